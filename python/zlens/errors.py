@@ -1,0 +1,60 @@
+"""The errors zlens raises: one sentence a person can act on, never a traceback.
+
+Every error says where it is (file, byte offset), what was expected and what to do.
+"""
+
+from __future__ import annotations
+
+
+class ZlensError(Exception):
+    """Base of all errors of zlens.
+
+    message   what is wrong, one sentence without full stop
+    file      path of the input concerned, or None
+    offset    byte offset in that file, or None
+    expected  what should have been there, or None
+    cure      what the user can do about it, or None
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        offset: int | None = None,
+        expected: str | None = None,
+        cure: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.offset = offset
+        self.expected = expected
+        self.cure = cure
+
+    def __str__(self) -> str:
+        where = self.file or ""
+        if self.offset is not None:
+            where += f" at byte {self.offset:,}"
+        parts = [f"{where}: {self.message}" if where else self.message]
+        if self.expected:
+            parts.append(f"expected {self.expected}")
+        if self.cure:
+            parts.append(self.cure)
+        return "; ".join(parts)
+
+
+class InputError(ZlensError):
+    """An input file cannot be read at all, or is not what it should be."""
+
+
+class ScenarioError(ZlensError):
+    """A scenario file of the models is wrong."""
+
+
+class QueryError(ZlensError):
+    """A question (SQL, report name, table name, option) is wrong."""
+
+
+class CatalogError(ZlensError):
+    """A catalog file or an imported layout pack is wrong."""
