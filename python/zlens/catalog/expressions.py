@@ -1,0 +1,398 @@
+"""The formula language of the catalog, and its way into SQL.
+
+A formula is text in a catalog file, so it is parsed against a short list of what is allowed and never
+spliced into SQL. What there is:
+
+    numbers, 'text', true, false, null
+    names                column, or entity.role
+    + - * /  = != <> < <= > >=  and or not  is null  is not null
+    functions            coalesce nullif greatest least abs round floor sqrt
+                         case(condition, value, condition, value, ..., [otherwise])
+    aggregates           sum avg min max count any_value last
+
+Three rules keep NULL and arithmetic honest. Arithmetic is done in floating point, so that no counter can
+overflow a query. A division by zero is NULL, and so is a result that is not finite. `greatest` and `least`
+are NULL when one of their arguments is, where SQL would pass over it and so invent a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from zlens.errors import CatalogError
+
+Resolve = Callable[[str], str]
+
+#: Formulas are written by people; one nested deeper than this is not.
+MAX_DEPTH = 40
+
+AGGREGATES = frozenset({"sum", "avg", "min", "max", "count", "any_value", "last"})
+
+#: function -> least and greatest number of arguments (None: any number)
+FUNCTIONS: dict[str, tuple[int, int | None]] = {
+    "coalesce": (1, None),
+    "case": (2, None),
+    "greatest": (2, None),
+    "least": (2, None),
+    "abs": (1, 1),
+    "round": (1, 2),
+    "floor": (1, 1),
+    "sqrt": (1, 1),
+    "nullif": (2, 2),
+    "sum": (1, 1),
+    "avg": (1, 1),
+    "min": (1, 1),
+    "max": (1, 1),
+    "count": (0, 1),
+    "any_value": (1, 1),
+    "last": (1, 1),
+}
+
+_KEYWORDS = frozenset({"and", "or", "not", "is", "null", "true", "false"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/"})
+_COMPARISONS = {"=": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    |(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.]))
+    |(?P<text>'(?:[^'\x00-\x1f]|'')*')
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?(?![A-Za-z0-9_.]))
+    |(?P<symbol><=|>=|<>|!=|[-+*/=<>(),])""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node of a parsed formula.
+
+    kind is number, text, constant, name, call, unary, binary or null_test
+    """
+
+    kind: str
+    value: str
+    children: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    position: int
+
+
+def quote(identifier: str) -> str:
+    """An identifier as SQL."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text value as SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _wrong(formula: str, position: int, message: str) -> CatalogError:
+    shown = formula if len(formula) <= 200 else formula[:200] + "..."
+    return CatalogError(f"formula `{shown}`, character {position + 1}: {message}")
+
+
+def _tokens(formula: str) -> Iterator[_Token]:
+    position = 0
+    while position < len(formula):
+        match = _TOKEN.match(formula, position)
+        if match is None:
+            what = "text without a closing quote" if formula[position] == "'" else "not part of a formula"
+            raise _wrong(formula, position, f"{formula[position : position + 12]!r} is {what}")
+        if match.lastgroup != "space":
+            yield _Token(str(match.lastgroup), match.group(), position)
+        position = match.end()
+    yield _Token("end", "", position)
+
+
+class _Parser:
+    """Recursive descent, one method per level of precedence, loosest first."""
+
+    def __init__(self, formula: str) -> None:
+        self.formula = formula
+        self.tokens = list(_tokens(formula))
+        self.at = 0
+        self.depth = 0
+        self.in_aggregate = False
+
+    @property
+    def token(self) -> _Token:
+        return self.tokens[self.at]
+
+    def wrong(self, message: str) -> CatalogError:
+        return _wrong(self.formula, self.token.position, message)
+
+    def take(self, *texts: str) -> str | None:
+        """The present token's text, and one step on, if it is one of these symbols or keywords."""
+        token = self.token
+        if token.kind in ("symbol", "name") and token.text in texts:
+            self.at += 1
+            return token.text
+        return None
+
+    def expect(self, text: str) -> None:
+        if self.take(text) is None:
+            found = repr(self.token.text) if self.token.text else "the end"
+            raise self.wrong(f"{text!r} should stand here, not {found}")
+
+    def whole(self) -> Node:
+        node = self.either()
+        if self.token.kind != "end":
+            raise self.wrong(f"{self.token.text!r} is not expected here")
+        return node
+
+    def either(self) -> Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.wrong(f"nested deeper than {MAX_DEPTH} levels")
+        node = self.both()
+        while self.take("or"):
+            node = Node("binary", "OR", (node, self.both()))
+        self.depth -= 1
+        return node
+
+    def both(self) -> Node:
+        node = self.negation()
+        while self.take("and"):
+            node = Node("binary", "AND", (node, self.negation()))
+        return node
+
+    def negation(self) -> Node:
+        count = 0
+        while self.take("not"):
+            count += 1
+        node = self.comparison()
+        return Node("unary", "NOT", (node,)) if count % 2 else node
+
+    def comparison(self) -> Node:
+        node = self.sum()
+        operator = self.take(*_COMPARISONS)
+        if operator:
+            node = Node("binary", _COMPARISONS[operator], (node, self.sum()))
+            if self.token.text in _COMPARISONS:
+                raise self.wrong("comparisons do not chain; join them by `and`")
+        if self.take("is"):
+            negated = self.take("not")
+            self.expect("null")
+            node = Node("null_test", "IS NOT NULL" if negated else "IS NULL", (node,))
+        return node
+
+    def sum(self) -> Node:
+        node = self.product()
+        while operator := self.take("+", "-"):
+            node = Node("binary", operator, (node, self.product()))
+        return node
+
+    def product(self) -> Node:
+        node = self.signed()
+        while operator := self.take("*", "/"):
+            node = Node("binary", operator, (node, self.signed()))
+        return node
+
+    def signed(self) -> Node:
+        count = 0
+        while self.take("-"):
+            count += 1
+        node = self.primary()
+        return Node("unary", "-", (node,)) if count % 2 else node
+
+    def primary(self) -> Node:
+        token = self.token
+        if self.take("("):
+            node = self.either()
+            self.expect(")")
+            return node
+        if token.kind == "number":
+            if float(token.text) == float("inf"):
+                raise self.wrong(f"{token.text} is no number that can be computed with")
+            self.at += 1
+            return Node("number", token.text)
+        if token.kind == "text":
+            self.at += 1
+            return Node("text", token.text[1:-1].replace("''", "'"))
+        if token.kind == "name":
+            if token.text in ("true", "false", "null"):
+                self.at += 1
+                return Node("constant", token.text.upper())
+            if token.text not in _KEYWORDS:
+                self.at += 1
+                return self.call(token) if self.take("(") else Node("name", token.text)
+        found = f"{token.text!r} is" if token.text else "the formula ends"
+        raise self.wrong(f"{found} where a value should stand")
+
+    def call(self, name: _Token) -> Node:
+        if name.text not in FUNCTIONS:
+            message = f"there is no function {name.text!r} (there are {', '.join(sorted(FUNCTIONS))})"
+            raise _wrong(self.formula, name.position, message)
+        aggregate = name.text in AGGREGATES
+        if aggregate and self.in_aggregate:
+            raise _wrong(self.formula, name.position, "an aggregate stands within an aggregate")
+        self.in_aggregate = self.in_aggregate or aggregate
+        arguments: list[Node] = []
+        if not self.take(")"):
+            arguments.append(self.either())
+            while self.take(","):
+                arguments.append(self.either())
+            self.expect(")")
+        self.in_aggregate = self.in_aggregate and not aggregate
+        least, most = FUNCTIONS[name.text]
+        if len(arguments) < least or (most is not None and len(arguments) > most):
+            number = str(least) if most == least else f"{least} to {most}" if most else f"at least {least}"
+            raise _wrong(
+                self.formula, name.position, f"{name.text} takes {number} arguments, not {len(arguments)}"
+            )
+        return Node("call", name.text, tuple(arguments))
+
+
+def parse(formula: str) -> Node:
+    """The formula as a tree; CatalogError with the position of what is wrong."""
+    return _Parser(formula).whole()
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    # Not recursive: a sum of a thousand terms is a tree a thousand deep.
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(node.children))
+
+
+def names(formula: str) -> list[str]:
+    """The columns and roles a formula refers to, each once, in the order of their first mention."""
+    return list(dict.fromkeys(node.value for node in _walk(parse(formula)) if node.kind == "name"))
+
+
+def has_aggregate(formula: str) -> bool:
+    """Whether the formula is over several rows."""
+    return any(node.kind == "call" and node.value in AGGREGATES for node in _walk(parse(formula)))
+
+
+def _is_whole(node: Node) -> bool:
+    return node.kind == "number" and node.value.isdigit() and len(node.value) < 19
+
+
+def _is_float(node: Node) -> bool:
+    """Whether the SQL of a node is a floating-point number as it stands."""
+    if node.kind == "number":
+        return not _is_whole(node)
+    return node.kind in ("binary", "unary") and node.value in _ARITHMETIC
+
+
+class _Compiler:
+    def __init__(self, resolve: Resolve) -> None:
+        self.resolve = resolve
+
+    def number(self, node: Node) -> str:
+        """SQL of a node as a floating-point number."""
+        sql = self.sql(node)
+        if _is_whole(node):
+            return f"{sql}e0"
+        return sql if _is_float(node) else f"CAST({sql} AS DOUBLE)"
+
+    def sql(self, node: Node) -> str:
+        if _is_whole(node):
+            return node.value
+        if node.kind == "number":
+            # Written with an exponent: 1.5 would be a DECIMAL, whose arithmetic can overflow.
+            number = repr(float(node.value))
+            return number if "e" in number else f"{number}e0"
+        if node.kind == "text":
+            return literal(node.value)
+        if node.kind == "constant":
+            return node.value
+        if node.kind == "name":
+            return f"({self.resolve(node.value)})"
+        if node.kind == "null_test":
+            return f"({self.sql(node.children[0])} {node.value})"
+        if node.kind == "unary":
+            operand = node.children[0]
+            return f"(-{self.number(operand)})" if node.value == "-" else f"(NOT {self.sql(operand)})"
+        if node.kind == "binary":
+            return self.binary(node)
+        return self.call(node)
+
+    def binary(self, node: Node) -> str:
+        # Chains like a + b + c lean to the left; they are followed in a loop, not by recursion.
+        chain = [node]
+        while chain[-1].children[0].kind == "binary":
+            chain.append(chain[-1].children[0])
+        left = chain[-1].children[0]
+        sql, left_is_float = self.sql(left), _is_float(left)
+        for step in reversed(chain):
+            arithmetic = step.value in _ARITHMETIC
+            right = self.number(step.children[1]) if arithmetic else self.sql(step.children[1])
+            if arithmetic and not left_is_float:
+                sql = f"CAST({sql} AS DOUBLE)"
+            sql = f"({sql} / nullif({right}, 0))" if step.value == "/" else f"({sql} {step.value} {right})"
+            left_is_float = arithmetic
+        return sql
+
+    def call(self, node: Node) -> str:
+        name, arguments = node.value, node.children
+        if name in ("abs", "round", "floor", "sqrt"):
+            places = f", {self.sql(arguments[1])}" if len(arguments) == 2 else ""
+            return f"{name}({self.number(arguments[0])}{places})"
+        values = [self.sql(argument) for argument in arguments]
+        if name == "case":
+            pairs = zip(values[0::2], values[1::2], strict=False)
+            branches = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
+            otherwise = f" ELSE {values[-1]}" if len(values) % 2 else ""
+            return f"(CASE {branches}{otherwise} END)"
+        if name in ("greatest", "least"):
+            present = " AND ".join(f"{value} IS NOT NULL" for value in values)
+            return f"(CASE WHEN {present} THEN {name}({', '.join(values)}) END)"
+        if name == "last":
+            # The last value there is: arg_max passes over rows whose value is NULL.
+            return f"arg_max({values[0]}, {self.resolve('interval_end')})"
+        if name == "count" and not values:
+            return "count(*)"
+        return f"{name}({', '.join(values)})"
+
+
+def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
+    """SQL of a formula. `resolve` gives the SQL of a name (`busy_pct`, `processor.user_time`).
+
+    With the type of the column (int, float, text, bool, time) the result is of that type, and a float that
+    is not finite, or an int that does not fit, is NULL.
+    """
+    node = parse(formula)
+    compiler = _Compiler(resolve)
+    if type == "float":
+        number = compiler.number(node)
+        return f"CASE WHEN isfinite({number}) THEN {number} END"
+    sql = compiler.sql(node)
+    if type == "int":
+        return f"TRY_CAST({sql} AS BIGINT)"
+    if type == "text":
+        return f"CAST({sql} AS VARCHAR)"
+    if type == "bool":
+        return f"CAST({sql} AS BOOLEAN)"
+    if type in ("", "time"):
+        return sql
+    raise CatalogError(f"there is no column type {type!r}", expected="int, float, text, bool or time")
+
+
+def compile_columns(columns: Iterable[tuple[str, str, str]], resolve: Resolve) -> dict[str, str]:
+    """SQL of the columns of one table, given as (name, formula, type) in their order.
+
+    A formula may name an earlier column of the same table, whose formula is put in its place; every other
+    name, and a column without a formula, is left to `resolve`.
+    """
+    plain: dict[str, str] = {}
+    compiled: dict[str, str] = {}
+
+    def lookup(name: str) -> str:
+        return plain[name] if name in plain else resolve(name)
+
+    for name, formula, type in columns:
+        if formula:
+            compiled[name] = compile_sql(formula, lookup, type)
+            plain[name] = compile_sql(formula, lookup)
+    return compiled
