@@ -1,0 +1,38 @@
+//! Arrow data handed to Python through the PyCapsule interface.
+//!
+//! A capsule owns a boxed C structure. A consumer that takes the data moves it out and clears the release
+//! callback; when the capsule is dropped the structure's own `Drop` frees whatever nobody took. An abandoned
+//! stream therefore frees its scan, and nothing here needs `unsafe`.
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
+use arrow_schema::Schema;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+
+/// A capsule `arrow_schema`.
+pub fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    let exported =
+        FFI_ArrowSchema::try_from(schema).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    PyCapsule::new_with_value(py, exported, c"arrow_schema")
+}
+
+/// A capsule `arrow_array_stream` that pulls its batches from `reader`.
+pub fn stream<'py>(
+    py: Python<'py>,
+    reader: Box<dyn RecordBatchReader + Send>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
+}
+
+/// The pair of capsules `arrow_schema`, `arrow_array` of one batch.
+pub fn array<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyTuple>> {
+    let data = StructArray::from(batch.clone()).into_data();
+    let (array, kind) =
+        arrow_array::ffi::to_ffi(&data).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let kind = PyCapsule::new_with_value(py, kind, c"arrow_schema")?;
+    let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
+    PyTuple::new(py, [kind, array])
+}
