@@ -1,0 +1,100 @@
+# Everything that is done with zlens from a checkout. `make help` lists it.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := demo
+FUZZ_SECONDS ?= 60
+BENCH_ARGS ?=
+
+# PyO3 looks for an interpreter; this one is sure to be there and is the one the module is built for.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+# Stamps inside the environment: removing .venv makes everything start afresh.
+TOOLS := $(VENV)/.tools
+NATIVE := $(VENV)/.native
+RUST := Cargo.toml Cargo.lock $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' \
+		| while IFS=$$'\t' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+$(TOOLS): requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "zlens needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Name another one: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) \
+		|| { echo "Python's venv module is missing (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 2; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+$(NATIVE): $(TOOLS) $(RUST) pyproject.toml
+	@command -v cargo >/dev/null \
+		|| { echo "cargo is missing: zlens needs Rust 1.95 or newer (https://rustup.rs)" >&2; exit 2; }
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+.PHONY: setup
+setup: $(NATIVE) ## private environment, native module, .venv/bin/zlens
+
+.PHONY: run
+run: setup ## demo files and three reports on them; FILE=... opens your own
+ifdef FILE
+	@$(BIN)/zlens info "$(FILE)"
+	@$(BIN)/zlens report prclog "$(FILE)"
+	@$(BIN)/zlens report partition "$(FILE)"
+else
+	@$(BIN)/zlens demo $(DEMO)
+endif
+
+.PHONY: test
+test: setup ## every test, Rust and Python
+	cargo test --workspace --exclude zlens-native --locked --quiet
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: setup ## formatting, clippy, ruff, mypy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+.PHONY: format
+format: setup ## rewrite the sources in the house style
+	cargo fmt --all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: bench
+bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
+	cargo build --release --locked --quiet --package zlens-frames --examples
+	$(BIN)/python bench/bench.py $(BENCH_ARGS)
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
+	@test -x target/tools/bin/cargo-fuzz \
+		|| cargo install --quiet --locked --root target/tools --version 0.13.2 cargo-fuzz
+	@for target in $$(cd fuzz && ../target/tools/bin/cargo-fuzz list); do \
+		echo "== $$target, $(FUZZ_SECONDS) s"; \
+		(cd fuzz && PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo +nightly fuzz run "$$target" -- \
+			-max_total_time=$(FUZZ_SECONDS) -print_final_stats=1); \
+	done
+
+.PHONY: lock
+lock: ## requirements.in -> requirements.lock (with uv, hashes of every platform)
+	$(PYTHON) -m venv target/lock
+	target/lock/bin/pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
+	target/lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --custom-compile-command "make lock" --quiet requirements.in -o requirements.lock
+
+.PHONY: clean
+clean: ## remove everything that was built or made, the environment too
+	rm -rf $(VENV) target fuzz/target $(DEMO) bench/.data build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/zlens/_native*.so
+	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
