@@ -1,0 +1,334 @@
+"""Readers: from files to raw tables. One module per source.
+
+A reader module has NAME, `detect` and `open_files`, and is listed in READERS. It knows its format and
+nothing of measures. This module finds the files of an input, asks each reader by the first bytes of a
+file whether it is its own, and hands every reader its files.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import glob
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol
+
+from zlens.errors import InputError
+from zlens.options import Options
+from zlens.problems import Problem
+
+#: In the order they are asked.
+READERS = ("monwrite", "rmf_xml")
+
+#: How much of a file a reader sees to recognise its format.
+HEAD = 64 * 1024
+
+#: (bytes done, bytes in all, what is being read)
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a raw table. type is int, float, text, bool or time."""
+
+    name: str
+    type: str
+    unit: str = ""
+    text: str = ""
+
+
+class ArrowSource(Protocol):
+    """Anything that hands out an Arrow stream; every call starts a fresh one."""
+
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class RawTable(Protocol):
+    """A table of one source as decoded, before any measure."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+    def stream(self, columns: list[str]) -> ArrowSource:
+        """The named columns, in that order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One interval of a system; times in microseconds since 1970, UTC."""
+
+    end_us: int
+    seconds: float | None
+    flag: str | None = None
+    samples: int | None = None
+
+
+@dataclass(slots=True)
+class SystemInfo:
+    """A system as one source shows it; the row of the table `system`. Times in microseconds UTC."""
+
+    system: str
+    source: str
+    machine_type: str | None = None
+    model: str | None = None
+    serial: str | None = None
+    release: str | None = None
+    lpar: str | None = None
+    lpar_number: int | None = None
+    utc_offset_s: int | None = None
+    leap_s: int = 0
+    #: Times are local and could not be converted; such a source is joined with no other.
+    local_time: bool = False
+    nominal_s: float | None = None
+    first_us: int | None = None
+    last_us: int | None = None
+    files: list[str] = field(default_factory=list)
+    made: bool = False
+    intervals: list[Interval] = field(default_factory=list)
+
+    @property
+    def machine(self) -> str | None:
+        """One name for one machine in all sources: type and serial without leading zeros."""
+        if not self.machine_type or not self.serial:
+            return None
+        return f"{self.machine_type}-{self.serial.lstrip('0')}"
+
+    def zone(self) -> dt.tzinfo:
+        """The system's local zone as far as it is known; UTC otherwise."""
+        if self.utc_offset_s is None or abs(self.utc_offset_s) >= 86400:
+            return dt.UTC
+        return dt.timezone(dt.timedelta(seconds=self.utc_offset_s))
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryRow:
+    """How much of one kind of record a file holds; the row of the table `inventory`."""
+
+    system: str | None
+    source: str
+    file: str
+    domain: int | None
+    record: int | None
+    name: str
+    title: str
+    kind: str
+    count: int
+    bytes: int | None
+    first_us: int | None = None
+    last_us: int | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    #: Pack and release of the layout it is decoded with; None: the catalog has none.
+    layout: str | None = None
+
+
+class Source(Protocol):
+    """All files of one format, opened."""
+
+    name: str
+    systems: list[SystemInfo]
+    tables: dict[str, list[RawTable]]
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """What could not be read as it stands. `complete` decodes everything first to find all of it."""
+        ...
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        """Counters that began anew: system, microseconds UTC, table, subject, evidence."""
+        ...
+
+    def inventory(self, *, layouts: bool = True) -> list[InventoryRow]:
+        """What is in the files. `layouts` also finds the layout of each kind of record, which is slower."""
+        ...
+
+    def info(self) -> list[dict[str, Any]]:
+        """One object per file: format, path, bytes, and what the format has to say of itself."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files of an input, by reader, and what is to be said of the others."""
+
+    files: dict[str, list[str]]
+    problems: list[Problem]
+
+
+def expand(inputs: Iterable[str]) -> Iterator[str]:
+    """The files of files, folders and patterns, in order.
+
+    Raises InputError when a name fits nothing. Folders are read in full depth; links to folders are
+    not followed, so that no loop is possible.
+    """
+    for name in inputs:
+        if os.path.isdir(name):
+            found = False
+            for folder, subfolders, files in os.walk(name):
+                subfolders.sort()
+                for file in sorted(files):
+                    if not file.startswith("."):
+                        found = True
+                        yield os.path.join(folder, file)
+            if not found:
+                raise InputError("the folder holds no file", file=name, cure="name a folder with data files")
+        elif os.path.lexists(name):
+            yield name
+        else:
+            matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
+            if not matches:
+                raise InputError(
+                    "there is no such file or folder", file=name, cure="check the name; quote patterns"
+                )
+            for match in matches:
+                if os.path.isfile(match):
+                    yield match
+
+
+def _head(path: str) -> tuple[bytes, os.stat_result]:
+    # Not to block on a pipe that nobody writes to, the kind of file is checked before it is opened.
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError("this is not a regular file", file=path, cure="copy the data into a file first")
+    with open(path, "rb") as file:
+        return file.read(HEAD), os.fstat(file.fileno())
+
+
+def _digest(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def find(inputs: Iterable[str]) -> Found:
+    """Recognise every file of the inputs by its first bytes.
+
+    A file that no reader knows is an InputError when the user named it alone, else a problem. The same
+    file twice (by another name, a link, or the same bytes) is read once and is a problem.
+    """
+    modules = [import_module(f"zlens.readers.{name}") for name in READERS]
+    files: dict[str, list[str]] = {}
+    problems: list[Problem] = []
+    errors: list[InputError] = []
+    by_inode: dict[tuple[int, int], str] = {}
+    by_head: dict[tuple[int, bytes], list[str]] = {}
+    for path in expand(inputs):
+        try:
+            head, status = _head(path)
+            inode = (status.st_dev, status.st_ino)
+            again = inode in by_inode
+            twin = by_inode.setdefault(inode, path)
+            if not again and status.st_size:
+                # Full digests only where size and first bytes already agree: most files are read once.
+                alike = by_head.setdefault((status.st_size, hashlib.sha256(head).digest()), [])
+                if alike:
+                    mine = _digest(path)
+                    twin = next((other for other in alike if _digest(other) == mine), path)
+                alike.append(path)
+        except InputError as error:
+            errors.append(error)
+            continue
+        except OSError as error:
+            errors.append(
+                InputError(f"cannot be read: {error.strerror or error}", file=path, cure="check name and permissions")
+            )
+            continue
+        if again or twin != path:
+            problems.append(
+                Problem(None, "", path, 0, None, "duplicate", f"the same data as {twin}; read once", 0)
+            )
+            continue
+        if not head:
+            errors.append(InputError("the file is empty", file=path, offset=0, cure="check how it was copied"))
+            continue
+        for module in modules:
+            try:
+                mine_too = module.detect(head, status.st_size)
+            except InputError as error:
+                error.file = path
+                errors.append(error)
+                break
+            if mine_too:
+                files.setdefault(module.NAME, []).append(path)
+                break
+        else:
+            errors.append(_unknown(path, head))
+    if not files and errors:
+        raise errors[0]
+    problems += [
+        Problem(None, "", e.file or "", e.offset, None, _kind(e), _sentence(e), None) for e in errors
+    ]
+    return Found(files, problems)
+
+
+def _sentence(error: InputError) -> str:
+    # Without file and offset: the table has columns of its own for them.
+    return str(InputError(error.message, expected=error.expected, cure=error.cure))
+
+
+def _kind(error: InputError) -> str:
+    return "transfer" if "transfer" in str(error) else "truncated" if "empty" in error.message else "header"
+
+
+def _unknown(path: str, head: bytes) -> InputError:
+    printable = sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in head)
+    what = "text" if printable > 0.95 * len(head) else "binary data of no known format"
+    return InputError(
+        f"this is {what}, which no reader of zlens knows",
+        file=path,
+        offset=0,
+        expected="a z/VM MONWRITE file or an RMF Postprocessor XML report",
+        cure="if it is monitor data, transfer it again in binary with record format F and length 4096",
+    )
+
+
+def open_inputs(
+    inputs: Iterable[str], options: Options, progress: Progress | None = None
+) -> tuple[list[Source], list[Problem]]:
+    """Open everything an input names, one Source per format."""
+    found = find(inputs)
+    sources: list[Source] = []
+    problems = list(found.problems)
+    errors: list[InputError] = []
+    for name in READERS:
+        module = import_module(f"zlens.readers.{name}")
+        paths = found.files.get(module.NAME)
+        if not paths:
+            continue
+        try:
+            sources.append(module.open_files(paths, options, progress))
+        except InputError as error:
+            errors.append(error)
+    if not sources and errors:
+        raise errors[0]
+    problems += [Problem(None, "", e.file or "", e.offset, None, _kind(e), _sentence(e), None) for e in errors]
+    if options.systems:
+        known = {info.system for source in sources for info in source.systems}
+        missing = [name for name in options.systems if name not in known]
+        if missing and not known & set(options.systems):
+            raise InputError(
+                f"there is no system {', '.join(missing)} in the input",
+                expected=f"one of {', '.join(sorted(known)[:20])}",
+            )
+    return sources, problems
+
+
+__all__ = [
+    "ArrowSource",
+    "Column",
+    "Found",
+    "Interval",
+    "InventoryRow",
+    "Progress",
+    "RawTable",
+    "Source",
+    "SystemInfo",
+    "expand",
+    "find",
+    "open_inputs",
+]
