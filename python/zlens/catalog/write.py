@@ -1,0 +1,181 @@
+"""Writes record files: the form that `layouts` reads, one line per field."""
+
+from __future__ import annotations
+
+from dataclasses import fields as members
+from pathlib import Path
+
+from zlens.catalog.layouts import Field, Head, Layout, RecordFile, Section
+
+_SHORT = {"offset": "at", "length": "len"}
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def text(file: RecordFile) -> str:
+    """The text of a record file."""
+    head = file.head
+    lines = [f"# {head.record} {head.dsect}: {_plain(head.title)}"]
+    lines += _head(head)
+    if file.subject:
+        lines.append(f"subject = {_strings(file.subject)}")
+    if file.subject_kind:
+        lines.append(f"subject_kind = {_quote(file.subject_kind)}")
+    if file.reset_on:
+        lines.append(f"reset_on = {_strings(file.reset_on)}")
+    for layout in file.layouts:
+        lines += ["", "[[layout]]", *_layout(layout)]
+        for section in layout.sections:
+            lines += ["", "[[layout.section]]", *_section(section)]
+    return "\n".join(lines) + "\n"
+
+
+def save(file: RecordFile, path: Path) -> None:
+    """Writes a record file in place of an older one; a reader never sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.part")
+    partial.write_text(text(file), encoding="utf-8")
+    partial.replace(path)
+
+
+def record_file(head: Head, layouts: tuple[Layout, ...]) -> RecordFile:
+    """A file of layouts that share what identifies their subjects."""
+
+    def union(lists: list[tuple[str, ...]]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for names in lists for name in names))
+
+    kinds = [layout.subject_kind for layout in layouts if layout.subject_kind]
+    return RecordFile(
+        head=head,
+        subject=union([layout.subject for layout in layouts]),
+        subject_kind=kinds[0] if kinds else None,
+        reset_on=union([layout.reset_on for layout in layouts]),
+        layouts=layouts,
+    )
+
+
+def _head(head: Head) -> list[str]:
+    lines = [
+        f"record = {_quote(head.record)}",
+        f"dsect = {_quote(head.dsect)}",
+        f"title = {_quote(head.title)}",
+        f"kind = {_quote(head.kind)}",
+    ]
+    if head.lengths:
+        pairs = ", ".join(f"{_quote(release)} = {length}" for release, length in head.lengths.items())
+        lines.append(f"lengths = {{ {pairs} }}")
+    if head.variable:
+        lines.append("variable = true")
+    if head.note:
+        lines.append(f"note = {_quote(head.note)}")
+    return lines
+
+
+def _layout(layout: Layout) -> list[str]:
+    lines = [f"release = {_quote(layout.release)}", f"length = {layout.length}"]
+    if layout.variable:
+        lines.append("variable = true")
+    lines.append(f"complete = {_bool(layout.complete)}")
+    if layout.stable_to is not None:
+        lines.append(f"stable_to = {layout.stable_to}")
+    if layout.callevel:
+        lines.append(f"callevel = [{', '.join(map(str, layout.callevel))}]")
+    lines += [f"source = {_quote(layout.source)}", f"status = {_quote(layout.status)}"]
+    if layout.note:
+        lines.append(f"note = {_quote(layout.note)}")
+    return lines + _fields(layout.fields)
+
+
+def _section(section: Section) -> list[str]:
+    lines = [
+        f"name = {_quote(section.name)}",
+        f"title = {_quote(section.title)}",
+        f"length = {section.length}",
+        f"offset = {_place(section.offset)}",
+        f"stride = {_place(section.stride)}",
+    ]
+    if section.count is not None:
+        lines.append(f"count = {_place(section.count)}")
+    if section.within:
+        lines.append(f"within = {_quote(section.within)}")
+    if section.match:
+        lines.append(f"match = {{ field = {_quote(section.match[0])}, hex = {_quote(section.match[1])} }}")
+    if section.subject:
+        lines.append(f"subject = {_strings(section.subject)}")
+    if section.subject_kind:
+        lines.append(f"subject_kind = {_quote(section.subject_kind)}")
+    lines += [f"source = {_quote(section.source)}", f"status = {_quote(section.status)}"]
+    if section.note:
+        lines.append(f"note = {_quote(section.note)}")
+    return lines + _fields(section.fields)
+
+
+def _fields(fields: tuple[Field, ...]) -> list[str]:
+    if not fields:
+        return ["fields = []"]
+    return ["fields = [", *(f"    {_field(field)}," for field in fields), "]"]
+
+
+#: Members of a field in the order they are written, with the value that is left out.
+_MEMBERS = [(m.name, m.default) for m in members(Field)]
+_ORDER = (
+    "name",
+    "offset",
+    "length",
+    "count",
+    "first",
+    "type",
+    "overlay",
+    "kind",
+    "kind_status",
+    "direction",
+    "unit",
+    "text",
+    "note",
+)
+_DEFAULTS = dict(_MEMBERS)
+
+
+def _field(field: Field) -> str:
+    parts = []
+    for name in _ORDER:
+        value = getattr(field, name)
+        # The type is left out only for reserved areas, whose bytes mean nothing.
+        if value == _DEFAULTS[name] and (name != "type" or field.reserved):
+            continue
+        shown = (
+            _quote(value)
+            if isinstance(value, str)
+            else _bool(value)
+            if isinstance(value, bool)
+            else str(value)
+        )
+        parts.append(f"{_SHORT.get(name, name)} = {shown}")
+    return "{ " + ", ".join(parts) + " }"
+
+
+def _place(value: str | int) -> str:
+    return _quote(value) if isinstance(value, str) else str(value)
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _strings(values: tuple[str, ...]) -> str:
+    return "[" + ", ".join(_quote(value) for value in values) + "]"
+
+
+def _plain(value: str) -> str:
+    return "".join(c if c >= " " and c != "\x7f" else " " for c in value)
+
+
+def _quote(value: str) -> str:
+    shown = []
+    for c in value:
+        if c in _ESCAPES:
+            shown.append(_ESCAPES[c])
+        elif c < " " or c == "\x7f":
+            shown.append(f"\\u{ord(c):04x}")
+        else:
+            shown.append(c)
+    return '"' + "".join(shown) + '"'
