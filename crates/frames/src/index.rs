@@ -1,0 +1,216 @@
+//! What the first pass over a file finds: where its records are, of which types, and what could not be read.
+
+use std::io;
+
+use crate::pass::Cursor;
+use crate::problem::ProblemLog;
+use crate::record::Class;
+use crate::source::{PAGE, ReadAt, WINDOW};
+use crate::types::{NONE, TypeInfo, TypeMap, TypeSet};
+
+/// Why there is no index.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing at all could be read.
+    #[error("cannot be read at offset {offset}: {source}")]
+    Io {
+        /// Where.
+        offset: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The progress callback said stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// The end of an interval: a D1R11 among sample data (documented: it closes each interval and the initial set of
+/// configuration records).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntervalEnd {
+    /// The time of day in its header.
+    pub tod: u64,
+    /// How many sample records came since the one before it, those of domain 1 (configuration) not counted.
+    pub records: u64,
+    /// Where the record begins.
+    pub offset: u64,
+}
+
+/// The records of a 4 KB page: where they begin and end in it, and their class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageData {
+    pub start: usize,
+    pub end: usize,
+    pub class: Class,
+}
+
+/// [`PageData`] in four bytes; 0 is a page without records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PackedPage(u32);
+
+impl PackedPage {
+    pub(crate) const fn new(data: PageData) -> Self {
+        let class = match data.class {
+            Class::Sample => 0,
+            Class::Event => 1 << 31,
+        };
+        Self(class | (data.start as u32) << 16 | data.end as u32)
+    }
+
+    const fn unpack(self) -> Option<PageData> {
+        if self.0 == 0 {
+            return None;
+        }
+        let class = if self.0 >> 31 == 0 {
+            Class::Sample
+        } else {
+            Class::Event
+        };
+        Some(PageData {
+            start: (self.0 >> 16 & 0x7FFF) as usize,
+            end: (self.0 & 0xFFFF) as usize,
+            class,
+        })
+    }
+}
+
+/// What the first pass over a file found. Its memory is bounded: four bytes for each page of the file, one for each page
+/// for the types in each window, and small tables.
+///
+/// Every byte of the file is accounted for:
+/// `control_bytes + data_bytes + padding_bytes + skipped_bytes == size`.
+#[derive(Debug)]
+pub struct Index {
+    /// The types of record, in the order in which they were met; the place here is the number of the type.
+    pub types: Vec<TypeInfo>,
+    /// The ends of intervals, in the order of the file, at most [`Index::MAX_INTERVAL_ENDS`].
+    pub interval_ends: Vec<IntervalEnd>,
+    /// What could not be read as it stands.
+    pub problems: ProblemLog,
+    /// The size of the file.
+    pub size: u64,
+    /// Earliest plausible time of day of any record.
+    pub first_tod: Option<u64>,
+    /// Latest plausible time of day of any record.
+    pub last_tod: Option<u64>,
+    /// How many control records describe data.
+    pub control_records: u64,
+    /// How many end-of-data records there are.
+    pub end_of_data: u64,
+    /// Whether the last thing in the file is an end-of-data record, so that nothing is cut off.
+    pub complete: bool,
+    /// Bytes of control records and end-of-data records.
+    pub control_bytes: u64,
+    /// Bytes of records.
+    pub data_bytes: u64,
+    /// Bytes of frames before the first and behind the last record.
+    pub padding_bytes: u64,
+    /// Bytes that were not read; the sum of the bytes of all problems.
+    pub skipped_bytes: u64,
+    pub(crate) map: TypeMap,
+    pub(crate) pages: Vec<PackedPage>,
+    pub(crate) windows: Vec<TypeSet>,
+}
+
+impl Index {
+    /// How many interval ends are kept: at one every ten seconds, more than seven months.
+    pub const MAX_INTERVAL_ENDS: usize = 2_000_000;
+
+    /// The index of nothing yet.
+    pub(crate) fn empty(size: u64) -> Self {
+        Self {
+            types: Vec::new(),
+            interval_ends: Vec::new(),
+            problems: ProblemLog::default(),
+            size,
+            first_tod: None,
+            last_tod: None,
+            control_records: 0,
+            end_of_data: 0,
+            complete: false,
+            control_bytes: 0,
+            data_bytes: 0,
+            padding_bytes: 0,
+            skipped_bytes: 0,
+            map: TypeMap::new(),
+            pages: Vec::new(),
+            windows: Vec::new(),
+        }
+    }
+
+    /// The number of a type.
+    #[must_use]
+    pub fn type_id(&self, domain: u8, record: u16, class: Class) -> Option<u16> {
+        Some(self.map.get(class, domain, record)).filter(|&id| id != NONE)
+    }
+
+    /// How many records of known types there are.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.types.iter().map(|kind| kind.count).sum()
+    }
+
+    /// The first `limit` records of a type: where each begins, and its bytes.
+    ///
+    /// # Errors
+    /// What the operating system reports.
+    pub fn first_records(
+        &self,
+        source: &dyn ReadAt,
+        type_id: u16,
+        limit: usize,
+    ) -> io::Result<Vec<(u64, Vec<u8>)>> {
+        let mut found = Vec::new();
+        let Some(kind) = self.types.get(usize::from(type_id)) else {
+            return Ok(found);
+        };
+        let mut cursor = Cursor::new(&[type_id], kind.first_offset);
+        while found.len() < limit {
+            let Some(window) = cursor.next_window(source, self)? else {
+                break;
+            };
+            let records = window.records(0).iter().take(limit - found.len());
+            found.extend(
+                records.map(|&record| (window.offset_of(record), window.bytes_of(record).to_vec())),
+            );
+        }
+        Ok(found)
+    }
+
+    /// The records of a page of the file.
+    pub(crate) fn page(&self, number: u64) -> Option<PageData> {
+        self.pages.get(usize::try_from(number).ok()?)?.unpack()
+    }
+
+    /// The first window from `from` on that has a type of the set.
+    pub(crate) fn next_window_with(&self, wanted: &TypeSet, from: usize) -> Option<usize> {
+        let rest = self.windows.get(from..)?;
+        rest.iter()
+            .position(|types| types.meets(wanted))
+            .map(|found| from + found)
+    }
+
+    /// How many bytes of the file a pass over these types reads.
+    #[must_use]
+    pub fn bytes_with(&self, wanted: &[u16]) -> u64 {
+        let mut set = TypeSet::default();
+        for &id in wanted
+            .iter()
+            .filter(|&&id| usize::from(id) < self.types.len())
+        {
+            set.insert(id);
+        }
+        let whole = self
+            .windows
+            .iter()
+            .filter(|types| types.meets(&set))
+            .count() as u64
+            * WINDOW as u64;
+        whole.min(self.size)
+    }
+}
+
+const _: () = assert!(
+    PAGE < 1 << 15,
+    "a place in a page must fit in a packed page"
+);

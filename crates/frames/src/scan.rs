@@ -1,0 +1,649 @@
+//! The first pass over a file.
+
+use crate::control::{Control, ENTRIES_AT, Entry, EntryFault};
+use crate::index::{Error, Index, IntervalEnd, PackedPage, PageData};
+use crate::problem::ProblemKind;
+use crate::record::{Class, Fault, HEADER, Header, MAX_DOMAIN};
+use crate::sniff;
+use crate::source::{PAGE, ReadAt, WINDOW, read_full};
+use crate::types::{Counter, MAX_TYPES, NONE, TypeSet};
+
+/// After how many windows the caller is told how far it is.
+const REPORT_EVERY: u64 = 16;
+
+/// Goes over a file once. `progress` is told how many bytes of how many are done, about every 4 MiB, and stops the pass
+/// by saying false.
+///
+/// Bad input is no error: it is in the problems of the index.
+///
+/// # Errors
+/// If nothing at all can be read, or `progress` says stop.
+pub fn index(
+    source: &dyn ReadAt,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Index, Error> {
+    let size = source.size();
+    let mut scan = Scan::new(source, size);
+    let mut buffer = vec![0; WINDOW];
+    let mut at = 0;
+    let mut cut = None;
+    while at < size {
+        if (at / WINDOW as u64).is_multiple_of(REPORT_EVERY) && !progress(at, size) {
+            return Err(Error::Stopped);
+        }
+        let expected = usize::try_from(size - at).map_or(WINDOW, |rest| rest.min(WINDOW));
+        let got = match read_full(source, at, &mut buffer[..expected]) {
+            Ok(got) => got,
+            Err(source) if at == 0 => return Err(Error::Io { offset: 0, source }),
+            Err(error) => {
+                cut = Some(format!("reading failed here: {error}"));
+                break;
+            }
+        };
+        scan.window(at, &buffer[..got]);
+        at += got as u64;
+        if got < expected {
+            cut = Some(format!(
+                "the file has lost its last {} bytes since it was opened",
+                size - at
+            ));
+            break;
+        }
+    }
+    if cut.is_none() && matches!(source.read_at(size, &mut [0]), Ok(1)) {
+        scan.grown = true;
+    }
+    let index = scan.finish(at, cut);
+    if !progress(size, size) {
+        return Err(Error::Stopped);
+    }
+    Ok(index)
+}
+
+/// What the next page is.
+enum Expect {
+    /// A control record.
+    Control,
+    /// A control record, for the last page was an end-of-data record.
+    Nothing,
+    /// Data: which entry of the control record, which frame of it.
+    Data { entry: usize, frame: u32 },
+    /// Not known since an offset, for a reason; a control record is searched for.
+    Lost {
+        since: u64,
+        kind: ProblemKind,
+        why: String,
+    },
+}
+
+/// Whole frames without a plausible record, one after the other.
+struct BadFrames {
+    offset: u64,
+    bytes: u64,
+    frames: u64,
+    kind: ProblemKind,
+    why: String,
+}
+
+/// Why the walk over a frame stopped.
+enum Stop {
+    /// The data of the frame end here.
+    Done,
+    /// An end-of-frame record.
+    EndOfFrame,
+    /// Fewer bytes than a header are left.
+    NoHeader,
+    /// The header here cannot be one.
+    Header(Header, Fault),
+    /// The record here is longer than what is left.
+    Long(Header),
+}
+
+struct Scan<'s> {
+    source: &'s dyn ReadAt,
+    expect: Expect,
+    control: Control,
+    control_at: u64,
+    counters: Vec<Counter>,
+    types_here: TypeSet,
+    /// Sample records outside domain 1 since the last interval end.
+    samples: u64,
+    /// Interval ends not kept: how many, and where the first is.
+    more_ends: Option<(u64, u64)>,
+    /// Records of types beyond those told apart: how many, and where the first is.
+    more_types: Option<(u64, u64)>,
+    bad_frames: Option<BadFrames>,
+    /// Where the file ends inside something: what, and how many bytes of it there are.
+    truncated: Option<(u64, u64, &'static str)>,
+    line_ends: Option<String>,
+    grown: bool,
+    index: Index,
+}
+
+impl<'s> Scan<'s> {
+    fn new(source: &'s dyn ReadAt, size: u64) -> Self {
+        Self {
+            source,
+            expect: Expect::Control,
+            control: Control {
+                entries: Vec::new(),
+                fault: None,
+                counted: false,
+            },
+            control_at: 0,
+            counters: Vec::new(),
+            types_here: TypeSet::default(),
+            samples: 0,
+            more_ends: None,
+            more_types: None,
+            bad_frames: None,
+            truncated: None,
+            line_ends: None,
+            grown: false,
+            index: Index::empty(size),
+        }
+    }
+
+    fn window(&mut self, base: u64, bytes: &[u8]) {
+        if base == 0 {
+            self.line_ends = sniff::line_ends(bytes, self.index.size);
+        }
+        self.types_here = TypeSet::default();
+        for start in (0..bytes.len()).step_by(PAGE) {
+            let at = base + start as u64;
+            let rest = &bytes[start..];
+            let page = &rest[..rest.len().min(PAGE)];
+            self.index.pages.push(PackedPage::default());
+            match self.expect {
+                Expect::Data { entry, frame } => self.data(at, page, rest, entry, frame),
+                Expect::Control | Expect::Nothing => self.control(at, page, rest),
+                Expect::Lost { .. } => self.search(at, page, rest),
+            }
+        }
+        self.index.windows.push(self.types_here);
+    }
+
+    /// A header at an offset from the page at `at`, of which `rest` is in memory.
+    fn peek(&self, at: u64, rest: &[u8], offset: u64) -> Option<[u8; HEADER]> {
+        let near = usize::try_from(offset)
+            .ok()
+            .and_then(|offset| rest.get(offset..)?.first_chunk().copied());
+        near.or_else(|| {
+            let mut bytes = [0; HEADER];
+            let got = read_full(self.source, at + offset, &mut bytes).ok()?;
+            (got == HEADER).then_some(bytes)
+        })
+    }
+
+    /// The page as a control record where none was expected.
+    fn found(&self, at: u64, page: &[u8], rest: &[u8]) -> Option<Control> {
+        Control::found(page.first_chunk()?, |offset| self.peek(at, rest, offset))
+    }
+
+    fn control(&mut self, at: u64, page: &[u8], rest: &[u8]) {
+        let Some(page) = page.first_chunk::<PAGE>() else {
+            self.truncated = Some((at, page.len() as u64, "a control record"));
+            return;
+        };
+        let control = Control::parse(page);
+        let Some(fault) = control.fault.filter(|_| control.entries.is_empty()) else {
+            self.begin(at, control);
+            return;
+        };
+        if at == 0 {
+            let (kind, why) = match sniff::translated(rest) {
+                Some(damage) => (ProblemKind::Transfer, damage),
+                None => (
+                    ProblemKind::Header,
+                    "the file does not begin with a control record".to_owned(),
+                ),
+            };
+            self.lose(at, kind, why);
+        } else if matches!(self.expect, Expect::Nothing) {
+            self.lose(
+                at,
+                ProblemKind::Resync,
+                "what follows the end-of-data record is no control record".to_owned(),
+            );
+        } else if matches!(fault, EntryFault::Flag(_)) && self.ends_data(at, page, rest) {
+            self.index.end_of_data += 1;
+            self.index.control_bytes += PAGE as u64;
+            self.expect = Expect::Nothing;
+        } else {
+            self.lose(at, ProblemKind::Resync, fault.describe(1));
+        }
+    }
+
+    /// Whether a page without a valid entry is an end-of-data record. Its content is nowhere documented; it is taken for
+    /// one if its control area is empty, or if the file ends or another control record follows behind it.
+    fn ends_data(&self, at: u64, page: &[u8; PAGE], rest: &[u8]) -> bool {
+        let next = at + PAGE as u64;
+        if next + PAGE as u64 > self.index.size || page[ENTRIES_AT..].iter().all(|&byte| byte == 0)
+        {
+            return true;
+        }
+        if let Some(behind) = rest.get(PAGE..2 * PAGE) {
+            return self.found(next, behind, &rest[PAGE..]).is_some();
+        }
+        let mut behind = [0; PAGE];
+        match read_full(self.source, next, &mut behind) {
+            Ok(PAGE) => self.found(next, &behind, &behind).is_some(),
+            _ => true,
+        }
+    }
+
+    fn begin(&mut self, at: u64, control: Control) {
+        self.flush_bad_frames();
+        self.index.control_records += 1;
+        self.index.control_bytes += PAGE as u64;
+        self.control_at = at;
+        self.control = control;
+        self.expect = Expect::Data { entry: 0, frame: 0 };
+    }
+
+    fn lose(&mut self, since: u64, kind: ProblemKind, why: String) {
+        self.flush_bad_frames();
+        self.expect = Expect::Lost { since, kind, why };
+    }
+
+    fn search(&mut self, at: u64, page: &[u8], rest: &[u8]) {
+        if let Some(control) = self.found(at, page, rest) {
+            self.end_search(at, true);
+            self.begin(at, control);
+        }
+    }
+
+    fn end_search(&mut self, at: u64, found: bool) {
+        if let Expect::Lost { since, kind, why } =
+            std::mem::replace(&mut self.expect, Expect::Control)
+        {
+            let bytes = at - since;
+            // If something readable came after it, bytes were skipped rather than the file not recognised.
+            let kind = if found && kind == ProblemKind::Header {
+                ProblemKind::Resync
+            } else {
+                kind
+            };
+            let to = if found {
+                "the next control record"
+            } else {
+                "the end of the file"
+            };
+            self.problem(kind, since, bytes, None, || {
+                format!("{why}; {bytes} bytes skipped to {to}")
+            });
+        }
+    }
+
+    /// One frame of data.
+    fn data(&mut self, at: u64, page: &[u8], rest: &[u8], nth: usize, frame: u32) {
+        let Some(&entry) = self.control.entries.get(nth) else {
+            return;
+        };
+        let last = frame + 1 >= entry.pages();
+        let start = if frame == 0 { entry.first() } else { 0 }.min(page.len());
+        let limit = if last { entry.limit() } else { PAGE };
+        // Where the data end in what there is of the page.
+        let end = limit.min(page.len());
+        let (pos, stop) = self.walk(at, &page[..end], start, entry.class);
+        let mut skipped = end - pos;
+        match stop {
+            Stop::Done | Stop::EndOfFrame => skipped = 0,
+            Stop::NoHeader if end < limit => {
+                self.truncated = Some((at + pos as u64, skipped as u64, "a record header"));
+            }
+            Stop::Long(header) if end < limit && usize::from(header.length) <= limit - pos => {
+                self.truncated = Some((at + pos as u64, skipped as u64, "a record"));
+            }
+            _ if pos == start => {
+                if let Some(control) = self.found(at, page, rest) {
+                    self.early_control(at, entry, frame);
+                    self.begin(at, control);
+                    return;
+                }
+                self.bad_frame(at + pos as u64, skipped as u64, || {
+                    stop.describe(end - pos, limit)
+                });
+            }
+            _ if page[pos..end].iter().all(|&byte| byte == 0) => skipped = 0,
+            _ => {
+                let (kind, why) = stop.describe(end - pos, limit);
+                let record = stop.record();
+                self.problem(kind, at + pos as u64, skipped as u64, record, || {
+                    format!("{why}; the rest of its frame, {skipped} bytes, is skipped")
+                });
+            }
+        }
+        if pos > start {
+            let data = PageData {
+                start,
+                end: pos,
+                class: entry.class,
+            };
+            if let Some(slot) = self.index.pages.last_mut() {
+                *slot = PackedPage::new(data);
+            }
+        }
+        self.index.data_bytes += (pos - start) as u64;
+        self.index.padding_bytes += (page.len() - (pos - start) - skipped) as u64;
+        if page.len() == PAGE {
+            self.advance(at + PAGE as u64, nth, frame, last);
+        }
+    }
+
+    /// To the next frame, entry or control record.
+    fn advance(&mut self, next: u64, nth: usize, frame: u32, last: bool) {
+        self.expect = if !last {
+            Expect::Data {
+                entry: nth,
+                frame: frame + 1,
+            }
+        } else if nth + 1 < self.control.entries.len() {
+            Expect::Data {
+                entry: nth + 1,
+                frame: 0,
+            }
+        } else if let Some(fault) = self.control.fault {
+            let why = format!(
+                "{} (control record at offset {})",
+                fault.describe(nth + 2),
+                self.control_at
+            );
+            self.lose(next, ProblemKind::Resync, why);
+            return;
+        } else {
+            Expect::Control
+        };
+    }
+
+    /// Counts the records of a frame from `start` to the end of `data`; gives where and why it stopped.
+    #[inline]
+    fn walk(&mut self, at: u64, data: &[u8], start: usize, class: Class) -> (usize, Stop) {
+        const END_OF_FRAME: u32 = key(Header::END_OF_FRAME.0, Header::END_OF_FRAME.1);
+        const INTERVAL_END: u32 = key(Header::INTERVAL_END.0, Header::INTERVAL_END.1);
+        let mut pos = start;
+        while pos < data.len() {
+            let Some(bytes) = data[pos..].first_chunk::<HEADER>() else {
+                return (pos, Stop::NoHeader);
+            };
+            let header = Header::of(bytes);
+            if let Some(fault) = header.fault(bytes) {
+                return (pos, Stop::Header(header, fault));
+            }
+            if usize::from(header.length) > data.len() - pos {
+                return (pos, Stop::Long(header));
+            }
+            let offset = at + pos as u64;
+            self.count(class, &header, offset);
+            pos += usize::from(header.length);
+            let key = key(header.domain, header.record);
+            if key == END_OF_FRAME {
+                return (pos, Stop::EndOfFrame);
+            }
+            if class == Class::Sample {
+                self.samples += u64::from(header.domain != 1);
+                if key == INTERVAL_END {
+                    self.interval_end(header.tod, offset);
+                }
+            }
+        }
+        (pos, Stop::Done)
+    }
+
+    #[inline]
+    fn count(&mut self, class: Class, header: &Header, offset: u64) {
+        let mut id = self.index.map.get(class, header.domain, header.record);
+        if id == NONE {
+            id = self.new_type(class, header, offset);
+        }
+        if let Some(counter) = self.counters.get_mut(usize::from(id)) {
+            counter.add(header.length, header.tod, offset);
+            self.types_here.insert(id);
+        }
+    }
+
+    #[cold]
+    fn new_type(&mut self, class: Class, header: &Header, offset: u64) -> u16 {
+        if self.counters.len() >= MAX_TYPES {
+            self.more_types.get_or_insert((0, offset)).0 += 1;
+            return NONE;
+        }
+        let id = self.counters.len() as u16;
+        self.counters
+            .push(Counter::new(header.domain, header.record, class, offset));
+        self.index.map.set(class, header.domain, header.record, id);
+        id
+    }
+
+    #[cold]
+    fn interval_end(&mut self, tod: u64, offset: u64) {
+        let records = std::mem::take(&mut self.samples);
+        if self.index.interval_ends.len() < Index::MAX_INTERVAL_ENDS {
+            self.index.interval_ends.push(IntervalEnd {
+                tod,
+                records,
+                offset,
+            });
+        } else {
+            self.more_ends.get_or_insert((0, offset)).0 += 1;
+        }
+    }
+
+    fn early_control(&mut self, at: u64, entry: Entry, frame: u32) {
+        self.flush_bad_frames();
+        let missing = entry.pages() - frame;
+        let control_at = self.control_at;
+        self.problem(ProblemKind::Resync, at, 0, None, || {
+            format!(
+                "a control record stands here, {missing} frames before the data end that the control record at offset \
+                 {control_at} describes (x'{:08X}' to x'{:08X}'); it is read instead, 0 bytes skipped",
+                entry.start, entry.end
+            )
+        });
+    }
+
+    fn bad_frame(&mut self, offset: u64, bytes: u64, why: impl FnOnce() -> (ProblemKind, String)) {
+        if let Some(bad) = &mut self.bad_frames
+            && bad.offset + bad.bytes == offset
+        {
+            bad.bytes += bytes;
+            bad.frames += 1;
+            return;
+        }
+        self.flush_bad_frames();
+        let (kind, why) = why();
+        self.bad_frames = Some(BadFrames {
+            offset,
+            bytes,
+            frames: 1,
+            kind,
+            why,
+        });
+    }
+
+    fn flush_bad_frames(&mut self) {
+        if let Some(BadFrames {
+            offset,
+            bytes,
+            frames,
+            kind,
+            why,
+        }) = self.bad_frames.take()
+        {
+            self.index.skipped_bytes += bytes;
+            self.index.problems.add(kind, offset, bytes, None, || match frames {
+                1 => format!("{why}; this frame, {bytes} bytes, is skipped"),
+                _ => format!("{why}; no record can be read from {frames} frames, {bytes} bytes are skipped"),
+            });
+        }
+    }
+
+    fn problem(
+        &mut self,
+        kind: ProblemKind,
+        offset: u64,
+        bytes: u64,
+        record: Option<(u8, u16)>,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.flush_bad_frames();
+        self.index.skipped_bytes += bytes;
+        self.index.problems.add(kind, offset, bytes, record, detail);
+    }
+
+    /// The index, after `read` bytes; `cut` says why there were not more.
+    fn finish(mut self, read: u64, cut: Option<String>) -> Index {
+        self.flush_bad_frames();
+        self.end(read, cut);
+        for (number, what) in [
+            (
+                self.more_types.take(),
+                "records are of further types and are not handed out",
+            ),
+            (self.more_ends.take(), "more interval ends are not kept"),
+        ] {
+            if let Some((count, offset)) = number {
+                self.problem(ProblemKind::Header, offset, 0, None, || {
+                    format!("{count} {what}")
+                });
+            }
+        }
+        for counter in &self.counters {
+            if let Some((offset, count)) = counter.odd_times {
+                let record = Some((counter.domain, counter.record));
+                self.index
+                    .problems
+                    .add(ProblemKind::Time, offset, 0, record, || {
+                        format!(
+                            "{count} records of this type have times before 1971, the first is here"
+                        )
+                    });
+            }
+        }
+        self.index.types = self.counters.into_iter().map(Counter::finish).collect();
+        let times = || self.index.types.iter().filter(|kind| kind.last_tod != 0);
+        self.index.first_tod = times().map(|kind| kind.first_tod).min();
+        self.index.last_tod = times().map(|kind| kind.last_tod).max();
+        self.index
+    }
+
+    /// Says how the file ends.
+    fn end(&mut self, read: u64, cut: Option<String>) {
+        let size = self.index.size;
+        let damaged = !self.index.problems.is_empty() || matches!(self.expect, Expect::Lost { .. });
+        let expect = std::mem::replace(&mut self.expect, Expect::Control);
+        let truncated = self.truncated.take();
+        match expect {
+            Expect::Lost { .. } => {
+                self.expect = expect;
+                self.end_search(read, false);
+            }
+            _ if size == 0 => {
+                self.problem(ProblemKind::Truncated, 0, 0, None, || {
+                    "the file is empty".to_owned()
+                });
+            }
+            Expect::Nothing if read == size && truncated.is_none() => self.index.complete = true,
+            // Not the end of the file, only of what is left of it.
+            _ if cut.is_some() => {}
+            Expect::Data { entry, frame } => {
+                let missing = self.missing(entry, frame, read);
+                let control_at = self.control_at;
+                let (offset, bytes, what) = truncated.unwrap_or((read, 0, "the data"));
+                self.problem(ProblemKind::Truncated, offset, bytes, None, || {
+                    format!(
+                        "the file ends inside {what}: {missing} bytes are missing of the frames that the control record \
+                         at offset {control_at} describes"
+                    )
+                });
+            }
+            _ => {
+                let (offset, bytes, what) = truncated.unwrap_or((read, 0, ""));
+                self.problem(ProblemKind::Truncated, offset, bytes, None, || match bytes {
+                    0 => "the file ends without an end-of-data record: it was not closed, or it is cut off here"
+                        .to_owned(),
+                    _ => format!("the file ends inside {what}, after {bytes} of its 4096 bytes"),
+                });
+            }
+        }
+        if let Some(detail) = self.line_ends.take().filter(|_| damaged) {
+            self.problem(ProblemKind::Transfer, 0, 0, None, || detail);
+        }
+        if let Some(detail) = cut {
+            let from = read - truncated.map_or(0, |(_, bytes, _)| bytes);
+            self.problem(ProblemKind::Changed, from, size - from, None, || detail);
+        } else if self.grown {
+            self.problem(ProblemKind::Changed, size, 0, None, || {
+                "the file has grown since it was opened; what was added is not read".to_owned()
+            });
+        }
+    }
+
+    /// How many bytes of the frames of the current control record are not in the file.
+    fn missing(&self, entry: usize, frame: u32, read: u64) -> u64 {
+        let rest = self.control.entries.get(entry..).unwrap_or(&[]);
+        let frames = rest
+            .iter()
+            .map(|entry| u64::from(entry.pages()))
+            .sum::<u64>()
+            - u64::from(frame);
+        frames * PAGE as u64 - read % PAGE as u64
+    }
+}
+
+/// Domain and number in one number.
+const fn key(domain: u8, record: u16) -> u32 {
+    (domain as u32) << 16 | record as u32
+}
+
+impl Stop {
+    /// Kind and sentence, for a fault with `left` bytes of data left in the frame, which end at `limit`.
+    fn describe(&self, left: usize, limit: usize) -> (ProblemKind, String) {
+        let end = if limit < PAGE {
+            "the end of the data that the control record gives"
+        } else {
+            "its 4 KB frame"
+        };
+        match *self {
+            Self::Done | Self::EndOfFrame => (ProblemKind::Header, "nothing is wrong".to_owned()),
+            Self::NoHeader => (
+                ProblemKind::Header,
+                format!("{left} bytes before {end} are too few for a record"),
+            ),
+            Self::Header(_, Fault::Length(0)) => {
+                (ProblemKind::Length, "a record has the length 0".to_owned())
+            }
+            Self::Header(_, Fault::Length(length)) => (
+                ProblemKind::Length,
+                format!("a record has the length {length}, below that of its header, {HEADER}"),
+            ),
+            Self::Header(_, Fault::Domain(domain)) => (
+                ProblemKind::Header,
+                format!("a record has the domain {domain}; the last one is {MAX_DOMAIN}"),
+            ),
+            Self::Header(_, Fault::Halfword(found)) => (
+                ProblemKind::Header,
+                format!(
+                    "a record header has x'{found:04X}' where it must be zero (third and fourth byte)"
+                ),
+            ),
+            Self::Long(header) => (
+                ProblemKind::Length,
+                format!(
+                    "a record has the length {}, which runs past {end} ({left} bytes are left)",
+                    header.length
+                ),
+            ),
+        }
+    }
+
+    /// Domain and number of the record at fault, if they are likely right.
+    fn record(&self) -> Option<(u8, u16)> {
+        match self {
+            Self::Long(header) | Self::Header(header, Fault::Length(_)) => {
+                Some((header.domain, header.record))
+            }
+            _ => None,
+        }
+    }
+}

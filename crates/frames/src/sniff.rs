@@ -1,0 +1,126 @@
+//! Telling from the first bytes whether a file is MONWRITE output, and whether a transfer has damaged it.
+
+use crate::control::{Control, ENTRIES_AT};
+use crate::source::PAGE;
+
+/// What the first bytes of a file say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sniff {
+    /// MONWRITE output.
+    Monwrite,
+    /// MONWRITE output that a transfer has damaged; a sentence names the likely mistake and its cure.
+    Damaged(String),
+    /// Something else.
+    No,
+}
+
+/// How to transfer a file so that it arrives as it was.
+const CURE: &str =
+    "transfer it again in binary (FTP: BINARY, and QUOTE SITE FIXED 4096 or LOCSITE FIXED 4096)";
+
+/// Says what a file is from its first bytes (256 KiB are looked at; 8 KiB are enough for an undamaged file) and its
+/// size.
+#[must_use]
+pub fn sniff(head: &[u8], size: u64) -> Sniff {
+    let head = &head[..head.len().min(crate::source::WINDOW)];
+    if let Some(damage) = line_ends(head, size) {
+        return Sniff::Damaged(damage);
+    }
+    let (pages, _) = head.as_chunks::<PAGE>();
+    let found = (0..).zip(pages).any(|(number, page)| {
+        let at = number * PAGE as u64;
+        let peek = |offset: u64| {
+            let at = usize::try_from(at + offset).ok()?;
+            head.get(at..)?.first_chunk().copied()
+        };
+        Control::found(page, peek).is_some()
+    });
+    if found || begins(head) {
+        return Sniff::Monwrite;
+    }
+    translated(head).map_or(Sniff::No, Sniff::Damaged)
+}
+
+/// Whether the first bytes are those of a control record, however few there are after its first entry.
+fn begins(head: &[u8]) -> bool {
+    let mut page = [0; PAGE];
+    let count = head.len().min(PAGE);
+    page[..count].copy_from_slice(&head[..count]);
+    let control = Control::parse(&page);
+    control.counted && !control.entries.is_empty()
+}
+
+/// What a file looks like whose EBCDIC was taken for text and translated; such a file cannot be read.
+pub(crate) fn translated(head: &[u8]) -> Option<String> {
+    let head = &head[..head.len().min(2 * PAGE)];
+    let text = || head.iter().filter(|&&byte| byte == 0).count() * 16 < head.len();
+    if head.windows(3).any(|bytes| bytes == [0xEF, 0xBF, 0xBD]) && !text() {
+        return Some(format!(
+            "bytes were replaced by the Unicode replacement character (x'EFBFBD'): the file was transferred or copied \
+             as text; {CURE}"
+        ));
+    }
+    if let Some(&flag @ (b'S' | b'E')) = head.get(ENTRIES_AT)
+        && !text()
+    {
+        return Some(format!(
+            "offset {ENTRIES_AT} has x'{flag:02X}', which is {} in ASCII where EBCDIC is expected: the file was \
+             translated to ASCII in transfer; {CURE}",
+            char::from(flag)
+        ));
+    }
+    // Every byte above x'7F' became two.
+    let encoded = |flag| {
+        head.windows(2)
+            .take(2 * ENTRIES_AT)
+            .any(|bytes| bytes == [0xC3, flag])
+    };
+    if !text()
+        && std::str::from_utf8(&head[..head.len().saturating_sub(3)]).is_ok()
+        && (encoded(0xA2) || encoded(0x85))
+    {
+        return Some(format!(
+            "the file was re-encoded as UTF-8 text: it was copied as text; {CURE}"
+        ));
+    }
+    None
+}
+
+/// What a file looks like into which line ends were put; only a size that is no multiple of 4096 is suspect.
+pub(crate) fn line_ends(head: &[u8], size: u64) -> Option<String> {
+    if size.is_multiple_of(PAGE as u64) {
+        return None;
+    }
+    for separator in [&b"\r\n"[..], b"\n", b"\x15", b"\x25"] {
+        let stride = PAGE + separator.len();
+        let mut ends = (1..)
+            .map(|number| number * stride)
+            .map_while(|end| head.get(end - separator.len()..end));
+        // Once could be chance; the bytes between two records would have to be chance twice.
+        let (mut seen, mut same) = (0, true);
+        for end in ends.by_ref().take(8) {
+            seen += 1;
+            same &= end == separator;
+        }
+        if same && seen >= 2 {
+            return Some(format!(
+                "a line end (x'{}') follows every 4096 bytes: the file was transferred as text; {CURE}",
+                separator
+                    .iter()
+                    .map(|byte| format!("{byte:02X}"))
+                    .collect::<String>()
+            ));
+        }
+    }
+    let feeds = head.iter().filter(|&&byte| byte == b'\n').count();
+    let pairs = head.windows(2).filter(|bytes| bytes == b"\r\n").count();
+    let binary = head
+        .get(ENTRIES_AT)
+        .is_some_and(|&flag| crate::record::Class::from_flag(flag).is_some());
+    if binary && feeds >= 3 && feeds == pairs {
+        return Some(format!(
+            "every x'0A' of its first bytes stands behind a x'0D': line ends were changed in transfer; {CURE}"
+        ));
+    }
+    None
+}

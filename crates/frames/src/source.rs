@@ -1,0 +1,155 @@
+//! Where bytes come from: a file read by position, never mapped.
+//!
+//! A mapped file that shrinks kills the process, and mapped junk counts as memory; a positioned read merely comes back
+//! short.
+
+use std::fmt;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// How much is read at once: small enough for the processor's second cache, which is what makes the walk fast.
+pub const WINDOW: usize = 256 * 1024;
+
+/// The size of a control record and of a frame (documented: MONWRITE writes 4 KB records, records never span frames).
+pub const PAGE: usize = 4096;
+
+/// Bytes that can be read from any position.
+pub trait ReadAt: Send + Sync {
+    /// Reads up to `buf.len()` bytes from `offset` on; fewer only at the end, 0 at or past it.
+    ///
+    /// # Errors
+    /// What the operating system reports.
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
+
+    /// How many bytes there were when the source was opened.
+    fn size(&self) -> u64;
+}
+
+/// What became of a file since it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing has this name any more.
+    Vanished,
+    /// Another file has this name.
+    Replaced,
+    /// It has more bytes now; how many more.
+    Grew(u64),
+    /// It has fewer bytes now; how many fewer.
+    Shrank(u64),
+    /// It was written to and kept its size.
+    Rewritten,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vanished => write!(out, "the file has vanished since it was opened"),
+            Self::Replaced => write!(out, "another file has taken its name since it was opened"),
+            Self::Grew(bytes) => write!(
+                out,
+                "the file has grown by {bytes} bytes since it was opened"
+            ),
+            Self::Shrank(bytes) => {
+                write!(out, "the file has lost {bytes} bytes since it was opened")
+            }
+            Self::Rewritten => write!(out, "the file was written to since it was opened"),
+        }
+    }
+}
+
+/// A regular file.
+#[derive(Debug)]
+pub struct FileSource {
+    file: File,
+    path: PathBuf,
+    opened: Metadata,
+}
+
+impl FileSource {
+    /// Opens a regular file; anything else (a folder, a pipe, a device) is an error.
+    ///
+    /// # Errors
+    /// What the operating system reports, or `InvalidInput` for what is not a regular file.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        // Asked before opening, for opening a pipe would wait for its writer.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
+        }
+        let file = File::open(path)?;
+        let opened = file.metadata()?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            opened,
+        })
+    }
+
+    /// The name it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What became of the file since it was opened, or nothing if it is as it was.
+    #[must_use]
+    pub fn changed(&self) -> Option<Change> {
+        let Ok(now) = fs::metadata(&self.path) else {
+            return Some(Change::Vanished);
+        };
+        let was = &self.opened;
+        if (now.dev(), now.ino()) != (was.dev(), was.ino()) {
+            Some(Change::Replaced)
+        } else if now.len() > was.len() {
+            Some(Change::Grew(now.len() - was.len()))
+        } else if now.len() < was.len() {
+            Some(Change::Shrank(was.len() - now.len()))
+        } else if (now.mtime(), now.mtime_nsec()) != (was.mtime(), was.mtime_nsec()) {
+            Some(Change::Rewritten)
+        } else {
+            None
+        }
+    }
+}
+
+impl ReadAt for FileSource {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(buf, offset)
+    }
+
+    fn size(&self) -> u64 {
+        self.opened.len()
+    }
+}
+
+impl ReadAt for Vec<u8> {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let start = usize::try_from(offset).map_or(self.len(), |offset| offset.min(self.len()));
+        let count = buf.len().min(self.len() - start);
+        buf[..count].copy_from_slice(&self[start..start + count]);
+        Ok(count)
+    }
+
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+/// Reads until `buf` is full or there is no more; how much was read.
+pub(crate) fn read_full(source: &dyn ReadAt, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buf.len() {
+        match source.read_at(offset + done as u64, &mut buf[done..]) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
