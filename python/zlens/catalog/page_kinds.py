@@ -1,0 +1,167 @@
+"""The kinds of fields on a record page: what the catalog knows, what the user says, what the words say.
+
+A field that the catalog knows keeps its kind wherever it stands on the page; the name decides, with
+the record's prefix and then without it. Another field is unknown unless a rule of `page_words.toml`
+holds, and an unknown field is never differenced.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from zlens.catalog.layouts import (
+    BUILTIN,
+    DIRECTIONS,
+    KINDS,
+    TYPES,
+    Field,
+    RecordFile,
+    file_name,
+    monitor_root,
+    read,
+)
+from zlens.catalog.page_table import Bit, Row
+from zlens.errors import CatalogError
+
+_WORDS = re.compile(r"[a-z0-9]+")
+#: What of a field the catalog's knowledge is carried over.
+_CARRIED = ("kind", "kind_status", "unit", "direction", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Words that leave one reading of what a field is."""
+
+    name: str
+    kind: str
+    phrases: tuple[str, ...]
+    excluded: tuple[str, ...]
+    types: tuple[str, ...]
+    lengths: tuple[int, ...]
+    unit: str | None
+    direction: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the built-in catalog knows of one record."""
+
+    file: RecordFile | None
+    by_name: dict[str, Field]
+    by_short: dict[str, Field]
+
+    def field(self, name: str) -> Field | None:
+        """The known field of that name, with the record's prefix or without it."""
+        return self.by_name.get(name) or self.by_short.get(short(name))
+
+
+def short(name: str) -> str:
+    """A field's name without the prefix of its record."""
+    return name.split("_", 1)[-1]
+
+
+def known(record: str) -> Known:
+    """What the built-in catalog knows of the fields of a record, the newest layout first."""
+    path = monitor_root() / file_name(record)
+    if not path.is_file():
+        return Known(None, {}, {})
+    file = read(path, BUILTIN)
+    by_name: dict[str, Field] = {}
+    for layout in reversed(file.layouts):
+        for fields in (layout.fields, *(section.fields for section in layout.sections)):
+            for field in fields:
+                if not field.reserved:
+                    by_name.setdefault(field.name, field)
+    return Known(file, by_name, {short(name): field for name, field in reversed(by_name.items())})
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """The rules of the catalog, read once."""
+    path = Path(__file__).with_name("page_words.toml")
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    found = []
+    for item in data["rule"]:
+        rule = Rule(
+            name=item["name"],
+            kind=item["kind"],
+            phrases=tuple(plain(phrase) for phrase in item["any"]),
+            excluded=tuple(plain(phrase) for phrase in item["not"]),
+            types=tuple(item["types"]),
+            lengths=tuple(item["lengths"]),
+            unit=item.get("unit"),
+            direction=item.get("direction"),
+        )
+        if rule.kind not in KINDS or not set(rule.types) <= set(TYPES):
+            raise CatalogError(f"rule {rule.name}: {rule.kind} for {rule.types} cannot be", file=str(path))
+        if rule.direction is not None and rule.direction not in DIRECTIONS:
+            raise CatalogError(f"rule {rule.name}: direction {rule.direction}", file=str(path))
+        found.append(rule)
+    return tuple(found)
+
+
+def plain(text: str) -> str:
+    """Words in lower case with a blank around each, so that a phrase is found as whole words."""
+    return f" {' '.join(_WORDS.findall(text.lower()))} "
+
+
+def by_words(text: str, type_: str, length: int) -> Rule | None:
+    """The rule that the words of a description meet, or None where none does or two disagree."""
+    said = plain(text)
+    held = [
+        rule
+        for rule in rules()
+        if type_ in rule.types
+        and (not rule.lengths or length in rule.lengths)
+        and any(phrase in said for phrase in rule.phrases)
+        and not any(phrase in said for phrase in rule.excluded)
+    ]
+    return held[0] if held and len({rule.kind for rule in held}) == 1 else None
+
+
+def field(row: Row, knowledge: Known) -> tuple[Field, bool]:
+    """A row as a field, and whether the catalog knows it by name."""
+    if row.name == "*":
+        # What a reserved area holds is not known: it is bytes, whatever type the page gives it.
+        reserved = Field("*", row.offset, row.length, text=row.text or None, count=row.count, first=row.first)
+        return reserved, True
+    made = Field(
+        name=row.name,
+        offset=row.offset,
+        length=row.length,
+        type=row.type,
+        text=row.text or None,
+        count=row.count,
+        first=row.first,
+    )
+    old = knowledge.field(row.name)
+    if old is not None:
+        carried = {name: getattr(old, name) for name in _CARRIED}
+        made = replace(made, **carried, text=made.text or old.text)
+        return _with_bits(made, row.bits), True
+    if any(bit.name != "*" for bit in row.bits):
+        made = replace(made, kind="flags", kind_status="stated", note="by the bits that the page names")
+        return _with_bits(made, row.bits), False
+    rule = by_words(row.text, row.type, row.length)
+    if rule is not None:
+        made = replace(
+            made,
+            kind=rule.kind,
+            kind_status="stated",
+            unit=rule.unit,
+            direction=rule.direction,
+            note=f"by the page's words: rule `{rule.name}`",
+        )
+    return made, False
+
+
+def _with_bits(made: Field, bits: list[Bit]) -> Field:
+    names = [f"{bit.byte}:{bit.value:02X} {bit.name}" for bit in bits if bit.name != "*"]
+    if not names:
+        return made
+    listed = "bits (byte:value): " + ", ".join(names)
+    return replace(made, note=f"{made.note}; {listed}" if made.note else listed)
