@@ -45,10 +45,12 @@ pub(crate) struct PageData {
 }
 
 /// [`PageData`] in four bytes; 0 is a page without records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedPage(u32);
 
 impl PackedPage {
+    pub(crate) const NONE: Self = Self(0);
+
     pub(crate) const fn new(data: PageData) -> Self {
         let class = match data.class {
             Class::Sample => 0,
@@ -57,7 +59,7 @@ impl PackedPage {
         Self(class | (data.start as u32) << 16 | data.end as u32)
     }
 
-    const fn unpack(self) -> Option<PageData> {
+    pub(crate) const fn unpack(self) -> Option<PageData> {
         if self.0 == 0 {
             return None;
         }
@@ -74,8 +76,48 @@ impl PackedPage {
     }
 }
 
-/// What the first pass over a file found. Its memory is bounded: four bytes for each page of the file, one for each page
-/// for the types in each window, and small tables.
+/// How many pages a window has.
+pub(crate) const WINDOW_PAGES: usize = WINDOW / PAGE;
+
+/// Where the records of a window are, page by page, and of which types.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowMap {
+    pub pages: [PackedPage; WINDOW_PAGES],
+    pub types: [TypeSet; WINDOW_PAGES],
+    /// The types of all its pages.
+    pub all: TypeSet,
+}
+
+impl WindowMap {
+    pub(crate) const fn new() -> Self {
+        Self {
+            pages: [PackedPage::NONE; WINDOW_PAGES],
+            types: [TypeSet::NONE; WINDOW_PAGES],
+            all: TypeSet::NONE,
+        }
+    }
+
+    /// The stretches of pages that must be read for these types, as first page and the page behind the last. Short gaps
+    /// are read along, for that costs less than asking twice.
+    pub(crate) fn stretches(&self, wanted: TypeSet) -> impl Iterator<Item = (usize, usize)> {
+        /// The longest gap that is read along.
+        const GAP: usize = 4;
+        let mut pages = (0..WINDOW_PAGES)
+            .filter(move |&page| self.types[page].meets(wanted))
+            .peekable();
+        std::iter::from_fn(move || {
+            let first = pages.next()?;
+            let mut end = first + 1;
+            while let Some(page) = pages.next_if(|&page| page <= end + GAP) {
+                end = page + 1;
+            }
+            Some((first, end))
+        })
+    }
+}
+
+/// What the first pass over a file found. Its memory is bounded: twelve bytes for each 4 KB page where records are, and
+/// small tables.
 ///
 /// Every byte of the file is accounted for:
 /// `control_bytes + data_bytes + padding_bytes + skipped_bytes == size`.
@@ -108,8 +150,7 @@ pub struct Index {
     /// Bytes that were not read; the sum of the bytes of all problems.
     pub skipped_bytes: u64,
     pub(crate) map: TypeMap,
-    pub(crate) pages: Vec<PackedPage>,
-    pub(crate) windows: Vec<TypeSet>,
+    pub(crate) windows: Vec<Option<Box<WindowMap>>>,
 }
 
 impl Index {
@@ -133,7 +174,6 @@ impl Index {
             padding_bytes: 0,
             skipped_bytes: 0,
             map: TypeMap::new(),
-            pages: Vec::new(),
             windows: Vec::new(),
         }
     }
@@ -177,36 +217,35 @@ impl Index {
         Ok(found)
     }
 
-    /// The records of a page of the file.
-    pub(crate) fn page(&self, number: u64) -> Option<PageData> {
-        self.pages.get(usize::try_from(number).ok()?)?.unpack()
-    }
-
-    /// The first window from `from` on that has a type of the set.
-    pub(crate) fn next_window_with(&self, wanted: &TypeSet, from: usize) -> Option<usize> {
-        let rest = self.windows.get(from..)?;
-        rest.iter()
-            .position(|types| types.meets(wanted))
-            .map(|found| from + found)
+    /// The first window from `from` on that has a type of the set, and where its records are.
+    pub(crate) fn next_window_with(
+        &self,
+        wanted: TypeSet,
+        from: usize,
+    ) -> Option<(usize, &WindowMap)> {
+        let mut rest = (from..).zip(self.windows.get(from..)?);
+        rest.find_map(|(number, map)| {
+            map.as_deref()
+                .filter(|map| map.all.meets(wanted))
+                .map(|map| (number, map))
+        })
     }
 
     /// How many bytes of the file a pass over these types reads.
     #[must_use]
     pub fn bytes_with(&self, wanted: &[u16]) -> u64 {
-        let mut set = TypeSet::default();
+        let mut set = TypeSet::NONE;
         for &id in wanted
             .iter()
             .filter(|&&id| usize::from(id) < self.types.len())
         {
             set.insert(id);
         }
-        let whole = self
-            .windows
-            .iter()
-            .filter(|types| types.meets(&set))
-            .count() as u64
-            * WINDOW as u64;
-        whole.min(self.size)
+        let maps = self.windows.iter().filter_map(Option::as_deref);
+        let pages = maps
+            .flat_map(|map| map.stretches(set))
+            .map(|(first, end)| (end - first) as u64);
+        (pages.sum::<u64>() * PAGE as u64).min(self.size)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A later pass over a file: only the windows that hold wanted records are read.
+//! A later pass over a file: only the pages that may hold wanted records are read.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::index::{Index, PageData};
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::record::{HEADER, Header};
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
-use crate::types::{MAX_TYPES, NONE, TypeSet};
+use crate::types::{MAX_TYPES, NONE, TypeMap, TypeSet};
 
 /// Where a record lies in its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) struct Cursor {
 impl Cursor {
     pub(crate) fn new(wanted: &[u16], from: u64) -> Self {
         let mut slots = vec![NONE; MAX_TYPES];
-        let mut set = TypeSet::default();
+        let mut set = TypeSet::NONE;
         for (slot, &id) in (0..).zip(wanted) {
             if let Some(place) = slots.get_mut(usize::from(id)) {
                 *place = slot;
@@ -90,101 +90,102 @@ impl Cursor {
         index: &Index,
     ) -> io::Result<Option<Window<'_>>> {
         loop {
-            let Some(found) = index.next_window_with(&self.wanted, self.next) else {
+            let Some((number, map)) = index.next_window_with(self.wanted, self.next) else {
                 return Ok(None);
             };
-            let base = found as u64 * WINDOW as u64;
-            self.next = found + 1;
-            let expected =
-                usize::try_from(index.size - base).map_or(WINDOW, |rest| rest.min(WINDOW));
-            let got = read_full(source, base, &mut self.buffer[..expected])?;
-            if got < expected {
-                self.next = usize::MAX;
-                let missing = index.size - base - got as u64;
-                self.problems.add(
-                    ProblemKind::Changed,
-                    base + got as u64,
-                    missing,
-                    None,
-                    || format!("the file has lost its last {missing} bytes since it was opened"),
-                );
-            }
+            self.next = number + 1;
             self.lists.iter_mut().for_each(Vec::clear);
-            let first_page = base / PAGE as u64;
-            for (number, page) in self.buffer[..got].chunks(PAGE).enumerate() {
-                let data = index.page(first_page + number as u64);
-                if let Some(data) = data {
-                    walk(
-                        page,
-                        number * PAGE,
-                        base,
-                        data,
-                        index,
-                        &self.slots,
-                        &mut self.lists,
-                        &mut self.problems,
-                    );
+            let base = number as u64 * WINDOW as u64;
+            let whole = usize::try_from(index.size - base).map_or(WINDOW, |rest| rest.min(WINDOW));
+            let mut read = 0;
+            for (first, end) in map.stretches(self.wanted) {
+                let (from, to) = (first * PAGE, whole.min(end * PAGE));
+                let got = read_full(source, base + from as u64, &mut self.buffer[from..to])?;
+                read = from + got;
+                for page in first..end {
+                    if let Some(data) = map.pages[page].unpack()
+                        && map.types[page].meets(self.wanted)
+                    {
+                        self.page(&index.map, base, page * PAGE, read, data);
+                    }
+                }
+                if read < to {
+                    let at = base + read as u64;
+                    let missing = index.size - at;
+                    self.problems
+                        .add(ProblemKind::Changed, at, missing, None, || {
+                            "the file has become shorter since it was opened".to_owned()
+                        });
+                    self.next = usize::MAX;
+                    break;
                 }
             }
             if self.lists.iter().any(|list| !list.is_empty()) {
                 return Ok(Some(Window {
                     base,
-                    bytes: &self.buffer[..got],
+                    bytes: &self.buffer[..read],
                     lists: &self.lists,
                 }));
             }
         }
     }
-}
 
-/// Notes the wanted records of one page.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the parts of a cursor, borrowed apart"
-)]
-#[inline]
-fn walk(
-    page: &[u8],
-    at: usize,
-    base: u64,
-    data: PageData,
-    index: &Index,
-    slots: &[u16],
-    lists: &mut [Vec<RecordRef>],
-    problems: &mut ProblemLog,
-) {
-    let end = data.end.min(page.len());
-    let records = &page[..end];
-    let mut pos = data.start.min(end);
-    while pos < end {
-        let header = records[pos..].first_chunk::<HEADER>().map(Header::of);
-        let id = match header {
-            Some(Header {
-                length,
+    /// Notes the wanted records of the page at `at` in the window, of which there are bytes up to `read`.
+    #[inline]
+    fn page(&mut self, map: &TypeMap, base: u64, at: usize, read: usize, data: PageData) {
+        let end = (at + data.end).min(read);
+        let bytes = &self.buffer[..end];
+        let mut pos = at + data.start;
+        while pos < end {
+            let Some(header) = bytes[pos..].first_chunk::<HEADER>() else {
+                break;
+            };
+            let word = Header::word(header);
+            let Header {
+                length: len,
                 domain,
                 record,
                 ..
-            }) if usize::from(length) >= HEADER && usize::from(length) <= end - pos => {
-                let id = index.map.get(data.class, domain, record);
-                if let Some(&slot) = slots.get(usize::from(id))
-                    && let Some(list) = lists.get_mut(usize::from(slot))
-                {
+            } = Header::of(header);
+            let length = usize::from(len);
+            if length < HEADER || length > end - pos {
+                break;
+            }
+            let type_id = map.get(data.class, domain, record);
+            let slot = self
+                .slots
+                .get(usize::from(type_id))
+                .copied()
+                .unwrap_or(NONE);
+            let mut list = self.lists.get_mut(usize::from(slot));
+            // As in the first pass: within a run of like records the next place is known before its length is fetched.
+            loop {
+                if let Some(list) = &mut list {
                     list.push(RecordRef {
-                        pos: (at + pos) as u32,
-                        len: length,
-                        type_id: id,
+                        pos: pos as u32,
+                        len,
+                        type_id,
                     });
                 }
-                pos += usize::from(length);
-                continue;
+                pos += length;
+                let next = bytes
+                    .get(pos..pos + HEADER.max(length))
+                    .and_then(<[u8]>::first_chunk);
+                if next.is_none_or(|next| Header::word(next) != word) {
+                    break;
+                }
             }
-            _ => base + (at + pos) as u64,
-        };
-        // The index found whole records here: the file was written to since, or got shorter.
-        problems.add(ProblemKind::Changed, id, (end - pos) as u64, None, || {
-            "there is no record where there was one when the file was opened".to_owned()
-        });
-        return;
+        }
+        if pos < at + data.end && read >= at + data.end {
+            // The index found whole records here.
+            self.problems.add(
+                ProblemKind::Changed,
+                base + pos as u64,
+                (end - pos) as u64,
+                None,
+                || "there is no record where there was one when the file was opened".to_owned(),
+            );
+        }
     }
 }
 

@@ -80,6 +80,7 @@ impl Header {
     }
 
     /// The fields of a header, plausible or not.
+    #[inline]
     pub(crate) fn of(bytes: &[u8; HEADER]) -> Self {
         let [
             l0,
@@ -108,7 +109,15 @@ impl Header {
         }
     }
 
+    /// Length, zeros, domain, reserved byte and number as one word; equal words are equal types and lengths.
+    #[inline]
+    pub(crate) fn word(bytes: &[u8; HEADER]) -> u64 {
+        let [w0, w1, w2, w3, w4, w5, w6, w7, ..] = *bytes;
+        u64::from_be_bytes([w0, w1, w2, w3, w4, w5, w6, w7])
+    }
+
     /// What is wrong with it whatever its frame.
+    #[inline]
     pub(crate) fn fault(&self, bytes: &[u8; HEADER]) -> Option<Fault> {
         let halfword = u16::from_be_bytes([bytes[2], bytes[3]]);
         if halfword != 0 {

@@ -1,12 +1,13 @@
 //! The first pass over a file.
 
 use crate::control::{Control, ENTRIES_AT, Entry, EntryFault};
-use crate::index::{Error, Index, IntervalEnd, PackedPage, PageData};
+use crate::index::{Error, Index, IntervalEnd, PackedPage, PageData, WindowMap};
 use crate::problem::ProblemKind;
 use crate::record::{Class, Fault, HEADER, Header, MAX_DOMAIN};
 use crate::sniff;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
-use crate::types::{Counter, MAX_TYPES, NONE, TypeSet};
+use crate::tod;
+use crate::types::{Counter, MAX_TYPES, NONE, Run, TypeSet};
 
 /// After how many windows the caller is told how far it is.
 const REPORT_EVERY: u64 = 16;
@@ -105,7 +106,8 @@ struct Scan<'s> {
     control: Control,
     control_at: u64,
     counters: Vec<Counter>,
-    types_here: TypeSet,
+    /// The window that is walked.
+    here: Box<WindowMap>,
     /// Sample records outside domain 1 since the last interval end.
     samples: u64,
     /// Interval ends not kept: how many, and where the first is.
@@ -132,7 +134,7 @@ impl<'s> Scan<'s> {
             },
             control_at: 0,
             counters: Vec::new(),
-            types_here: TypeSet::default(),
+            here: Box::new(WindowMap::new()),
             samples: 0,
             more_ends: None,
             more_types: None,
@@ -148,19 +150,27 @@ impl<'s> Scan<'s> {
         if base == 0 {
             self.line_ends = sniff::line_ends(bytes, self.index.size);
         }
-        self.types_here = TypeSet::default();
-        for start in (0..bytes.len()).step_by(PAGE) {
+        for (number, start) in (0..bytes.len()).step_by(PAGE).enumerate() {
             let at = base + start as u64;
             let rest = &bytes[start..];
             let page = &rest[..rest.len().min(PAGE)];
-            self.index.pages.push(PackedPage::default());
             match self.expect {
-                Expect::Data { entry, frame } => self.data(at, page, rest, entry, frame),
+                Expect::Data { entry, frame } => {
+                    if let Some((data, types)) = self.data(at, page, rest, entry, frame) {
+                        self.here.pages[number] = PackedPage::new(data);
+                        self.here.types[number] = types;
+                        self.here.all.add(types);
+                    }
+                }
                 Expect::Control | Expect::Nothing => self.control(at, page, rest),
                 Expect::Lost { .. } => self.search(at, page, rest),
             }
         }
-        self.index.windows.push(self.types_here);
+        let map = self.here.all.meets(TypeSet::ALL).then(|| self.here.clone());
+        if map.is_some() {
+            *self.here = WindowMap::new();
+        }
+        self.index.windows.push(map);
     }
 
     /// A header at an offset from the page at `at`, of which `rest` is in memory.
@@ -275,17 +285,22 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// One frame of data.
-    fn data(&mut self, at: u64, page: &[u8], rest: &[u8], nth: usize, frame: u32) {
-        let Some(&entry) = self.control.entries.get(nth) else {
-            return;
-        };
+    /// One frame of data; where its records are, if there are any, and of which types.
+    fn data(
+        &mut self,
+        at: u64,
+        page: &[u8],
+        rest: &[u8],
+        nth: usize,
+        frame: u32,
+    ) -> Option<(PageData, TypeSet)> {
+        let &entry = self.control.entries.get(nth)?;
         let last = frame + 1 >= entry.pages();
         let start = if frame == 0 { entry.first() } else { 0 }.min(page.len());
         let limit = if last { entry.limit() } else { PAGE };
         // Where the data end in what there is of the page.
         let end = limit.min(page.len());
-        let (pos, stop) = self.walk(at, &page[..end], start, entry.class);
+        let (pos, types, stop) = self.walk(at, &page[..end], start, entry.class);
         let mut skipped = end - pos;
         match stop {
             Stop::Done | Stop::EndOfFrame => skipped = 0,
@@ -299,7 +314,7 @@ impl<'s> Scan<'s> {
                 if let Some(control) = self.found(at, page, rest) {
                     self.early_control(at, entry, frame);
                     self.begin(at, control);
-                    return;
+                    return None;
                 }
                 self.bad_frame(at + pos as u64, skipped as u64, || {
                     stop.describe(end - pos, limit)
@@ -314,21 +329,19 @@ impl<'s> Scan<'s> {
                 });
             }
         }
-        if pos > start {
-            let data = PageData {
-                start,
-                end: pos,
-                class: entry.class,
-            };
-            if let Some(slot) = self.index.pages.last_mut() {
-                *slot = PackedPage::new(data);
-            }
-        }
         self.index.data_bytes += (pos - start) as u64;
         self.index.padding_bytes += (page.len() - (pos - start) - skipped) as u64;
         if page.len() == PAGE {
             self.advance(at + PAGE as u64, nth, frame, last);
         }
+        (pos > start).then_some((
+            PageData {
+                start,
+                end: pos,
+                class: entry.class,
+            },
+            types,
+        ))
     }
 
     /// To the next frame, entry or control record.
@@ -356,56 +369,89 @@ impl<'s> Scan<'s> {
         };
     }
 
-    /// Counts the records of a frame from `start` to the end of `data`; gives where and why it stopped.
+    /// Counts the records of a frame from `start` to the end of `data`; gives where it stopped, the types it met, and why
+    /// it stopped.
     #[inline]
-    fn walk(&mut self, at: u64, data: &[u8], start: usize, class: Class) -> (usize, Stop) {
-        const END_OF_FRAME: u32 = key(Header::END_OF_FRAME.0, Header::END_OF_FRAME.1);
-        const INTERVAL_END: u32 = key(Header::INTERVAL_END.0, Header::INTERVAL_END.1);
+    fn walk(&mut self, at: u64, data: &[u8], start: usize, class: Class) -> (usize, TypeSet, Stop) {
+        let mut types = TypeSet::NONE;
         let mut pos = start;
         while pos < data.len() {
             let Some(bytes) = data[pos..].first_chunk::<HEADER>() else {
-                return (pos, Stop::NoHeader);
+                return (pos, types, Stop::NoHeader);
             };
             let header = Header::of(bytes);
             if let Some(fault) = header.fault(bytes) {
-                return (pos, Stop::Header(header, fault));
+                return (pos, types, Stop::Header(header, fault));
             }
-            if usize::from(header.length) > data.len() - pos {
-                return (pos, Stop::Long(header));
+            let length = usize::from(header.length);
+            if length > data.len() - pos {
+                return (pos, types, Stop::Long(header));
             }
-            let offset = at + pos as u64;
-            self.count(class, &header, offset);
-            pos += usize::from(header.length);
-            let key = key(header.domain, header.record);
-            if key == END_OF_FRAME {
-                return (pos, Stop::EndOfFrame);
-            }
-            if class == Class::Sample {
-                self.samples += u64::from(header.domain != 1);
-                if key == INTERVAL_END {
-                    self.interval_end(header.tod, offset);
+            let begin = pos;
+            pos += length;
+            let mut run = Run {
+                count: 1,
+                earliest: header.tod,
+                latest: header.tod,
+            };
+            if header.domain != 1 {
+                // Records of one type and length come in runs. Within one, where the next record begins does not hang on
+                // the length that is still being fetched, which makes the walk several times as fast.
+                let word = Header::word(bytes);
+                while data.len() - pos >= length
+                    && let Some(bytes) = data[pos..].first_chunk::<HEADER>()
+                    && Header::word(bytes) == word
+                {
+                    let tod = Header::of(bytes).tod;
+                    run.earliest = run.earliest.min(tod);
+                    run.latest = run.latest.max(tod);
+                    run.count += 1;
+                    pos += length;
                 }
+                self.samples += run.count;
+            }
+            let id = self.count(class, &header, &data[begin..pos], run, at + begin as u64);
+            if id != NONE {
+                types.insert(id);
+            }
+            match (header.domain, header.record) {
+                Header::END_OF_FRAME => return (pos, types, Stop::EndOfFrame),
+                Header::INTERVAL_END if class == Class::Sample => {
+                    self.interval_end(header.tod, at + begin as u64);
+                }
+                _ => {}
             }
         }
-        (pos, Stop::Done)
+        (pos, types, Stop::Done)
     }
 
+    /// Counts a run of records, which are all there is in `records`; gives the number of their type.
     #[inline]
-    fn count(&mut self, class: Class, header: &Header, offset: u64) {
+    fn count(
+        &mut self,
+        class: Class,
+        header: &Header,
+        records: &[u8],
+        mut run: Run,
+        offset: u64,
+    ) -> u16 {
         let mut id = self.index.map.get(class, header.domain, header.record);
         if id == NONE {
-            id = self.new_type(class, header, offset);
+            id = self.new_type(class, header, run.count, offset);
         }
         if let Some(counter) = self.counters.get_mut(usize::from(id)) {
-            counter.add(header.length, header.tod, offset);
-            self.types_here.insert(id);
+            if !tod::is_plausible(run.earliest) {
+                run = plausible(counter, usize::from(header.length), records, offset);
+            }
+            counter.add(header.length, run);
         }
+        id
     }
 
     #[cold]
-    fn new_type(&mut self, class: Class, header: &Header, offset: u64) -> u16 {
+    fn new_type(&mut self, class: Class, header: &Header, count: u64, offset: u64) -> u16 {
         if self.counters.len() >= MAX_TYPES {
-            self.more_types.get_or_insert((0, offset)).0 += 1;
+            self.more_types.get_or_insert((0, offset)).0 += count;
             return NONE;
         }
         let id = self.counters.len() as u16;
@@ -591,9 +637,27 @@ impl<'s> Scan<'s> {
     }
 }
 
-/// Domain and number in one number.
-const fn key(domain: u8, record: u16) -> u32 {
-    (domain as u32) << 16 | record as u32
+/// A run of records of one length with some impossible times: those are counted apart.
+#[cold]
+fn plausible(counter: &mut Counter, length: usize, records: &[u8], offset: u64) -> Run {
+    let mut run = Run {
+        count: 0,
+        earliest: u64::MAX,
+        latest: 0,
+    };
+    for (offset, record) in (offset..).step_by(length).zip(records.chunks(length)) {
+        let Some(header) = record.first_chunk().map(Header::of) else {
+            continue;
+        };
+        run.count += 1;
+        if tod::is_plausible(header.tod) {
+            run.earliest = run.earliest.min(header.tod);
+            run.latest = run.latest.max(header.tod);
+        } else {
+            counter.odd(1, offset);
+        }
+    }
+    run
 }
 
 impl Stop {

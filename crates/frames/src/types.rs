@@ -38,21 +38,27 @@ pub struct TypeInfo {
     pub first_offset: u64,
 }
 
-/// Set of types.
+/// A set of types in one word: exact for the first 64 types of a file, and at worst too large for more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TypeSet([u64; MAX_TYPES / 64]);
+pub(crate) struct TypeSet(u64);
 
 impl TypeSet {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const ALL: Self = Self(u64::MAX);
+
     #[inline]
     pub(crate) fn insert(&mut self, id: u16) {
-        self.0[usize::from(id) / 64 % (MAX_TYPES / 64)] |= 1 << (id % 64);
+        self.0 |= 1 << (id % 64);
     }
 
-    pub(crate) fn meets(&self, other: &Self) -> bool {
-        self.0
-            .iter()
-            .zip(&other.0)
-            .any(|(mine, theirs)| mine & theirs != 0)
+    #[inline]
+    pub(crate) fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    #[inline]
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 }
 
@@ -100,6 +106,14 @@ impl TypeMap {
     }
 }
 
+/// Records of one type and length, one after the other: how many, and their plausible times.
+#[derive(Clone, Copy)]
+pub(crate) struct Run {
+    pub count: u64,
+    pub earliest: u64,
+    pub latest: u64,
+}
+
 /// What is counted of one type while the file is walked.
 pub(crate) struct Counter {
     pub domain: u8,
@@ -135,22 +149,24 @@ impl Counter {
         }
     }
 
-    /// Counts one record; the caller has seen to it that its length is at most that of a frame.
+    /// Counts records of one length, which the caller has seen to be at most that of a frame.
     #[inline]
-    pub(crate) fn add(&mut self, length: u16, tod: u64, offset: u64) {
+    pub(crate) fn add(&mut self, length: u16, run: Run) {
         if length == self.length {
-            self.run += 1;
+            self.run += run.count;
         } else {
             self.end_run();
             self.length = length;
-            self.run = 1;
+            self.run = run.count;
         }
-        if crate::tod::is_plausible(tod) {
-            self.earliest = self.earliest.min(tod);
-            self.latest = self.latest.max(tod);
-        } else {
-            self.odd_times.get_or_insert((offset, 0)).1 += 1;
-        }
+        self.earliest = self.earliest.min(run.earliest);
+        self.latest = self.latest.max(run.latest);
+    }
+
+    /// Counts records whose times are all or in part impossible.
+    #[cold]
+    pub(crate) fn odd(&mut self, count: u64, offset: u64) {
+        self.odd_times.get_or_insert((offset, 0)).1 += count;
     }
 
     fn end_run(&mut self) {
