@@ -1,0 +1,356 @@
+"""Measures: the columns of every table that views read, as the catalog has them.
+
+One file of `metrics/` per table, read when it is first asked for. `_skeleton.toml` explains the keys.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import expressions, roles
+from zlens.errors import CatalogError
+
+TYPES = ("int", "float", "text", "bool", "time")
+AGGREGATES = {
+    "key": "names the row",
+    "ratio": "computed anew from the sums of its parts",
+    "sum": "added",
+    "gauge": "averaged, with p50, p95 and maximum beside the mean",
+    "last": "the last value",
+}
+#: What is known about a formula, and in which words it is told, best first.
+STATUSES = {
+    "verified": "read in a document of IBM",
+    "linux": "a metric that IBM wrote for Linux perf, turned into counter numbers",
+    "carried": "read for an earlier machine; the counters it uses are unchanged",
+    "verified-secondary": "read in a source that is not IBM's",
+    "constructed": "built from the definitions of the counters it uses",
+    "derived": "follows from definitions or was found in the data; printed nowhere as a formula",
+    "unverified": "not confirmed by any source; absent or marked until somebody confirms it",
+}
+SCOPES = (
+    "cpu",
+    "core",
+    "type",
+    "system",
+    "machine",
+    "partition",
+    "guest",
+    "workload",
+    "device",
+    "pool",
+    "lock",
+    "zone",
+    "volume",
+    "port",
+    "channel",
+    "row",
+)
+UNITS = frozenset(
+    {
+        "",
+        "%",
+        "/s",
+        "GHz",
+        "MIPS",
+        "MSU/h",
+        "bytes",
+        "bytes/s",
+        "cores",
+        "count",
+        "cycles",
+        "cycles/instruction",
+        "frames",
+        "index",
+        "pages",
+        "processors",
+        "ratio",
+        "s",
+        "slots",
+        "threads",
+    }
+)
+
+#: What the end of a name promises about the unit.
+_PROMISES = {
+    "_pct": ("%",),
+    "_rate": ("/s", "bytes/s"),
+    "_s": ("s",),
+    "_bytes": ("bytes",),
+    "_pages": ("pages",),
+}
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_TABLE_KEYS = frozenset({"table", "text", "grain", "key", "scope", "plain", "empty", "column"})
+_COLUMN_KEYS = frozenset(
+    {"name", "type", "unit", "text", "formula", "definition", "aggregate", "scope", "needs", "status"}
+    | {"source", "note"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a measure.
+
+    formula     over roles (entity.role) and earlier columns, compiled into SQL; '' where there is none
+    definition  the formula in words or counters, where it is public but nothing computes it yet
+    aggregate   what --every does with it: see AGGREGATES
+    scope       what one value is of: see SCOPES
+    needs       what must be in the input for it
+    status      how well its formula is known: see STATUSES
+    """
+
+    name: str
+    type: str
+    unit: str
+    text: str
+    formula: str
+    definition: str
+    aggregate: str
+    scope: str
+    needs: str
+    status: str
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One measure. `key` and the leading columns identify a row; an empty table has no reader yet."""
+
+    name: str
+    text: str
+    grain: str
+    key: tuple[str, ...]
+    scope: str
+    plain: bool
+    empty: bool
+    columns: tuple[Column, ...]
+
+    def column(self, name: str) -> Column | None:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        return None
+
+
+def _leading(name: str, type: str, unit: str, text: str, aggregate: str, source: str) -> Column:
+    return Column(name, type, unit, text, "", "", aggregate, "row", "", "derived", source, "")
+
+
+#: Every table begins with these, but for those marked plain.
+LEADING = (
+    _leading("system", "text", "", "system", "key", "the system the record or report names"),
+    _leading("source", "text", "", "where the row comes from: zvm-monitor, rmf-xml", "key", "the reader"),
+    _leading("interval_end", "time", "", "end of the interval, UTC", "key", "the interval of the source"),
+    _leading(
+        "seconds",
+        "float",
+        "s",
+        "length of the row's interval: the time since the sample before",
+        "sum",
+        "times of the two samples, or the interval the source prints",
+    ),
+    _leading(
+        "flag",
+        "text",
+        "",
+        "short: a stub; gap: the sample before is missing; such rows are left out of means; else NULL",
+        "last",
+        "length of the interval against the usual one",
+    ),
+)
+
+
+def root() -> Path:
+    """The directory of the measures' files."""
+    return Path(__file__).parent / "metrics"
+
+
+def tables() -> list[str]:
+    """Names of all measures, without reading their files."""
+    return sorted(path.stem for path in root().glob("[!_]*.toml") if path.stem != "aliases")
+
+
+@cache
+def table(name: str) -> Table:
+    """One measure with its columns, the leading ones first; CatalogError if its file is wrong."""
+    path = root() / f"{name}.toml"
+    if name not in tables():
+        raise CatalogError(f"there is no measure {name!r}", expected=", ".join(tables()))
+    return parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def parse(text: str, path: str) -> Table:
+    """A measure from the text of its file; keys nobody knows and keys that are missing are errors."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogError(f"not valid TOML: {error}", file=path) from None
+    _known(data, _TABLE_KEYS, {"table", "text", "grain", "key", "column"}, "the table", path)
+    scope = data.get("scope") or _scope(data["table"])
+    columns = []
+    for entry in data["column"]:
+        what = f"column {entry.get('name', '?')}"
+        _known(
+            entry, _COLUMN_KEYS, {"name", "type", "unit", "text", "aggregate", "status", "source"}, what, path
+        )
+        facts = {key: entry.get(key, "") for key in _COLUMN_KEYS}
+        facts["scope"] = facts["scope"] or scope
+        if not all(isinstance(value, str) for value in facts.values()):
+            raise CatalogError(f"{what}: every key is text", file=path)
+        columns.append(Column(**facts))
+    plain = bool(data.get("plain"))
+    leading = () if plain else LEADING
+    return Table(
+        data["table"],
+        data["text"],
+        data["grain"],
+        tuple(data["key"]),
+        scope,
+        plain,
+        bool(data.get("empty")),
+        (*leading, *columns),
+    )
+
+
+def _known(entry: dict[str, Any], known: frozenset[str], needed: set[str], what: str, path: str) -> None:
+    unknown, missing = set(entry) - known, needed - set(entry)
+    if unknown or missing:
+        said = f"has the key {sorted(unknown)[0]!r}" if unknown else f"lacks the key {sorted(missing)[0]!r}"
+        raise CatalogError(f"{what} {said}", file=path, expected=", ".join(sorted(known)))
+
+
+def _scope(name: str) -> str:
+    """The scope of a table that does not say it: of its own name, of the machine, or of the system."""
+    return name if name in SCOPES else {"cec": "machine"}.get(name, "system")
+
+
+@cache
+def aliases() -> dict[str, tuple[str, str]]:
+    """Names that sources use, in plain form, and for each our `table.column` and whose name it is."""
+    path = root() / "aliases.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
+    found: dict[str, tuple[str, str]] = {}
+    for source in data["source"]:
+        for name, ours in source["names"].items():
+            found.setdefault(_plain(name), (ours, source["text"]))
+    return found
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_]+", "_", name.strip().lower())
+
+
+def find(name: str) -> list[tuple[Table, Column]]:
+    """The columns a name may mean: `table.column`, a bare column of any table, or an alias."""
+    wanted = _plain(name)
+    own = _columns(wanted)
+    return _columns(aliases()[wanted][0]) if not own and wanted in aliases() else own
+
+
+def _columns(name: str) -> list[tuple[Table, Column]]:
+    of, dot, bare = name.rpartition(".")
+    searched = tables() if not dot else [of] if of in tables() else []
+    found = [(table(each), table(each).column(bare)) for each in searched]
+    return [(each, column) for each, column in found if column is not None]
+
+
+def all_columns() -> Iterator[tuple[Table, Column]]:
+    """Every column of every measure."""
+    for name in tables():
+        for column in table(name).columns:
+            yield table(name), column
+
+
+def check() -> list[str]:
+    """What is wrong with the measures' files: a sentence each."""
+    found: list[str] = []
+    for name in tables():
+        where = f"metrics/{name}.toml"
+        try:
+            found += [f"{where}: {wrong}" for wrong in check_table(table(name), name)]
+        except CatalogError as error:
+            found.append(f"{where}: {error.message}")
+    try:
+        found += [
+            f"metrics/aliases.toml: {alias} leads to {ours}, which is no column of a measure"
+            for alias, (ours, _) in aliases().items()
+            if not _columns(ours)
+        ]
+    except (CatalogError, KeyError, OSError) as error:
+        found.append(f"metrics/aliases.toml: {error}")
+    return found
+
+
+def check_table(what: Table, name: str) -> Iterator[str]:
+    """What is wrong with one measure, a sentence each."""
+    if what.name != name:
+        yield f"the file is of the table {what.name!r}"
+    if not what.text or not what.grain:
+        yield "text or grain is empty"
+    names = [column.name for column in what.columns]
+    yield from (f"{twice} stands there twice" for twice in sorted({n for n in names if names.count(n) > 1}))
+    for key in what.key:
+        column = what.column(key)
+        if column is None:
+            yield f"key {key} is not a column"
+        elif column.aggregate != "key":
+            yield f"{key} is a key of the table, so its aggregate is key"
+    seen = {column.name for column in LEADING}
+    for column in what.columns:
+        yield from (f"{column.name}: {wrong}" for wrong in _check_column(what, column, seen))
+        seen.add(column.name)
+
+
+def _check_column(what: Table, column: Column, seen: set[str]) -> Iterator[str]:
+    if not _NAME.fullmatch(column.name):
+        yield "a name is of lower-case letters, digits and _"
+    for key, value, known in (
+        ("type", column.type, TYPES),
+        ("aggregate", column.aggregate, tuple(AGGREGATES)),
+        ("status", column.status, tuple(STATUSES)),
+        ("scope", column.scope, SCOPES),
+        ("unit", column.unit, tuple(sorted(UNITS))),
+    ):
+        if value not in known:
+            yield f"{key} is {value!r}, which is none of {', '.join(filter(None, known))}"
+    if not column.text or not column.source:
+        yield "text or source is empty"
+    for ending, units in _PROMISES.items():
+        if column.name.endswith(ending) and column.unit not in units:
+            yield f"a name that ends in {ending} has the unit {' or '.join(units)}"
+    if column.type not in ("int", "float") and column.unit:
+        yield f"{column.type} has no unit"
+    if column.aggregate in ("ratio", "gauge", "sum") and column.type not in ("int", "float"):
+        yield f"{column.type} has no aggregate {column.aggregate}"
+    if column.formula:
+        if what.empty:
+            yield "has a formula, but the table is empty"
+        yield from _check_formula(column.formula, seen)
+
+
+def _check_formula(formula: str, seen: set[str]) -> Iterator[str]:
+    try:
+        referred = expressions.names(formula)
+    except CatalogError as error:
+        yield error.message
+        return
+    for name in referred:
+        entity, dot, role = name.partition(".")
+        if not dot:
+            if name not in seen:
+                yield f"{name} is not an earlier column"
+        elif entity in roles.entities():
+            if role not in roles.entity(entity).roles:
+                yield f"{name} is not a role"
+        elif not (Path(__file__).parent.parent / "measures" / f"_{entity}.sql").exists():
+            yield f"{entity} is neither an entity of roles nor a helper of measures"
