@@ -235,7 +235,9 @@ def find(inputs: Iterable[str]) -> Found:
             continue
         except OSError as error:
             errors.append(
-                InputError(f"cannot be read: {error.strerror or error}", file=path, cure="check name and permissions")
+                InputError(
+                    f"cannot be read: {error.strerror or error}", file=path, cure="check name and permissions"
+                )
             )
             continue
         if again or twin != path:
@@ -244,7 +246,9 @@ def find(inputs: Iterable[str]) -> Found:
             )
             continue
         if not head:
-            errors.append(InputError("the file is empty", file=path, offset=0, cure="check how it was copied"))
+            errors.append(
+                InputError("the file is empty", file=path, offset=0, cure="check how it was copied")
+            )
             continue
         for module in modules:
             try:
@@ -306,7 +310,9 @@ def open_inputs(
             errors.append(error)
     if not sources and errors:
         raise errors[0]
-    problems += [Problem(None, "", e.file or "", e.offset, None, _kind(e), _sentence(e), None) for e in errors]
+    problems += [
+        Problem(None, "", e.file or "", e.offset, None, _kind(e), _sentence(e), None) for e in errors
+    ]
     if options.systems:
         known = {info.system for source in sources for info in source.systems}
         missing = [name for name in options.systems if name not in known]

@@ -1,0 +1,361 @@
+"""Roles: the names by which measures call what a record holds, and their way into SQL.
+
+A role file says what an entity is and, per raw table, which field is which role; measures read the view
+`role.<entity>` and never a field. A role whose field a file's layouts do not have is NULL.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import expressions
+from zlens.catalog.layouts import release_key
+from zlens.errors import CatalogError
+
+SQL_TYPES = {
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "text": "VARCHAR",
+    "bool": "BOOLEAN",
+    "time": "TIMESTAMP WITH TIME ZONE",
+}
+AGGREGATES = ("sum", "mean", "last")
+OVER = ("sum", "max", "min", "any_value", "count")
+_KEYS = frozenset({"field", "take", "scale", "codes", "base", "value", "expression", "over", "before"})
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role of an entity. aggregate says what --every does with it: sum, mean or last."""
+
+    name: str
+    type: str
+    unit: str
+    text: str
+    aggregate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How one raw table gives the roles of an entity."""
+
+    table: str
+    source: str
+    where: str
+    group: bool
+    roles: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """What measures call by one name: its roles, and the tables they come from."""
+
+    name: str
+    text: str
+    key: tuple[str, ...]
+    roles: dict[str, Role]
+    origins: tuple[Origin, ...]
+
+
+def root() -> Path:
+    """The directory of the role files."""
+    return Path(__file__).parent / "roles"
+
+
+def entities() -> list[str]:
+    """The names of all entities, without reading their files."""
+    return sorted(path.stem for path in root().glob("[!_]*.toml"))
+
+
+@cache
+def _facts(name: str) -> dict[str, Any]:
+    with (Path(__file__).parent / name).open("rb") as file:
+        return tomllib.load(file)
+
+
+@cache
+def entity(name: str) -> Entity:
+    """One entity with its roles; CatalogError if its file is wrong."""
+    path = root() / f"{name}.toml"
+    try:
+        with path.open("rb") as file:
+            data = tomllib.load(file)
+    except FileNotFoundError:
+        raise CatalogError(
+            f"there is no role entity {name!r}", expected=", ".join(entities()), cure="see catalog/roles"
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
+    roles: dict[str, Role] = {}
+    for role, facts in data["roles"].items():
+        if facts["type"] not in SQL_TYPES or facts["aggregate"] not in AGGREGATES:
+            raise CatalogError(f"role {role}: type or aggregate is not known", file=str(path))
+        roles[role] = Role(role, facts["type"], facts.get("unit", ""), facts["text"], facts["aggregate"])
+    origins: list[Origin] = []
+    for block in data.get("from", []):
+        for role, how in block["roles"].items():
+            unknown = set(how) - _KEYS
+            if role not in roles or unknown or how.get("over", "sum") not in OVER:
+                what = f"has {', '.join(sorted(unknown))}" if unknown else "is not among the entity's roles"
+                raise CatalogError(f"{block['table']}: role {role} {what}", file=str(path))
+        origins.append(
+            Origin(
+                block["table"],
+                block.get("source", ""),
+                block.get("where", ""),
+                bool(block.get("group")),
+                block["roles"],
+            )
+        )
+    return Entity(data["entity"], data["text"], tuple(data["key"]), roles, tuple(origins))
+
+
+def fields(how: Mapping[str, Any]) -> list[str]:
+    """The fields that may give a role, first choice first."""
+    field = how.get("field", [])
+    return [field] if isinstance(field, str) else list(field)
+
+
+def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
+    """A role's value in one decoded record (field name to value), None where the record has no such field."""
+    for origin in entity(entity_name).origins:
+        for field in fields(origin.roles.get(role, {})):
+            if values.get(field) is not None:
+                return values[field]
+    return None
+
+
+def coded(sql: str, codes: str) -> str:
+    """SQL that puts the words of a table of codes.toml in the place of codes; others stay, as text."""
+    table = _facts("codes.toml").get(codes)
+    if table is None:
+        raise CatalogError(f"there is no table of codes {codes!r}", expected="one of catalog/codes.toml")
+    words = {k: v for k, v in table.items() if k not in ("text", "status", "source")}
+    branches = " ".join(
+        f"WHEN {expressions.literal(k)} THEN {expressions.literal(v)}" for k, v in sorted(words.items())
+    )
+    text = f"CAST({sql} AS VARCHAR)"
+    return f"CASE {text} {branches} ELSE {text} END"
+
+
+def scale_factor(name: str) -> float:
+    """What a raw unit is worth in the unit of measures."""
+    unit = _facts("units.toml").get(name)
+    if unit is None:
+        raise CatalogError(f"there is no unit {name!r}", expected="one of catalog/units.toml")
+    return float(unit["factor"])
+
+
+def _role_sql(how: Mapping[str, Any], type: str, columns: frozenset[str], release: str | None) -> str:
+    """SQL of one role over the columns of its raw table, without `over`; NULL where it cannot be had."""
+    limit = how.get("before")
+    if limit is not None and not (release and release_key(release) < release_key(limit)):
+        return "NULL"
+    if "value" in how:
+        value = how["value"]
+        return expressions.literal(value) if isinstance(value, str) else repr(value)
+    if "expression" in how:
+        formula = how["expression"]
+        if any(name not in columns and name != "seconds" for name in expressions.names(formula)):
+            return "NULL"
+        return expressions.compile_sql(formula, lambda name: f"r.{expressions.quote(name)}", type)
+    suffix = "_d" if how.get("take") == "difference" else ""
+    for field in fields(how):
+        column = field.lower() + suffix
+        if column in columns or column == "seconds":
+            break
+    else:
+        return "NULL"
+    sql = f"r.{expressions.quote(column)}"
+    if "base" in how:
+        sql = f"TRY_CAST('0x' || {sql} AS BIGINT)"
+    if "codes" in how:
+        sql = coded(sql, how["codes"])
+    if "scale" in how:
+        # Written with an exponent: a DECIMAL constant could overflow.
+        sql = f"CAST({sql} AS DOUBLE) * {scale_factor(how['scale']):.17e}"
+    return sql
+
+
+def _origin_sql(
+    entity: Entity, origin: Origin, columns: frozenset[str], release: str | None, systems: list[str] | None
+) -> str:
+    selected: list[str] = []
+    for role in entity.roles.values():
+        how = origin.roles.get(role.name, {})
+        over = how.get("over")
+        sql = "count(*)" if over == "count" else _role_sql(how, role.type, columns, release)
+        if over and over != "count" and sql != "NULL":
+            sql = f"{over}({sql})"
+        selected.append(f"CAST({sql} AS {SQL_TYPES[role.type]}) AS {expressions.quote(role.name)}")
+    conditions = []
+    if origin.where:
+        conditions.append(expressions.compile_sql(origin.where, lambda name: f"r.{expressions.quote(name)}"))
+    if systems is not None:
+        conditions.append(f"r.system IN ({', '.join(map(expressions.literal, systems))})")
+    if origin.group:
+        head = "r.system, r.source, r.interval_end, max(r.seconds) AS seconds, max(r.flag) AS flag"
+    else:
+        head = "r.system, r.source, r.interval_end, r.seconds, r.flag"
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    group = " GROUP BY ALL" if origin.group else ""
+    return f"SELECT {head}, {', '.join(selected)} FROM {expressions.quote(origin.table)} AS r{where}{group}"
+
+
+def view_sql(
+    name: str, tables: Mapping[str, frozenset[str]], releases: Mapping[str | None, list[str]]
+) -> str:
+    """SELECT of an entity's rows, one per sample, over the raw tables there are.
+
+    `tables` gives the columns of each raw table, `releases` the systems of each release (None where the
+    release is not known): what holds before a release only is told system by system.
+    """
+    what = entity(name)
+    parts: list[str] = []
+    for origin in what.origins:
+        columns = tables.get(origin.table)
+        if columns is None:
+            continue
+        if any("before" in how for how in origin.roles.values()) and len(releases) > 1:
+            parts += [
+                _origin_sql(what, origin, columns, release, systems) for release, systems in releases.items()
+            ]
+        else:
+            release = next(iter(releases), None)
+            parts.append(_origin_sql(what, origin, columns, release, None))
+    if not parts:
+        nothing = ", ".join(
+            f"CAST(NULL AS {SQL_TYPES[role.type]}) AS {expressions.quote(role.name)}"
+            for role in what.roles.values()
+        )
+        parts.append(
+            "SELECT CAST(NULL AS VARCHAR) AS system, CAST(NULL AS VARCHAR) AS source, "
+            "CAST(NULL AS TIMESTAMPTZ) AS interval_end, CAST(NULL AS DOUBLE) AS seconds, "
+            f"CAST(NULL AS VARCHAR) AS flag, {nothing} WHERE false"
+        )
+    return "\nUNION ALL\n".join(parts)
+
+
+def selected_sql(name: str, rows: str) -> str:
+    """The rows of an entity in the intervals that the options select (table `_interval`)."""
+    what = entity(name)
+    roles = ", ".join(f"r.{expressions.quote(role)}" for role in what.roles)
+    return (
+        "SELECT r.system, r.source, r.interval_end, coalesce(r.seconds, i.seconds) AS seconds, "
+        f"coalesce(r.flag, i.flag) AS flag, {roles} FROM ({rows}) AS r "
+        "JOIN _interval AS i USING (system, source, interval_end)"
+    )
+
+
+def summed_sql(name: str, rows: str) -> str:
+    """The rows of an entity, counters and elapsed time summed over the buckets of --every.
+
+    Flagged rows (stubs, gaps) and rows whose counters began anew are left out, elapsed time included. A sum
+    of which one part is not known is not known.
+    """
+    what = entity(name)
+    selected: list[str] = []
+    for role in what.roles.values():
+        column = f"r.{expressions.quote(role.name)}"
+        if role.name in what.key:
+            sql = column
+        elif role.aggregate == "sum":
+            sql = f"CASE WHEN count({column}) = count(*) THEN sum({column}) END"
+        elif role.aggregate == "mean":
+            sql = f"avg({column})"
+        else:
+            sql = f"arg_max({column}, r.interval_end)"
+        selected.append(f"{sql} AS {expressions.quote(role.name)}")
+    keys = "".join(f", r.{expressions.quote(key)}" for key in what.key)
+    return (
+        "SELECT r.system, r.source, i.bucket_end AS interval_end, sum(r.seconds) AS seconds, "
+        f"CAST(NULL AS VARCHAR) AS flag, {', '.join(selected)} FROM ({rows}) AS r "
+        "JOIN _interval AS i USING (system, source, interval_end) "
+        "WHERE r.seconds IS NOT NULL AND r.flag IS NULL AND i.flag IS NULL "
+        f"GROUP BY r.system, r.source, i.bucket_end{keys}"
+    )
+
+
+_PLACE = re.compile(r"\{([A-Za-z0-9_]+)(?:(:hex)|\|([a-z_]+))?\}")
+
+
+def events() -> list[dict[str, Any]]:
+    """The records that say something happened, as catalog/events.toml lists them."""
+    return list(_facts("events.toml")["event"])
+
+
+def _template_sql(template: str, columns: frozenset[str]) -> str | None:
+    """SQL of a text with {FIELD} places; None where the table has not all of them."""
+    parts: list[str] = []
+    at = 0
+    for match in _PLACE.finditer(template):
+        if match.start() > at:
+            parts.append(expressions.literal(template[at : match.start()]))
+        column = match[1].lower()
+        if column not in columns:
+            return None
+        sql = f"r.{expressions.quote(column)}"
+        if match[2]:
+            sql = f"lpad(printf('%X', {sql}), 4, '0')"
+        elif match[3]:
+            sql = coded(sql, match[3])
+        parts.append(f"coalesce(CAST({sql} AS VARCHAR), '')")
+        at = match.end()
+    if at < len(template):
+        parts.append(expressions.literal(template[at:]))
+    return " || ".join(parts) or "''"
+
+
+def events_sql(tables: Mapping[str, frozenset[str]]) -> str:
+    """SELECT of all recorded events over the raw tables there are, and of counters that began anew."""
+    parts: list[str] = []
+    for event in events():
+        columns = tables.get(event["table"])
+        if columns is None:
+            continue
+        subject = _template_sql(event["subject"], columns)
+        detail = _template_sql(event["detail"], columns) if event["detail"] else "''"
+        time = "tod" if "tod" in columns else "interval_end"
+        where = ""
+        if event.get("where"):
+            condition = expressions.compile_sql(event["where"], lambda name: f"r.{expressions.quote(name)}")
+            where = f" WHERE {condition}"
+        parts.append(
+            f"SELECT r.system, r.source, r.{time} AS time, {expressions.literal(event['kind'])} AS kind, "
+            f"{subject or 'NULL'} AS subject, {detail or 'NULL'} AS detail, "
+            f"{str(bool(event.get('inferred'))).lower()} AS inferred, "
+            f"{expressions.literal(event['table'].upper())} AS record "
+            f"FROM {expressions.quote(event['table'])} AS r{where}"
+        )
+    parts.append("SELECT system, source, time, kind, subject, detail, inferred, record FROM _reset")
+    return "\nUNION ALL\n".join(parts)
+
+
+def check() -> list[str]:
+    """What is wrong with the role files: a sentence each."""
+    found: list[str] = []
+    for name in entities():
+        try:
+            what = entity(name)
+            found += [
+                f"roles/{name}.toml: key {key} is not a role" for key in what.key if key not in what.roles
+            ]
+            for origin in what.origins:
+                for how in origin.roles.values():
+                    if "codes" in how:
+                        coded("x", how["codes"])
+                    if "scale" in how:
+                        scale_factor(how["scale"])
+                    if "expression" in how:
+                        expressions.parse(how["expression"])
+                if origin.where:
+                    expressions.parse(origin.where)
+        except (CatalogError, KeyError, TypeError) as error:
+            found.append(f"roles/{name}.toml: {error}")
+    return found

@@ -1,0 +1,463 @@
+"""The SQL engine: raw tables as streams, roles and measures over them. The only module that imports duckdb.
+
+Every statement is planned twice. First on empty typed tables, to learn which columns of which raw tables
+it needs; then streams narrowed to those are registered and it runs. A raw table's view gives the other
+columns as NULL, so that a statement and the views it goes through bind the same both times.
+
+Measures are materialised when they are first asked for: windows and joins over the raw data are paid once.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from zlens import measures
+from zlens.catalog import expressions, metrics, roles
+from zlens.errors import QueryError
+from zlens.readers import Column, RawTable
+
+_TYPES = roles.SQL_TYPES
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_WORD = re.compile(r"(?:role\.)?[A-Za-z_][A-Za-z0-9_]*", re.IGNORECASE)
+_FROM = re.compile(r"\b(?:FROM|JOIN)\s+((?:role\.)?[A-Za-z_][A-Za-z0-9_]*)")
+_PARTITION_BY = re.compile(r"\bpartition\s+by\b", re.IGNORECASE)
+_SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
+#: Words of statements that list tables: they need to see all of them.
+_LISTINGS = frozenset({"show", "information_schema", "duckdb_tables", "duckdb_columns", "duckdb_views"})
+_NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
+
+#: What the engine may use of memory; the rest spills to a private folder.
+MEMORY_LIMIT = "4GB"
+
+
+def _type_of(sql_type: str) -> str:
+    name = sql_type.upper()
+    if name.startswith("TIMESTAMP"):
+        return "time"
+    if name == "BOOLEAN":
+        return "bool"
+    if name.startswith(_NUMBERS):
+        return "float"
+    if name.endswith("INT") or name in ("INTEGER", "BIGINT", "HUGEINT", "UHUGEINT"):
+        return "int"
+    return "text"
+
+
+def type_name(sql_type: Any) -> str:
+    """int, float, text, bool or time for a type of the engine; what has no such type is shown as text."""
+    return _type_of(str(sql_type))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Rows of a question. types: int, float, text, bool or time; times are aware datetimes in UTC."""
+
+    columns: list[str]
+    types: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+def _connect(spill: str | None) -> duckdb.DuckDBPyConnection:
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "memory_limit": MEMORY_LIMIT,
+    }
+    if spill is not None:
+        config["temp_directory"] = spill
+    connection = duckdb.connect(config=config)
+    connection.execute("SET TimeZone = 'UTC'")
+    # From here on no statement reads or writes a file, and none can change that.
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+class Engine:
+    """Answers SQL over the raw tables of some sources.
+
+    tables     raw tables by name; several of one name are rows of one table
+    where      gives the condition on a raw table with some columns (SQL of ours), or None
+    summed     the intervals are buckets of --every
+    releases   systems by release, for roles that hold for some levels only
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, list[RawTable]],
+        *,
+        where: Callable[[Iterable[Column]], str | None] | None = None,
+        summed: bool = False,
+        releases: Mapping[str | None, list[str]] | None = None,
+    ) -> None:
+        self._tables = tables
+        self._condition = where or (lambda _: None)
+        self._where: dict[str, str] = {}
+        self._summed = summed
+        self._releases = dict(releases or {})
+        self._spill = tempfile.mkdtemp(prefix="zlens-")
+        self._connection = _connect(self._spill)
+        self._plan = _connect(None)
+        # Filters stay above the scans and empty tables stay scans, so that the plan shows all columns needed.
+        self._plan.execute(
+            "SET disabled_optimizers = 'statistics_propagation,filter_pushdown,empty_result_pullup'"
+        )
+        for connection in (self._connection, self._plan):
+            connection.execute("CREATE SCHEMA role")
+            connection.execute("CREATE SCHEMA unsummed")
+            connection.execute("SET lock_configuration = true")
+        self._views: set[str] = set()
+        self._made: set[str] = set()
+        self._columns: dict[str, list[tuple[str, str]]] = {}
+
+    def close(self) -> None:
+        self._connection.close()
+        self._plan.close()
+        shutil.rmtree(self._spill, ignore_errors=True)
+
+    # -- what there is -------------------------------------------------------------------------------
+
+    def raw_tables(self) -> list[str]:
+        """Names of the raw tables of the input, private ones left out."""
+        return sorted(name for name in self._tables if not name.startswith("_"))
+
+    def raw_columns(self, name: str) -> list[tuple[str, str]]:
+        """Names and types of a raw table's columns over all its parts."""
+        if name not in self._columns:
+            merged: dict[str, str] = {}
+            for part in self._tables[name]:
+                for column in part.columns:
+                    merged.setdefault(column.name, column.type)
+            self._columns[name] = list(merged.items())
+        return self._columns[name]
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def ask(self, query: str) -> Answer:
+        """Run one SELECT of the user; QueryError when it is wrong."""
+        if _SHOW_TABLES.fullmatch(query):
+            return self._listing()
+        relation = self.relation(query)
+        try:
+            names, types = list(relation.columns), [str(type) for type in relation.types]
+            if any(type_name(type) == "time" for type in types) or any(
+                type.startswith("DECIMAL") or (type_name(type) == "text" and type != "VARCHAR")
+                for type in types
+            ):
+                relation = relation.project(", ".join(map(_plain, _unique(names), types)))
+            rows = relation.fetchall()
+        except duckdb.Error as error:
+            raise _query_error(error) from None
+        kinds = [type_name(type) for type in types]
+        times = [index for index, kind in enumerate(kinds) if kind == "time"]
+        if times:
+            rows = [_with_times(row, times) for row in rows]
+        return Answer(names, kinds, rows)
+
+    def _listing(self) -> Answer:
+        """The answer to SHOW TABLES: measures, raw tables of this input and roles, each with what it holds."""
+        rows: list[tuple[Any, ...]] = []
+        for name in metrics.tables():
+            rows.append((name, "measure", metrics.table(name).text))
+        rows += [(name, "raw", "") for name in self.raw_tables() if name not in metrics.tables()]
+        rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
+        return Answer(["table", "kind", "text"], ["text", "text", "text"], rows)
+
+    def relation(self, query: str) -> duckdb.DuckDBPyRelation:
+        """The answer as a relation that hands out Arrow streams."""
+        self._check(query)
+        try:
+            self._prepare(query)
+            needed = self._needs(query)
+            self._register(needed)
+            return self._connection.sql(query)
+        except duckdb.Error as error:
+            raise _query_error(error) from None
+
+    def write_parquet(self, query: str, path: str) -> None:
+        """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
+        relation = self.relation(query)
+        staging = f"{path}.part-{os.getpid()}"
+        writer = duckdb.connect(config={"autoload_known_extensions": "false"})
+        try:
+            writer.register("answer", relation)
+            writer.execute(
+                f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
+            )
+            os.replace(staging, path)
+        except duckdb.Error as error:
+            raise _query_error(error) from None
+        finally:
+            writer.close()
+            if os.path.exists(staging):
+                os.unlink(staging)
+
+    def _check(self, query: str) -> None:
+        try:
+            statements = self._plan.extract_statements(query)
+        except duckdb.Error as error:
+            raise _query_error(error) from None
+        if len(statements) != 1 or statements[0].type not in (
+            duckdb.StatementType.SELECT,
+            duckdb.StatementType.EXPLAIN,
+        ):
+            raise QueryError(
+                "this is not one question",
+                expected="a single SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)",
+                cure="ask one thing at a time; zlens changes no data",
+            )
+
+    # -- making what a statement names ---------------------------------------------------------------
+
+    def _prepare(self, query: str) -> None:
+        """Make every table and view that a statement of the user may mean: all names in it that are ours."""
+        words = {word.lower() for word in _WORD.findall(_PARTITION_BY.sub(" ", query))}
+        if words & _LISTINGS:
+            words |= set(metrics.tables()) | set(self.raw_tables())
+            words |= {f"role.{name}" for name in roles.entities()}
+        self._make(words)
+
+    def _prepare_own(self, sql: str) -> None:
+        """Make what a statement of ours reads: the names behind FROM and JOIN."""
+        self._make({name.lower() for name in _FROM.findall(sql)})
+
+    def _make(self, names: set[str]) -> None:
+        for name in sorted(names):
+            if name.startswith("role."):
+                if name[5:] in roles.entities():
+                    self._role_view(name[5:])
+            elif name in self._tables:
+                self._raw_view(name)
+            elif name in measures.helpers():
+                self._helper_view(name)
+            elif name in metrics.tables():
+                self._measure(name)
+
+    def _both(self, statement: str) -> None:
+        self._plan.execute(statement)
+        self._connection.execute(statement)
+
+    def _raw_view(self, name: str) -> None:
+        """A raw table: empty on the planning side, a view without rows until a statement needs it."""
+        if name in self._views:
+            return
+        self._views.add(name)
+        condition = None if name.startswith("_") else self._condition(self._tables[name][0].columns)
+        if condition:
+            self._where[name] = condition
+            if "_interval" in condition:
+                self._raw_view("_interval")
+        typed = ", ".join(
+            f"{expressions.quote(column)} {_TYPES[type]}" for column, type in self.raw_columns(name)
+        )
+        self._plan.execute(f"CREATE TABLE {expressions.quote(self._behind(name))} ({typed})")
+        if name in self._where:
+            self._plan.execute(
+                f"CREATE VIEW {expressions.quote(name)} AS "
+                f"SELECT * FROM {expressions.quote(self._behind(name))} WHERE {self._where[name]}"
+            )
+        self._connection.execute(self._view_over_parts(name, set(), []))
+
+    def _behind(self, name: str) -> str:
+        """The planning side's name of the table behind a raw table's view."""
+        return f"{name}#all" if name in self._where else name
+
+    def _view_over_parts(self, name: str, needed: set[str], parts: list[tuple[str, set[str]]]) -> str:
+        """CREATE VIEW of a raw table over registered streams: needed columns from them, the others NULL."""
+        selects = []
+        for part, there in parts or [("", set())]:
+            columns = ", ".join(
+                (
+                    expressions.quote(column)
+                    if column in needed and column in there
+                    else f"CAST(NULL AS {_TYPES[type]}) AS {expressions.quote(column)}"
+                )
+                for column, type in self.raw_columns(name)
+            )
+            selects.append(
+                f"SELECT {columns} " + (f"FROM {expressions.quote(part)}" if part else "WHERE false")
+            )
+        union = " UNION ALL ".join(selects)
+        if name in self._where:
+            union = f"SELECT * FROM ({union}) WHERE {self._where[name]}"
+        return f"CREATE OR REPLACE VIEW {expressions.quote(name)} AS {union}"
+
+    def _role_view(self, name: str, *, summed: bool | None = None) -> None:
+        summed = self._summed if summed is None else summed
+        schema = "role" if summed == self._summed else "unsummed"
+        if f"{schema}.{name}" in self._views:
+            return
+        self._views.add(f"{schema}.{name}")
+        self._raw_view("_interval")
+        tables: dict[str, frozenset[str]] = {}
+        for origin in roles.entity(name).origins:
+            if origin.table in self._tables:
+                self._raw_view(origin.table)
+                tables[origin.table] = frozenset(column for column, _ in self.raw_columns(origin.table))
+        rows = roles.view_sql(name, tables, self._releases)
+        sql = roles.summed_sql(name, rows) if summed else roles.selected_sql(name, rows)
+        self._both(f"CREATE VIEW {schema}.{expressions.quote(name)} AS {sql}")
+
+    def _helper_view(self, name: str) -> None:
+        if name in self._views:
+            return
+        self._views.add(name)
+        sql = measures.helper_sql(name)
+        self._prepare_own(sql)
+        self._both(f"CREATE VIEW {expressions.quote(name)} AS {sql}")
+
+    def _measure(self, name: str) -> None:
+        """Materialise a measure; with --every also percentiles of its gauges over the unsummed intervals."""
+        if name in self._made:
+            return
+        self._made.add(name)
+        if name == "event":
+            for event in roles.events():
+                if event["table"] in self._tables:
+                    self._raw_view(event["table"])
+            self._raw_view("_reset")
+            tables = {event["table"] for event in roles.events() if event["table"] in self._tables}
+            sql = roles.events_sql({t: frozenset(c for c, _ in self.raw_columns(t)) for t in tables})
+        else:
+            sql = measures.measure_sql(name)
+            self._prepare_own(sql)
+        gauges = [column.name for column in metrics.table(name).columns if column.aggregate == "gauge"]
+        if self._summed and gauges and "role." in sql:
+            sql = self._with_percentiles(name, sql, gauges)
+        order = [c for c in ("system", "source", "interval_end", "time") if c in dict(measures.columns(name))]
+        order += [key for key in metrics.table(name).key if key not in order]
+        ordered = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(expressions.quote, order))}"
+        self._register(self._needs(ordered))
+        self._connection.execute(f"CREATE TABLE {expressions.quote(name)} AS {ordered}")
+        self._plan.execute(f"CREATE TABLE {expressions.quote(name)} AS {ordered}")
+        self._comment(name)
+
+    def _comment(self, name: str) -> None:
+        """Give a measure and its columns the catalog's words, for DESCRIBE and other clients."""
+        table = metrics.table(name)
+        quoted = expressions.quote(name)
+        self._connection.execute(f"COMMENT ON TABLE {quoted} IS {expressions.literal(table.text)}")
+        for column in table.columns:
+            text = f"{column.text} [{column.unit}]" if column.unit else column.text
+            self._connection.execute(
+                f"COMMENT ON COLUMN {quoted}.{expressions.quote(column.name)} IS {expressions.literal(text)}"
+            )
+
+    def _with_percentiles(self, name: str, sql: str, gauges: list[str]) -> str:
+        for entity in roles.entities():
+            if f"role.{entity}" in sql or any(
+                f"role.{entity}" in measures.helper_sql(h) for h in measures.helpers()
+            ):
+                self._role_view(entity, summed=False)
+        for helper in measures.helpers():
+            if re.search(rf"\b{helper}\b", sql):
+                text = measures.helper_sql(helper).replace("role.", "unsummed.")
+                self._both(f"CREATE OR REPLACE VIEW unsummed.{helper} AS {text}")
+        base = sql.replace("role.", "unsummed.")
+        for helper in measures.helpers():
+            base = re.sub(rf"\b(FROM|JOIN) {helper}\b", rf"\1 unsummed.{helper}", base)
+        keys = ["system", "source", *metrics.table(name).key]
+        quoted = [expressions.quote(key) for key in keys]
+        stats = ", ".join(
+            f"quantile_cont(b.{expressions.quote(g)}, 0.5) AS {expressions.quote(g + '_p50')}, "
+            f"quantile_cont(b.{expressions.quote(g)}, 0.95) AS {expressions.quote(g + '_p95')}, "
+            f"max(b.{expressions.quote(g)}) AS {expressions.quote(g + '_max')}"
+            for g in gauges
+        )
+        chosen = ", ".join(f"b.{key}" for key in quoted)
+        on = " AND ".join(f"m.{key} IS NOT DISTINCT FROM s.{key}" for key in quoted)
+        shown = ", ".join(
+            f"s.{expressions.quote(g + suffix)}" for g in gauges for suffix in ("_p50", "_p95", "_max")
+        )
+        return (
+            f"SELECT m.*, {shown} FROM ({sql}) AS m LEFT JOIN ("
+            f"SELECT {chosen}, i.bucket_end, {stats} FROM ({base}) AS b "
+            "JOIN _interval AS i USING (system, source, interval_end) "
+            f"WHERE b.flag IS NULL GROUP BY {chosen}, i.bucket_end"
+            f") AS s ON {on} AND m.interval_end = s.bucket_end"
+        )
+
+    # -- streams -------------------------------------------------------------------------------------
+
+    def _needs(self, query: str) -> dict[str, set[str]]:
+        """Which columns of which raw tables a statement reads, from its plan over empty tables."""
+        rows = self._plan.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall()
+        needed: dict[str, set[str]] = {}
+        try:
+            pending = list(json.loads(rows[0][1]))
+        except (ValueError, IndexError):
+            # An EXPLAIN of the user's own: he is shown a plan and nothing is read.
+            return needed
+        while pending:
+            node = pending.pop()
+            extra = node.get("extra_info") or {}
+            table = extra.get("Table")
+            if isinstance(table, str):
+                name = table.rsplit(".", 1)[-1].strip('"').removesuffix("#all")
+                if name in self._tables:
+                    projected = extra.get("Projections") or []
+                    columns = [projected] if isinstance(projected, str) else projected
+                    needed.setdefault(name, set()).update(columns)
+            pending.extend(node.get("children") or [])
+        return needed
+
+    def _register(self, needed: dict[str, set[str]]) -> None:
+        for name, wanted in needed.items():
+            parts: list[tuple[str, set[str]]] = []
+            for index, part in enumerate(self._tables[name]):
+                there = [column.name for column in part.columns if column.name in wanted]
+                # Rows are counted by their first column where no column is asked for.
+                stream = part.stream(there or [part.columns[0].name])
+                self._connection.register(f"{name}#{index}", stream)
+                parts.append((f"{name}#{index}", set(there)))
+            self._connection.execute(self._view_over_parts(name, wanted, parts))
+
+
+def _unique(names: list[str]) -> list[str]:
+    # A projection by name cannot tell two columns of one name apart; positions can.
+    return [f"#{index + 1}" for index in range(len(names))]
+
+
+def _plain(place: str, type: str) -> str:
+    """SQL that turns a result column into what Python can hold: times as microseconds, decimals as floats."""
+    kind = type_name(type)
+    if kind == "time":
+        return f"epoch_us({place})"
+    if type.startswith("DECIMAL"):
+        return f"CAST({place} AS DOUBLE)"
+    if kind == "text" and type != "VARCHAR":
+        return f"CAST({place} AS VARCHAR)"
+    return place
+
+
+def _with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
+    values = list(row)
+    for index in times:
+        if values[index] is not None:
+            values[index] = _EPOCH + dt.timedelta(microseconds=values[index])
+    return tuple(values)
+
+
+def _query_error(error: duckdb.Error) -> QueryError:
+    """One sentence of the engine's message, without its sketch of the query and its guess at our names."""
+    text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
+    text = re.sub(r"^[A-Za-z ]+ Error: ", "", text)
+    cure = None
+    missing = re.match(r"Table with name (\S+) does not exist", text)
+    if missing:
+        near = difflib.get_close_matches(missing[1].lower(), metrics.tables(), 3)
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        cure = f"{meant}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns"
+    return QueryError(text or "the question failed", cure=cure)

@@ -1,0 +1,21 @@
+-- _observer: which system speaks for a machine in an interval. Where several partitions of one machine
+-- report it, the first by name that covers the interval does; a source with local times speaks for itself.
+WITH seen AS (
+    SELECT
+        i.system, i.source, i.interval_end, i.interval_start,
+        s.machine, s.local_time,
+        row_number() OVER (PARTITION BY s.machine, i.interval_end ORDER BY i.system, i.source) AS place
+    FROM interval AS i
+    JOIN system AS s USING (system, source)
+)
+SELECT a.system, a.source, a.interval_end, a.machine
+FROM seen AS a
+WHERE a.machine IS NULL OR a.local_time OR NOT EXISTS (
+    SELECT 1
+    FROM seen AS b
+    WHERE b.machine = a.machine
+        AND NOT b.local_time
+        AND (b.system, b.source) < (a.system, a.source)
+        AND b.interval_start < a.interval_start + (a.interval_end - a.interval_start) / 2
+        AND b.interval_end >= a.interval_start + (a.interval_end - a.interval_start) / 2
+)

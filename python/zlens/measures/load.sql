@@ -1,0 +1,6 @@
+-- load: one row per interval and system, from its logical processors.
+SELECT {columns}
+FROM role.processor AS processor
+LEFT JOIN role.activity AS activity USING (system, source, interval_end, cpu_id)
+LEFT JOIN role.population AS population USING (system, source, interval_end)
+GROUP BY processor.system, processor.source, processor.interval_end

@@ -1,0 +1,271 @@
+"""A session: some inputs opened, questions asked of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zlens.errors import QueryError
+from zlens.options import Moment, Options
+from zlens.problems import Problem
+from zlens.readers import Column, Interval, Progress, RawTable, Source, SystemInfo, open_inputs
+
+if TYPE_CHECKING:
+    from zlens.engine import Answer, Engine
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_SECOND = 1_000_000
+
+
+class Tables(Mapping[str, list[RawTable]]):
+    """The raw tables of several sources as one mapping. A source may find its tables only when asked."""
+
+    def __init__(self, made: dict[str, list[RawTable]], sources: list[Source]) -> None:
+        self._made = made
+        self._sources = sources
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._made or any(name in source.tables for source in self._sources)
+
+    def __getitem__(self, name: str) -> list[RawTable]:
+        if name in self._made:
+            return self._made[name]
+        parts = [part for source in self._sources if name in source.tables for part in source.tables[name]]
+        if not parts:
+            raise KeyError(name)
+        return parts
+
+    def __iter__(self) -> Iterator[str]:
+        names = dict.fromkeys(self._made)
+        for source in self._sources:
+            names.update(dict.fromkeys(source.tables))
+        return iter(names)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Session:
+    """Inputs opened together. A context manager; `close` gives back memory and the spill folder."""
+
+    def __init__(
+        self,
+        inputs: Iterable[str | os.PathLike[str]],
+        options: Options | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.options = options or Options()
+        self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
+        self._engine: Engine | None = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the engine; questions after this open it anew."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    # -- what is in there ----------------------------------------------------------------------------
+
+    @cached_property
+    def systems(self) -> list[SystemInfo]:
+        """The systems of the input that the options select, by name."""
+        chosen = self.options.systems
+        found = [info for source in self.sources for info in source.systems]
+        return sorted(
+            (info for info in found if not chosen or info.system in chosen),
+            key=lambda info: (info.system, info.source),
+        )
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What could not be read as it stands, as far as it is known without decoding everything."""
+        return [*self._found, *(p for source in self.sources for p in source.problems())]
+
+    def all_problems(self) -> list[Problem]:
+        """What could not be read as it stands, after everything was decoded once to find all of it."""
+        found = [*self._found, *(p for source in self.sources for p in source.problems(complete=True))]
+        chosen = self.options.systems
+        return [p for p in found if not chosen or p.system is None or p.system in chosen]
+
+    def display(self, time: dt.datetime, system: str) -> dt.datetime:
+        """A time in the system's local zone; as UTC with the option or where no zone is known."""
+        if self.options.utc:
+            return time.astimezone(dt.UTC)
+        for info in self.systems:
+            if info.system == system:
+                return time.astimezone(info.zone())
+        return time
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    @property
+    def engine(self) -> Engine:
+        """The SQL engine over the input; made when it is first asked for."""
+        if self._engine is None:
+            intervals = self._selected()
+            if self.options.peak_minutes:
+                intervals = self._peak(intervals, self.options.peak_minutes)
+            self._engine = self._open_engine(intervals)
+        return self._engine
+
+    def sql(self, query: str) -> Answer:
+        """Answer one SELECT over measures, raw tables and roles; QueryError when it is wrong."""
+        return self.engine.ask(query)
+
+    def table(self, name: str) -> Answer:
+        """All rows of one table."""
+        if not name.replace("_", "").isalnum():
+            raise QueryError(f"{name!r} is not the name of a table")
+        return self.sql(f"SELECT * FROM {name}")
+
+    def arrow(self, query: str) -> Any:
+        """An answer as an object with `__arrow_c_stream__`, which pandas, Polars, pyarrow and DuckDB read."""
+        return self.engine.relation(query)
+
+    def report(self, name: str, format: str = "text", *, width: int | None = None) -> str:
+        """A classic report by its short name or FCX number, as text, csv, json or html."""
+        from zlens import reports
+
+        return reports.render(name, self, format, width=width)
+
+    # -- intervals -----------------------------------------------------------------------------------
+
+    def _selected(self) -> list[tuple[SystemInfo, Interval]]:
+        """The intervals that the options select, in order of system and time."""
+        rows: list[tuple[SystemInfo, Interval]] = []
+        for info in self.systems:
+            if info.nominal_s and self.options.every_s and self.options.every_s < 0.99 * info.nominal_s:
+                raise QueryError(
+                    f"--every {self.options.every_s} s is shorter than the intervals of {info.system}",
+                    expected=f"{info.nominal_s:g} s or more",
+                )
+            rows += [(info, interval) for interval in info.intervals if self._holds(info, interval)]
+        if not rows and self.options.selects and any(info.intervals for info in self.systems):
+            spans = ", ".join(_span(self, info) for info in self.systems if info.intervals)
+            raise QueryError("no interval lies in the times asked for", expected=f"times within {spans}")
+        return rows
+
+    def _holds(self, info: SystemInfo, interval: Interval) -> bool:
+        zone = dt.UTC if self.options.utc else info.zone()
+        end = _EPOCH + dt.timedelta(microseconds=interval.end_us)
+        local = end.astimezone(zone)
+        if self.options.start and not _after(local, self.options.start, zone):
+            return False
+        if self.options.end and _after(local, self.options.end, zone):
+            return False
+        return self.options.shift is None or self.options.shift.holds(local)
+
+    def _peak(
+        self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
+    ) -> list[tuple[SystemInfo, Interval]]:
+        """Of each system the stretch of this length with the highest mean busy."""
+        engine = self._open_engine(intervals)
+        try:
+            rows = engine.ask("SELECT system, source, interval_end, seconds, busy_pct FROM load").rows
+        finally:
+            engine.close()
+        busy = {(system, source, _micro(end)): (s, b) for system, source, end, s, b in rows}
+        kept: list[tuple[SystemInfo, Interval]] = []
+        for info in self.systems:
+            mine = [interval for owner, interval in intervals if owner is info]
+            best = _busiest(
+                [(i, *busy.get((info.system, info.source, i.end_us), (None, None))) for i in mine],
+                minutes * 60 * _SECOND,
+            )
+            kept += [(info, interval) for interval in best]
+        if not kept:
+            raise QueryError(
+                "there is no busy time to find a peak in",
+                cure="leave --peak out; this input has no processor data",
+            )
+        return kept
+
+    # -- the engine's tables -------------------------------------------------------------------------
+
+    def _open_engine(self, intervals: list[tuple[SystemInfo, Interval]]) -> Engine:
+        from zlens import session_tables
+        from zlens.engine import Engine
+
+        every = self.options.every_s
+        tables = Tables(session_tables.tables(self, intervals, every), self.sources)
+        releases: dict[str | None, list[str]] = {}
+        for info in self.systems:
+            releases.setdefault(info.release, []).append(info.system)
+        return Engine(tables, where=self._conditions, summed=every is not None, releases=releases)
+
+    def _conditions(self, columns: Iterable[Column]) -> str | None:
+        """The options as a condition on a raw table with these columns."""
+        from zlens.catalog.expressions import literal
+
+        names = {column.name for column in columns}
+        parts: list[str] = []
+        if self.options.systems and "system" in names:
+            parts.append(f"system IN ({', '.join(map(literal, self.options.systems))})")
+        if self.options.selects and "interval_end" in names:
+            parts.append(
+                "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
+            )
+        return " AND ".join(parts) or None
+
+
+def open(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    options: Options | None = None,
+    progress: Progress | None = None,
+) -> Session:
+    """Open files, folders or patterns. Raises InputError when nothing in them can be read.
+
+    >>> import zlens
+    >>> with zlens.open("monwrite.data") as session:
+    ...     session.sql("SELECT interval_end, busy_pct FROM load").rows
+    """
+    names = [paths] if isinstance(paths, str | Path | os.PathLike) else list(paths)
+    return Session(names, options, progress)
+
+
+def _after(local: dt.datetime, moment: Moment, zone: dt.tzinfo) -> bool:
+    if moment.date is None:
+        return local.time() > moment.time
+    return local > moment.utc(zone, moment.date)
+
+
+def _micro(time: dt.datetime) -> int:
+    return (time - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+def _span(session: Session, info: SystemInfo) -> str:
+    first, last = (
+        session.display(_EPOCH + dt.timedelta(microseconds=info.intervals[at].end_us), info.system)
+        for at in (0, -1)
+    )
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({info.system})"
+
+
+def _busiest(rows: list[tuple[Interval, float | None, float | None]], length_us: int) -> list[Interval]:
+    """The intervals of the window of this length with the highest mean, weighted by seconds."""
+    best: tuple[float, int, int] | None = None
+    first, weight, total = 0, 0.0, 0.0
+    for last, (interval, seconds, busy) in enumerate(rows):
+        if seconds is not None and busy is not None:
+            weight += seconds
+            total += seconds * busy
+        while rows[first][0].end_us <= interval.end_us - length_us:
+            _, s, b = rows[first]
+            if s is not None and b is not None:
+                weight -= s
+                total -= s * b
+            first += 1
+        if weight > 0 and (best is None or total / weight > best[0] + 1e-9):
+            best = (total / weight, first, last)
+    return [interval for interval, _, _ in rows[best[1] : best[2] + 1]] if best else []

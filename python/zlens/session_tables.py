@@ -1,0 +1,190 @@
+"""Raw tables that come from no record: systems and intervals seen, inventory, problems, counter resets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zlens.catalog import metrics
+from zlens.readers import ArrowSource, Column, Interval, RawTable, SystemInfo
+
+if TYPE_CHECKING:
+    from zlens.session import Session
+
+_MICROSECONDS = 1_000_000
+
+INVENTORY = (
+    Column("system", "text", "", "system"),
+    Column("source", "text", "", "where it comes from"),
+    Column("file", "text", "", "file"),
+    Column("domain", "int", "", "domain of a monitor record"),
+    Column("record", "int", "", "number of a monitor record"),
+    Column("name", "text", "", "record, or section of a report"),
+    Column("title", "text", "", "what it is"),
+    Column("class", "text", "", "sample, event or section"),
+    Column("count", "int", "count", "how many"),
+    Column("bytes", "int", "bytes", "how many bytes, headers included"),
+    Column("first_time", "time", "", "first time stamp, UTC"),
+    Column("last_time", "time", "", "last time stamp, UTC"),
+    Column("min_length", "int", "bytes", "shortest"),
+    Column("max_length", "int", "bytes", "longest"),
+    Column("layout", "text", "", "pack and release of the layout it is decoded with; NULL: none is known"),
+)
+
+_INTERVAL = (
+    Column("system", "text"),
+    Column("source", "text"),
+    Column("interval_end", "time"),
+    Column("interval_start", "time"),
+    Column("seconds", "float"),
+    Column("flag", "text"),
+    Column("samples", "int"),
+    Column("bucket_end", "time"),
+)
+
+_RESET = (
+    Column("system", "text"),
+    Column("source", "text"),
+    Column("time", "time"),
+    Column("kind", "text"),
+    Column("subject", "text"),
+    Column("detail", "text"),
+    Column("inferred", "bool"),
+    Column("record", "text"),
+)
+
+
+class Made:
+    """A raw table whose rows are made when it is first read."""
+
+    def __init__(self, name: str, columns: tuple[Column, ...], rows: Any) -> None:
+        self.name = name
+        self.columns = columns
+        self._make = rows
+        self._rows: list[tuple[Any, ...]] | None = None
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        """The named columns of all rows."""
+        from zlens import _native
+
+        if self._rows is None:
+            self._rows = self._make()
+        place = {column.name: index for index, column in enumerate(self.columns)}
+        chosen = [place[name] for name in columns]
+        return _native.ArrowTable(
+            [(name, self.columns[place[name]].type) for name in columns],
+            [tuple(row[index] for index in chosen) for row in self._rows],
+        )
+
+
+def _columns(table: str) -> tuple[Column, ...]:
+    return tuple(Column(c.name, c.type, c.unit, c.text) for c in metrics.table(table).columns)
+
+
+def tables(
+    session: Session, intervals: list[tuple[SystemInfo, Interval]], every_s: int | None
+) -> dict[str, list[RawTable]]:
+    """The tables by name. `_interval` and `_reset` are for joins; the others are the user's too."""
+
+    def systems() -> list[tuple[Any, ...]]:
+        return [_system_row(info) for info in session.systems]
+
+    def inventory() -> list[tuple[Any, ...]]:
+        chosen = session.options.systems
+        return [
+            (
+                row.system, row.source, row.file, row.domain, row.record, row.name, row.title, row.kind,
+                row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.max_length, row.layout,
+            )
+            for source in session.sources
+            for row in source.inventory()
+            if not chosen or row.system in chosen
+        ]  # fmt: skip
+
+    def problems() -> list[tuple[Any, ...]]:
+        return [
+            (p.system, p.source, p.file, p.offset, p.record, p.kind, p.detail, p.bytes)
+            for p in session.all_problems()
+        ]
+
+    def resets() -> list[tuple[Any, ...]]:
+        return [
+            (system, source.name, time, "counters began anew", subject, evidence, True, table.upper())
+            for source in session.sources
+            for system, time, table, subject, evidence in source.resets()
+        ]
+
+    joined = [_interval_row(info, interval, every_s) for info, interval in intervals]
+    shown = _summed(joined) if every_s else [row[:7] for row in joined]
+    # The measure `interval` has its own order of columns: the length stands before the start.
+    plain = [(s, o, end, seconds, flag, start, n) for s, o, end, start, seconds, flag, n in shown]
+    made = (
+        Made("system", _columns("system"), systems),
+        Made("interval", _columns("interval"), lambda: plain),
+        Made("problem", _columns("problem"), problems),
+        Made("inventory", INVENTORY, inventory),
+        Made("_interval", _INTERVAL, lambda: joined),
+        Made("_reset", _RESET, resets),
+    )
+    return {table.name: [table] for table in made}
+
+
+def _system_row(info: SystemInfo) -> tuple[Any, ...]:
+    values: dict[str, Any] = {
+        "system": info.system,
+        "source": info.source,
+        "machine_type": info.machine_type,
+        "model": info.model,
+        "serial": info.serial,
+        "machine": info.machine,
+        "release": info.release,
+        "lpar": info.lpar,
+        "lpar_number": info.lpar_number,
+        "utc_offset_s": info.utc_offset_s,
+        "leap_s": info.leap_s,
+        "local_time": info.local_time,
+        "nominal_s": info.nominal_s,
+        "first_time": info.first_us,
+        "last_time": info.last_us,
+        "files": len(info.files),
+        "made": info.made,
+    }
+    return tuple(values.get(column.name) for column in metrics.table("system").columns)
+
+
+def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> tuple[Any, ...]:
+    end = interval.end_us
+    start = end - round((interval.seconds or 0) * _MICROSECONDS)
+    bucket = end
+    if every_s:
+        # Buckets end on local hours and days, as shifts and reports do.
+        offset = (info.utc_offset_s or 0) * _MICROSECONDS
+        length = every_s * _MICROSECONDS
+        bucket = -(-(end + offset) // length) * length - offset
+    return (
+        info.system,
+        info.source,
+        end,
+        start,
+        interval.seconds,
+        interval.flag,
+        interval.samples,
+        bucket,
+    )
+
+
+def _summed(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Intervals summed over buckets; flagged ones are left out as they are of every sum."""
+    buckets: dict[tuple[str, str, int], list[tuple[Any, ...]]] = {}
+    for row in rows:
+        if row[5] is None and row[4] is not None:
+            buckets.setdefault((row[0], row[1], row[7]), []).append(row)
+    summed: list[tuple[Any, ...]] = []
+    for (system, source, end), parts in buckets.items():
+        samples = [part[6] for part in parts if part[6] is not None]
+        summed.append(
+            (
+                system, source, end, min(part[3] for part in parts), sum(part[4] for part in parts),
+                None, sum(samples) if samples else None,
+            )
+        )  # fmt: skip
+    return summed
