@@ -1,0 +1,182 @@
+"""What the XML form of an RMF report holds: sections and columns, read from the catalog's `rmf/`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.errors import CatalogError
+
+TYPES = ("text", "int", "float", "bool", "time", "duration")
+SHAPES = ("interval", "variables", "table")
+STATUS = ("verified", "carried", "derived", "unverified")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_TAKE = re.compile(r"|brackets|letter [1-9]|equals \S.*")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportColumn:
+    """A column of a raw table and the text of the name or head it is found by."""
+
+    name: str
+    type: str
+    text: str
+    status: str
+    unit: str = ""
+    head: str = ""
+    take: str = ""
+    rename: dict[str, str] = field(default_factory=dict)
+    not_applicable: tuple[str, ...] = ()
+
+    @property
+    def stored(self) -> str:
+        """The type of the column in the table."""
+        return "float" if self.type == "duration" else self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of a report: a list of named values or a table."""
+
+    id: str
+    shape: str
+    segment: str
+    part: str
+    columns: tuple[ReportColumn, ...]
+    #: What the rows of a table are: by type SUM, by the first cell, otherwise. Empty: rows are of one kind.
+    row_kind_sum: str = ""
+    row_kind_first: dict[str, str] = field(default_factory=dict)
+    row_kind_other: str = ""
+    #: A row may lack cells without loss when only this many leading cells hold something.
+    short_rows: int = 0
+
+    @property
+    def has_row_kind(self) -> bool:
+        return bool(self.row_kind_other)
+
+    @property
+    def label(self) -> str:
+        return f"{self.segment}: {self.part}" if self.part else self.segment
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """A raw table: the common columns, the row kind if rows are of several, those of its sections."""
+
+    name: str
+    text: str
+    sections: tuple[str, ...]
+    columns: tuple[ReportColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All facts about one report."""
+
+    report: str
+    title: str
+    source: str
+    not_applicable: tuple[str, ...]
+    common: tuple[ReportColumn, ...]
+    tables: tuple[ReportTable, ...]
+    sections: dict[str, Section]
+    places: dict[tuple[str, str, str], Section]
+
+    def find(self, segment: str, part: str, shape: str) -> Section | None:
+        """The section of a part of a segment, by the names as printed."""
+        return self.places.get((key(segment), key(part), shape))
+
+
+_ROW_KIND = ReportColumn("row_kind", "text", "what the row is", "derived")
+
+
+def key(text: str) -> str:
+    """A name or head for comparing: blanks and case do not count."""
+    return "".join(text.split()).casefold()
+
+
+@cache
+def report(name: str) -> Report:
+    """The report of a catalog file, checked."""
+    path = Path(__file__).parent / "rmf" / f"{name}.toml"
+    with path.open("rb") as file:
+        return compile_report(tomllib.load(file), str(path))
+
+
+def compile_report(facts: dict[str, Any], file: str) -> Report:
+    """A report of what a TOML file says; every fault of the file is a CatalogError."""
+
+    def fault(what: str) -> CatalogError:
+        return CatalogError(what, file=file)
+
+    def columns(rows: list[dict[str, Any]], where: str, *, headed: bool) -> tuple[ReportColumn, ...]:
+        made = []
+        for row in rows:
+            try:
+                values = {**row, "not_applicable": tuple(row.get("not_applicable", ()))}
+                column = ReportColumn(**values)
+            except TypeError as error:
+                raise fault(f"a column of {where}: {error}") from None
+            checks: list[tuple[bool, str]] = [
+                (_NAME.fullmatch(column.name) is not None, "its name is not a lower-case name"),
+                (column.type in TYPES, f"its type is none of {', '.join(TYPES)}"),
+                (column.status in STATUS, f"its status is none of {', '.join(STATUS)}"),
+                (bool(column.text), "it has no text"),
+                (bool(column.head) == headed, "its head is missing or too much"),
+                (_TAKE.fullmatch(column.take) is not None, f"it cannot take {column.take!r}"),
+            ]
+            for good, what in checks:
+                if not good:
+                    raise fault(f"column {column.name} of {where}: {what}")
+            made.append(column)
+        if len({column.name for column in made}) != len(made):
+            raise fault(f"two columns of {where} have one name")
+        return tuple(made)
+
+    try:
+        common = columns(facts["common"], "common", headed=False)
+        sections: dict[str, Section] = {}
+        for row in facts["section"]:
+            kinds = row.get("row_kind", {})
+            section = Section(
+                id=row["id"],
+                shape=row["shape"],
+                segment=row.get("segment", ""),
+                part=row.get("part", ""),
+                columns=columns(row["column"], f"section {row['id']}", headed=True),
+                row_kind_sum=kinds.get("sum", ""),
+                row_kind_first=kinds.get("first", {}),
+                row_kind_other=kinds.get("other", ""),
+                short_rows=row.get("short_rows", 0),
+            )
+            if section.shape not in SHAPES or section.id in sections:
+                raise fault(f"section {section.id} has a wrong shape or stands twice")
+            sections[section.id] = section
+        tables = []
+        for row in facts["table"]:
+            names = tuple(row["sections"])
+            of_sections = [sections[name] for name in names]
+            kind = (_ROW_KIND,) if of_sections[0].has_row_kind else ()
+            all_columns = common + kind + tuple(c for s in of_sections for c in s.columns)
+            if len({column.name for column in all_columns}) != len(all_columns):
+                raise fault(f"two columns of table {row['name']} have one name")
+            tables.append(ReportTable(row["name"], row["text"], names, all_columns))
+        unplaced = set(sections) - {name for table in tables for name in table.sections}
+        if unplaced:
+            raise fault(f"section {min(unplaced)} belongs to no table")
+        return Report(
+            report=facts["report"],
+            title=facts["title"],
+            source=facts["source"],
+            not_applicable=tuple(facts["not_applicable"]),
+            common=common,
+            tables=tuple(tables),
+            sections=sections,
+            places={(key(s.segment), key(s.part), s.shape): s for s in sections.values()},
+        )
+    except KeyError as error:
+        raise fault(f"{error.args[0]} is missing") from None

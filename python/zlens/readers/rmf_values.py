@@ -1,0 +1,123 @@
+"""What RMF prints, turned into values: numbers, durations, dates. Exact, and None where nothing applies."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+_NOTHING = re.compile(r"[-*.]*")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})")
+_DURATION = re.compile(r"[0-9]{1,6}(?:[.:][0-9]{2}){1,2}[.:][0-9]{2,3}")
+_DATES = (
+    # 04/12/2022-00.30.00, month first: locale en-us, the only one RMF is known to write
+    re.compile(
+        r"(?P<m>\d\d)/(?P<d>\d\d)/(?P<y>\d{4})[- ](?P<H>\d\d)[.:](?P<M>\d\d)[.:](?P<S>\d\d)", re.ASCII
+    ),
+    re.compile(
+        r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)[-T ](?P<H>\d\d)[.:](?P<M>\d\d)[.:](?P<S>\d\d)", re.ASCII
+    ),
+)
+
+
+class NotAValueError(ValueError):
+    """The text is not what its column holds."""
+
+
+def nothing(text: str) -> bool:
+    """Whether a text says that there is no value: blank, or RMF's runs of dashes, asterisks, dots."""
+    return _NOTHING.fullmatch(text) is not None
+
+
+def number_text(text: str) -> str:
+    """The number of a cell without the asterisk that marks a value as changed during the interval."""
+    return text.rstrip("* ") if text.endswith("*") else text
+
+
+def integer(text: str) -> int:
+    clean = number_text(text)
+    if _INTEGER.fullmatch(clean):
+        return int(clean)
+    value = decimal(text)
+    if value != int(value):
+        raise NotAValueError("a whole number")
+    return int(value)
+
+
+def decimal(text: str) -> float:
+    clean = number_text(text)
+    if not _DECIMAL.fullmatch(clean):
+        raise NotAValueError("a number")
+    return float(clean)
+
+
+def yes_no(text: str) -> bool:
+    answer = number_text(text).upper()
+    if answer not in {"YES", "NO", "Y", "N"}:
+        raise NotAValueError("YES or NO")
+    return answer[0] == "Y"
+
+
+def milliseconds(text: str) -> int:
+    """A duration, exactly: 00.00.30.899 and 0:00:30:899 (h m s ms), 29:59:997 (m s ms), 00.30.00 (h m s).
+
+    Three digits at the end are milliseconds; that tells the forms with three groups apart.
+    """
+    clean = number_text(text)
+    if not _DURATION.fullmatch(clean):
+        raise NotAValueError("a duration such as 00.00.30.899")
+    groups = re.split("[.:]", clean)
+    ms = int(groups.pop()) if len(groups[-1]) == 3 else 0
+    if not 2 <= len(groups) <= 3 or any(int(group) > 59 for group in groups[1:]):
+        raise NotAValueError("a duration such as 00.00.30.899")
+    seconds = 0
+    for group in groups:
+        seconds = seconds * 60 + int(group)
+    return seconds * 1000 + ms
+
+
+def local_time(text: str, locale: str | None) -> dt.datetime:
+    """A printed date and time, without a zone. The hour 24 is midnight of the next day."""
+    clean = text.strip()
+    for number, form in enumerate(_DATES):
+        match = form.fullmatch(clean)
+        if match is None or (number == 0 and (locale or "en-us").lower() != "en-us"):
+            continue
+        year, month, day, hour, minute, second = (int(match[part]) for part in "ymdHMS")
+        late = hour == 24
+        try:
+            stamp = dt.datetime(year, month, day, 0 if late else hour, minute, second)
+            if not 1900 <= year <= 2200:
+                break
+        except ValueError:
+            break
+        return stamp + dt.timedelta(days=1) if late else stamp
+    raise NotAValueError("a date and time such as 04/12/2022-00.30.00")
+
+
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def as_utc(stamp: dt.datetime) -> int:
+    """Microseconds since 1970 of a time without a zone, taken as UTC."""
+    return (stamp - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+def in_zone(stamp: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> int:
+    """Microseconds UTC of a local time; `second`: its second occurrence in the hour a clock repeats."""
+    return as_utc(stamp) - offset_us(stamp, zone, second=second)
+
+
+def offset_us(stamp: dt.datetime, zone: dt.tzinfo, *, second: bool = False) -> int:
+    offset = stamp.replace(tzinfo=zone, fold=int(second)).utcoffset() or dt.timedelta()
+    return offset // dt.timedelta(microseconds=1)
+
+
+def occurs_twice(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
+    """Whether the clock showed this time twice (it was set back over it)."""
+    return offset_us(stamp, zone) > offset_us(stamp, zone, second=True)
+
+
+def never_occurs(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
+    """Whether the clock was set forward over this time."""
+    return offset_us(stamp, zone) < offset_us(stamp, zone, second=True)
