@@ -1,0 +1,37 @@
+"""What the catalog of measures says about the columns of a report: a column is explained once, there."""
+
+from __future__ import annotations
+
+from zlens.catalog import metrics
+from zlens.errors import CatalogError
+from zlens.reports.definition import STATUSES, Column
+
+
+def facts(column: Column) -> list[tuple[str, metrics.Column]]:
+    """The measures behind a column of a report: `table.column` and what the catalog says of it."""
+    found = []
+    for measure in column.measures:
+        table, _, name = measure.partition(".")
+        fact = metrics.table(table).column(name)
+        if fact is None:
+            raise CatalogError(
+                f"column {column.key!r} of the report shows {measure!r}, which is no measure",
+                expected=f"a column of the table {table!r}",
+            )
+        found.append((measure, fact))
+    return found
+
+
+def status(column: Column) -> str:
+    """Its own status, else the weakest of its measures."""
+    return column.status or max((fact.status for _, fact in facts(column)), key=STATUSES.index)
+
+
+def unit(column: Column) -> str:
+    """Its own unit, else that of its first measure."""
+    return column.unit or next((fact.unit for _, fact in facts(column)), "")
+
+
+def text(column: Column) -> str:
+    """What it shows: its own words, else those of its measures."""
+    return column.text or "; ".join(dict.fromkeys(fact.text for _, fact in facts(column)))
