@@ -1,0 +1,62 @@
+"""Reports: what the catalog defines, printed as text, CSV, JSON or HTML."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from zlens.errors import QueryError
+from zlens.reports.definition import FOLDER, Definition, load, names
+from zlens.reports.explain import Entry, explain_report, listing, listing_text
+from zlens.reports.rows import Session
+
+FORMATS = ("text", "csv", "json", "html")
+
+__all__ = [
+    "FORMATS",
+    "Definition",
+    "Entry",
+    "explain_report",
+    "listing",
+    "listing_text",
+    "load",
+    "names",
+    "render",
+]
+
+
+def render(
+    report: Definition | str,
+    session: Session,
+    format: str = "text",
+    *,
+    now: datetime | None = None,
+    width: int | None = None,
+    folder: Path = FOLDER,
+) -> str:
+    """A report of a session.
+
+    `report` is a definition, a short name or an FCX number; `now` is the time of running as it is to be shown
+    (this moment, by the local clock); `width` folds wide tables (give it on a terminal only; files keep their
+    full width).
+    """
+    if format not in FORMATS:
+        raise QueryError(f"reports have no format {format!r}", expected=f"one of {', '.join(FORMATS)}")
+    definition = load(report, folder) if isinstance(report, str) else report
+    now = now or datetime.now()
+    # Imported when asked for: a text report does not pay for csv, json or html.
+    if format == "csv":
+        from zlens.reports import as_csv
+
+        return as_csv.render(definition, session)
+    if format == "json":
+        from zlens.reports import as_json
+
+        return as_json.render(definition, session)
+    if format == "html":
+        from zlens.reports import as_html
+
+        return as_html.render(definition, session, now=now)
+    from zlens.reports import as_text
+
+    return as_text.render(definition, session, now=now, width=width)

@@ -1,0 +1,156 @@
+"""What reports there are, what they need, and where every column comes from."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from zlens.reports import facts
+from zlens.reports.definition import FOLDER, Column, Definition, load, names
+from zlens.reports.rows import Session, quoted
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the list of reports."""
+
+    name: str
+    number: str
+    title: str
+    group: str
+    columns: int  # how many the report has
+    available: int | None  # for how many of them a session has a value; None: no session was asked
+
+    @property
+    def state(self) -> str:
+        """complete, partial (under half of the columns have values), none, or '' without a session."""
+        if self.available is None:
+            return ""
+        if not self.available:
+            return "none"
+        return "complete" if self.available == self.columns else ("partial" if self.partial else "available")
+
+    @property
+    def partial(self) -> bool:
+        return self.available is not None and 0 < self.available < self.columns / 2
+
+
+def listing(session: Session | None = None, folder: Path = FOLDER) -> list[Entry]:
+    """All reports, by group and name; with a session, how many columns it has values for."""
+    entries = []
+    for name in names(folder):
+        definition = load(name, folder)
+        columns = sum(len(table.columns) for table in definition.tables)
+        available = None if session is None else len(_available(definition, session))
+        entries.append(Entry(name, definition.number, definition.title, definition.group, columns, available))
+    return sorted(entries, key=lambda entry: (entry.group, entry.name))
+
+
+def listing_text(entries: list[Entry]) -> str:
+    """The list as the command prints it."""
+    lines: list[str] = []
+    group = ""
+    width = max((len(entry.name) for entry in entries), default=0)
+    title = max((len(entry.title) for entry in entries), default=0)
+    for entry in entries:
+        if entry.group != group:
+            group = entry.group
+            lines += ([""] if lines else []) + [group]
+        line = (
+            f"  {entry.name:<{width}}  {entry.number:<7} {entry.title:<{title}}  {entry.columns:>3} columns"
+        )
+        if entry.available is not None:
+            line += f", {entry.available} available"
+            line += {"partial": " (partial)", "none": " (no data)"}.get(entry.state, "")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _available(definition: Definition, session: Session) -> set[tuple[str, str]]:
+    """Columns that have at least one value."""
+    found = set()
+    for table in definition.tables:
+        counts = ", ".join(f"count({quoted(column.column)})" for column in table.columns)
+        row = session.sql(f"SELECT {counts} FROM ({table.query}) AS base").rows[0]
+        found |= {(table.key, column.key) for column, count in zip(table.columns, row, strict=True) if count}
+    return found
+
+
+def explain_report(wanted: str, folder: Path = FOLDER) -> str:
+    """What a report is, and for each column what it shows, from where, and why it may be dotted."""
+    definition = load(wanted, folder)
+    known = f"{definition.name.upper()} {definition.number}".strip()
+    lines = [f"{known}: {definition.title}", ""]
+    lines += _wrapped(definition.text, "")
+    lines += ["", f"Group   {definition.group}"]
+    lines += _wrapped(definition.source, "Source  ")
+    lines += [f"Status  {definition.status}"]
+    lines += _wrapped(definition.needs, "Needs   ")
+    for table in definition.tables:
+        if table.title:
+            lines += ["", table.title]
+        for rows in table.rows:
+            lines += _wrapped(
+                _ROWS[rows.kind].format(of=_KINDS[rows.of]), f"Rows    {rows.label} ".rstrip() + " "
+            )
+        for column in table.columns:
+            lines += ["", *_column(column)]
+    for note in definition.notes:
+        lines += ["", *_wrapped(note.text, "Note    ")]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+_KINDS = {"mean": "mean rows", "interval": "rows of each interval", "row": "rows"}
+_LABELS = {"interval": "hh:mm:ss", "row": "", "query": "", "mean": "", "total": ""}
+_ROWS = {
+    "mean": "one per subject: the plain mean of its intervals, without those flagged gap or short and those "
+    "that have no value",
+    "total": "totals of the {of}, each column by its own rule; a sum without all its addends is dotted",
+    "interval": "one per interval and subject",
+    "row": "one per subject",
+    "query": "computed from the measures, not from the other rows",
+}
+_TOTALS = {
+    "sum": "sum",
+    "mean": "plain mean",
+    "min": "smallest",
+    "max": "largest",
+    "mix": "the common value, or MIX",
+    "count": "number of rows",
+}
+
+
+def _column(column: Column) -> list[str]:
+    unit = facts.unit(column)
+    lines = [f"{column.name} [{column.key}]{f', {unit}' if unit else ''}"]
+    lines += _wrapped(facts.text(column), "    ")
+    for measure, fact in facts.facts(column):
+        formula = fact.formula or fact.definition
+        lines += _wrapped(f"{measure} = {formula}" if formula else measure, "    measure  ")
+        lines += _wrapped(f"{fact.source} ({fact.status})", "    source   ")
+    if column.source_note:
+        lines += _wrapped(column.source_note, "    source   ")
+    lines.append(f"    status   {facts.status(column)}")
+    if column.total in _TOTALS:
+        lines.append(f"    total    {_TOTALS[column.total]}")
+    needs = dict.fromkeys(fact.needs for _, fact in facts.facts(column) if fact.needs)
+    reason = "; ".join(
+        [*([column.missing] if column.missing else []), *(f"it needs {need}" for need in needs)]
+    )
+    if reason:
+        lines += _wrapped(reason, "    dotted   ")
+    return lines
+
+
+def _wrapped(text: str, head: str) -> list[str]:
+    return textwrap.wrap(
+        " ".join(text.split()),
+        _WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,140 @@
+"""The header block of a report and its footnotes."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from datetime import datetime, timedelta
+
+import zlens
+from zlens.reports import facts, style
+from zlens.reports.definition import REMARKABLE, Column, Definition
+from zlens.reports.rows import Block, Session, dotted
+
+MADE = "This file was made by zlens demo; nothing in it was measured."
+_PLACE = 40  # where the name of the report and the note on made data begin
+_LEVEL = re.compile(r"\d+(\.\d+)+\Z")
+
+
+def program() -> str:
+    """Name and version of this program, as the header shows them."""
+    return f"zlens {zlens.__version__}"
+
+
+def header(
+    definition: Definition, block: Block, display: style.Display, now: datetime, width: int
+) -> list[str]:
+    """Number, time of running and name; title; span of the data; the system it is of."""
+    first = f"{definition.number:<8}Run {style.stamp(now)}"
+    start = style.stamp(display(block.start)) if block.start else "...."
+    end = style.stamp(display(block.end)) if block.end else "...."
+    span = "...."
+    if block.start and block.end:
+        seconds = round((block.end - block.start).total_seconds())
+        span = f"{seconds:>6} Secs {hours(seconds)}"
+    made = '"made data, not measured"' if block.made else ""
+    return [
+        _ends(f"{first:<{_PLACE}}{definition.name.upper()}", program(), width),
+        definition.title,
+        "",
+        _ends(f"From {start}", block.name, width),
+        _ends(f"To   {end}", _machine(block), width),
+        _ends(f"{f'For {span}':<{_PLACE}}{made}".rstrip(), level(block), width),
+    ]
+
+
+def hours(seconds: int) -> str:
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour:02}:{minute:02}:{second:02}"
+
+
+def value(block: Block, name: str) -> str:
+    """The first that one of its systems says."""
+    return next((str(system[name]).strip() for system in block.systems if system.get(name)), "")
+
+
+def _machine(block: Block) -> str:
+    kind = "-".join(part for part in (value(block, "machine_type"), value(block, "model")) if part)
+    serial = value(block, "serial")
+    return "   ".join(
+        part for part in (f"CPU {kind}" if kind else "", f"SN {serial}" if serial else "") if part
+    )
+
+
+def level(block: Block) -> str:
+    """Release of the operating system: `z/VM V.6.3.0`; what names itself stays as it is."""
+    release = value(block, "release")
+    if not release or release.startswith("z/") or value(block, "source") != "zvm-monitor":
+        return release
+    return f"z/VM V.{release}" if _LEVEL.match(release) else f"z/VM {release}"
+
+
+def _ends(left: str, right: str, width: int) -> str:
+    return f"{left}{right:>{max(width - len(left), len(right) + 2)}}" if right else left
+
+
+def notes(definition: Definition, block: Block, session: Session, width: int) -> list[str]:
+    """The footnotes, wrapped."""
+    lines: list[str] = []
+    for note in footnotes(definition, block, session):
+        lines += textwrap.wrap(
+            note,
+            width,
+            initial_indent="* ",
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+    return lines
+
+
+def footnotes(definition: Definition, block: Block, session: Session) -> list[str]:
+    """What a reader of the report must know, most important first."""
+    found = [MADE] if block.made else []
+    count = len(session.problems)
+    if count:
+        what = "1 problem was" if count == 1 else f"{count:,} problems were"
+        found.append(f'{what} met in reading, see: zlens sql INPUT -q "SELECT * FROM problem"')
+    found += [note.text for note in definition.notes if not note.when or session.sql(note.when).rows]
+    if block.empty:
+        return found
+    empty = dotted(block)
+    for status in REMARKABLE:
+        columns = [
+            column
+            for table, _ in block.tables
+            for column in table.columns
+            if column not in empty and facts.status(column) == status
+        ]
+        if columns:
+            found.append(f"{_STATUS[status]}: {_named(columns)}.")
+    if empty:
+        found.append(f"Dotted, because this input does not give them: {_named(empty)}.")
+    if empty or found:
+        found.append(f"More about every column: zlens explain {definition.name}")
+    found.append(times(block, session))
+    return found
+
+
+_STATUS = {
+    "constructed": "Constructed by zlens from other values",
+    "derived": "Derived by zlens, no publication shows how",
+    "unverified": "Not verified: the formula is held against no published number",
+}
+
+
+def _named(columns: list[Column]) -> str:
+    return ", ".join(dict.fromkeys(column.name for column in columns))
+
+
+def times(block: Block, session: Session) -> str:
+    """In which time the report shows its times."""
+    if any(system.get("local_time") is True for system in block.systems):
+        return "Times are those of the source, local to a zone it does not name (--tz gives it)."
+    when = block.end or block.start
+    offset = session.display(when, block.system).utcoffset() if when else None
+    if not offset:
+        return "Times are UTC."
+    sign = "-" if offset < timedelta(0) else "+"
+    return f"Times are local to the system (UTC{sign}{hours(int(abs(offset).total_seconds()))[:5]})."

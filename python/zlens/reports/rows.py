@@ -1,0 +1,260 @@
+"""From a definition and a session to the rows of a report: the questions asked and the blocks they fill.
+
+Means and totals are computed by the engine, not here: a report over millions of interval rows that prints
+only means must not carry those rows into Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, cast
+
+from zlens.problems import Problem
+from zlens.reports.definition import Column, Definition, Rows, Table
+from zlens.reports.style import Value, missing
+
+#: Rows with these flags are shown, but are in no mean: their span is not that of an interval.
+LEFT_OUT = ("gap", "short")
+
+
+class Result(Protocol):
+    @property
+    def columns(self) -> list[str]: ...
+    @property
+    def rows(self) -> list[tuple[Value, ...]]: ...
+
+
+class Session(Protocol):
+    """What a report needs of a session."""
+
+    def sql(self, query: str, /) -> Result: ...
+    def display(self, when: datetime, system: str, /) -> datetime: ...
+    @property
+    def problems(self) -> Sequence[Problem]: ...
+
+
+@dataclass(slots=True)
+class Section:
+    """Rows of one kind, column by column, in the order they are printed."""
+
+    rows: Rows
+    times: Sequence[datetime | None]
+    flags: Sequence[str | None]
+    values: list[Sequence[Value]]  # one sequence for each column of the table
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+#: Sections printed together: one alone, or interval rows and what follows each interval.
+Part = list[Section]
+
+
+@dataclass(slots=True)
+class Block:
+    """All that is printed for one system (or one machine)."""
+
+    name: str
+    systems: list[dict[str, Value]]  # rows of the table `system`
+    start: datetime | None
+    end: datetime | None
+    tables: list[tuple[Table, list[Part]]]
+
+    @property
+    def empty(self) -> bool:
+        return not any(len(section) for _, parts in self.tables for part in parts for section in part)
+
+    @property
+    def made(self) -> bool:
+        """Whether any of this is data somebody made up."""
+        return any(system.get("made") is True for system in self.systems)
+
+    @property
+    def system(self) -> str:
+        """The system whose local time is shown."""
+        return str(self.systems[0]["system"]) if self.systems else self.name
+
+
+def order(part: Part) -> Iterator[tuple[Section, int]]:
+    """(section, row) in the order of printing: by time, then section by section, each in its own order."""
+    if len(part) == 1:
+        for i in range(len(part[0])):
+            yield part[0], i
+        return
+    places = [
+        (time.timestamp() if time else float("inf"), rank, i)
+        for rank, section in enumerate(part)
+        for i, time in enumerate(section.times)
+    ]
+    for _, rank, i in sorted(places):
+        yield part[rank], i
+
+
+def dotted(block: Block) -> list[Column]:
+    """Columns without a single value in the rows of this block."""
+    found = []
+    for table, parts in block.tables:
+        sections = [section for part in parts for section in part if len(section)]
+        for i, column in enumerate(table.columns):
+            if sections and all(missing(value) for section in sections for value in section.values[i]):
+                found.append(column)
+    return found
+
+
+def fetch(definition: Definition, session: Session) -> list[Block]:
+    """Ask the session for everything the report prints."""
+    blocks = _blocks(definition, session)
+    for table in definition.tables:
+        pieces = [(rows, _ask(table, rows, definition.block, session)) for rows in table.rows]
+        for _, by_block in pieces:
+            for name in by_block:
+                blocks.setdefault(name, Block(name, [], None, None, []))
+        for block in blocks.values():
+            parts: list[Part] = []
+            for rows, by_block in pieces:
+                section = by_block.get(block.name) or Section(rows, (), (), [()] * len(table.columns))
+                if parts and rows.kind != "interval" and _timed(rows):
+                    parts[-1].append(section)
+                else:
+                    parts.append([section])
+            block.tables.append((table, parts))
+    return list(blocks.values())
+
+
+def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
+    answer = session.sql('SELECT * FROM "system" ORDER BY "system"')
+    spans = {
+        str(system): (cast("datetime | None", start), cast("datetime | None", end))
+        for system, start, end in session.sql(
+            'SELECT "system", min("interval_start"), max("interval_end") FROM "interval" GROUP BY "system"'
+        ).rows
+    }
+    blocks: dict[str, Block] = {}
+    for row in answer.rows:
+        system = dict(zip(answer.columns, row, strict=True))
+        name = str(system.get(definition.block) or system["system"])
+        block = blocks.setdefault(name, Block(name, [], None, None, []))
+        block.systems.append(system)
+        start, end = spans.get(str(system["system"]), (None, None))
+        block.start = min((time for time in (block.start, start) if time), default=None)
+        block.end = max((time for time in (block.end, end) if time), default=None)
+    return blocks
+
+
+def _timed(rows: Rows) -> bool:
+    return rows.kind == "interval" or (rows.kind in ("total", "query") and rows.of == "interval")
+
+
+def _ask(table: Table, rows: Rows, block: str, session: Session) -> dict[str, Section]:
+    """The rows of one kind, by block."""
+    answer = session.sql(question(table, rows, block)).rows
+    sections: dict[str, Section] = {}
+    first = 0
+    while first < len(answer):
+        name = answer[first][0]
+        last = first + 1
+        while last < len(answer) and answer[last][0] == name:
+            last += 1
+        _, times, flags, *values = zip(*answer[first:last], strict=True)
+        sections[str(name)] = Section(rows, times, flags, list(values))
+        first = last
+    return sections
+
+
+def question(table: Table, rows: Rows, block: str) -> str:
+    """The SQL for one kind of row: block, time, flag, then one column for each column of the table."""
+    keys = [block, *([table.time] if _timed(rows) and table.time else [])]
+    if rows.kind == "total":
+        return _total(table, rows, keys)
+    time = quoted(table.time) if _timed(rows) and table.time else "NULL"
+    if rows.kind == "query":
+        shown = ", ".join(quoted(column.column) for column in table.columns)
+        return (
+            f"SELECT {quoted(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own ORDER BY {_list(keys)}"
+        )
+    flag = quoted("flag") if rows.kind == "interval" else "NULL"
+    if rows.kind == "mean":
+        keys = [block, *table.subject]
+        shown = ", ".join(_mean(table, column) for column in table.columns)
+        return (
+            f"SELECT {quoted(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
+            f"WHERE {_kept()} GROUP BY {_list(keys)} ORDER BY {_sorted(keys)}"
+        )
+    shown = ", ".join(quoted(column.column) for column in table.columns)
+    return (
+        f"SELECT {quoted(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
+        f"ORDER BY {_sorted([*keys, *table.subject])}"
+    )
+
+
+def _total(table: Table, rows: Rows, keys: list[str]) -> str:
+    # The rows added up get names of our own (c0, c1, ...): a column may be shown twice under two keys.
+    by = [name for name in rows.by if name not in keys]
+    inner = [quoted(name) for name in keys]
+    outer = [quoted(name) for name in keys]
+    for name in by:
+        if name in table.subject or rows.of != "mean":
+            inner.append(quoted(name))
+            outer.append(quoted(name))
+        else:
+            outer.append(f"c{next(i for i, c in enumerate(table.columns) if c.column == name)}")
+    if rows.of == "mean":
+        inner += [f"{_mean(table, column)} AS c{i}" for i, column in enumerate(table.columns)]
+        grouping = f" WHERE {_kept()} GROUP BY {_list([keys[0], *table.subject])}"
+    else:
+        inner += [f"{quoted(column.column)} AS c{i}" for i, column in enumerate(table.columns)]
+        grouping = ""
+    time = quoted(keys[1]) if len(keys) > 1 else "NULL"
+    shown = ", ".join(_sum(rows, column, f"c{i}") for i, column in enumerate(table.columns))
+    return (
+        f"SELECT {quoted(keys[0])}, {time}, NULL, {shown} FROM "
+        f"(SELECT {', '.join(inner)} FROM ({table.query}) AS base{grouping}) AS added "
+        f"GROUP BY {', '.join(outer)} ORDER BY {', '.join(f'{name} NULLS LAST' for name in outer)}"
+    )
+
+
+def _kept() -> str:
+    flags = ", ".join(f"'{flag}'" for flag in LEFT_OUT)
+    return f"{quoted('flag')} IS NULL OR {quoted('flag')} NOT IN ({flags})"
+
+
+def _mean(table: Table, column: Column) -> str:
+    name = quoted(column.column)
+    if column.column in table.subject:
+        return name
+    if column.mean in ("first", "last"):
+        return f"{'arg_min' if column.mean == 'first' else 'arg_max'}({name}, {quoted(table.time or '')})"
+    return _rule(column.mean, name, column)
+
+
+def _sum(rows: Rows, column: Column, name: str) -> str:
+    rule = rows.rule if rows.rule and column.type == "number" else column.total
+    if rule == "sum":
+        # The sum of what is known is not the total: one addend without a value leaves none.
+        return f"CASE WHEN count({name}) = count(*) THEN sum({name}) END"
+    return _rule(rule, name, column)
+
+
+def _rule(rule: str, name: str, column: Column) -> str:
+    if rule == "none":
+        return "NULL"
+    if rule == "count":
+        return "count(*)"
+    if rule == "mix":
+        same = f"CASE WHEN min({name}) = max({name}) THEN min({name})"
+        return f"{same} WHEN count({name}) > 0 THEN 'MIX' END" if column.type == "text" else f"{same} END"
+    return f"{'avg' if rule == 'mean' else rule}({name})"
+
+
+def quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(quoted(name) for name in names)
+
+
+def _sorted(names: list[str]) -> str:
+    return ", ".join(f"{quoted(name)} NULLS LAST" for name in names)
