@@ -1,0 +1,18 @@
+"""Which systems are made up: those that zlens writes demo files of."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def _systems() -> frozenset[tuple[str, str]]:
+    data = tomllib.loads((Path(__file__).parent / "made.toml").read_text(encoding="utf-8"))
+    return frozenset((one["system"], one["serial"]) for one in data["made"])
+
+
+def is_made(system: str, serial: str | None) -> bool:
+    """Whether a system of this name on a machine of this serial number is one of ours."""
+    return serial is not None and (system, serial.strip().lstrip("0")) in _systems()

@@ -1,0 +1,78 @@
+"""The program zlens: one module per command, each with `configure` (its arguments) and `run`.
+
+A command prints its result on standard output, everything else on standard error, and returns the exit
+status: 0 done, 1 done with problems under --strict, 2 no usable input or a wrong question, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from types import FrameType
+
+from zlens.errors import ZlensError
+
+DONE, WITH_PROBLEMS, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; no exception leaves but SystemExit of --help."""
+    from zlens.cli.parser import build
+
+    if threading.current_thread() is threading.main_thread():
+        # A polite end removes temporary files too.
+        signal.signal(signal.SIGTERM, _terminated)
+    debug = bool(os.environ.get("ZLENS_DEBUG"))
+    try:
+        try:
+            arguments = build().parse_args(argv)
+            status: int = arguments.run(arguments)
+        finally:
+            sys.stdout.flush()
+        return status
+    except ZlensError as error:
+        if debug:
+            raise
+        return complain(str(error))
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter must not complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except OSError as error:
+        if debug:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        return complain(f"{where}{error.strerror or error}")
+    except MemoryError:
+        return complain("there is not enough memory for this; narrow the question with --from and --to")
+    except Exception as error:
+        if debug:
+            raise
+        return complain(
+            f"unexpected {type(error).__name__}: {_one_line(str(error))}; this is a fault of zlens: "
+            "please report it with the command (ZLENS_DEBUG=1 shows where it arose)"
+        )
+
+
+def complain(sentence: str) -> int:
+    """Say on standard error why nothing came of it."""
+    with contextlib.suppress(OSError):
+        print(f"zlens: {_one_line(sentence)}", file=sys.stderr)
+    return UNUSABLE
+
+
+def _one_line(text: str) -> str:
+    # Names and contents of files reach these lines: no control character may act on the terminal.
+    return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)

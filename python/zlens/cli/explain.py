@@ -1,0 +1,31 @@
+"""zlens explain: where a number comes from."""
+
+from __future__ import annotations
+
+import argparse
+
+SUMMARY = "where a number comes from: formula, inputs, unit, source, status"
+DESCRIPTION = """\
+Explain a measure or its column, a report or its column, a role, a record or a field: what it means, how
+it is computed, from what, how sure that is, and why a value may be missing.
+"""
+EXAMPLES = """\
+Examples:
+  zlens explain cpu.suspend_pct
+  zlens explain prclog
+  zlens explain SYTPRP_PFXUTIME
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", metavar="NAME", nargs="+", help="measure, column, report, record, field")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens.cli import output
+    from zlens.explain import explain
+
+    with output.opened(None) as out:
+        for number, name in enumerate(arguments.names):
+            out.write("\n" * bool(number) + explain(name))
+    return 0

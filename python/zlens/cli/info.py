@@ -1,0 +1,289 @@
+"""zlens info: what is in the input, without decoding it."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TextIO
+
+from zlens.cli import inputs
+
+if TYPE_CHECKING:
+    from zlens.problems import Problem
+    from zlens.readers import InventoryRow, Source, SystemInfo
+
+SUMMARY = "what is in there: format, systems, machine, release, time span, records"
+DESCRIPTION = """\
+Tell what the input holds, file by file and system by system: format, machine, release, partition, the times
+covered and what was assumed about them, the records by type, and what could not be read as it stands.
+"""
+EXAMPLES = """\
+Examples:
+  zlens info monwrite.data
+  zlens info data/ --all
+  zlens info '2026-03-*/*.data' --format json
+"""
+
+#: Facts of a reader that other keys of the object hold already.
+_ELSEWHERE = frozenset({"path", "file", "system", "first_time", "last_time"})
+
+#: Record types listed without --all: the largest ones.
+TOP = 8
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    inputs.add_inputs(parser)
+    parser.add_argument("--all", action="store_true", help="every record type and every kind of problem")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="form of the output (text)"
+    )
+    parser.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
+    inputs.add_options(parser, selection=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import zlens
+    from zlens.cli import output, rows
+    from zlens.progress import Progress
+
+    options = inputs.options_of(arguments)
+    with (
+        inputs.files_of(arguments.inputs) as files,
+        Progress() as progress,
+        zlens.open(files, options=options, progress=progress) as session,
+    ):
+        problems = session.problems
+        found = list(_objects(session.sources, problems, options.leap))
+        progress.close()
+        with output.opened(None) as out:
+            if arguments.format == "json":
+                names = list(dict.fromkeys(name for one in found for name in one))
+                rows.write_json(out, names, [[one.get(name) for name in names] for one in found])
+            else:
+                _write(out, found, problems, arguments)
+        return inputs.status_of(problems, strict=arguments.strict, quiet=True)
+
+
+def _objects(
+    sources: Iterable[Source], problems: Iterable[Problem], leap: int | None
+) -> Iterator[dict[str, Any]]:
+    """One object per file and system."""
+    by_file: dict[str, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        by_file[problem.file].append(problem)
+    for source in sources:
+        records: dict[tuple[str, str | None], list[InventoryRow]] = defaultdict(list)
+        for row in source.inventory():
+            records[row.file, row.system].append(row)
+        for file in source.info():
+            path = str(file.get("path") or file.get("file"))
+            systems: list[SystemInfo | None] = [info for info in source.systems if path in info.files]
+            for info in systems or [None]:
+                name = info.system if info else None
+                listed = records.get((path, name), [])
+                yield {
+                    "file": path,
+                    **_own(file),
+                    **_system(info, source.name, leap),
+                    **_span(listed, info),
+                    "records": [_record(row) for row in listed],
+                    "problems": list(_kinds(by_file.get(path, ()))),
+                }
+
+
+def _own(file: dict[str, Any]) -> dict[str, Any]:
+    """What the reader says of the file itself."""
+    own = {name: value for name, value in file.items() if name not in _ELSEWHERE}
+    return {"format": own.pop("format"), "bytes": own.pop("bytes"), "facts": own}
+
+
+def _system(info: SystemInfo | None, source: str, leap: int | None) -> dict[str, Any]:
+    if info is None:
+        return {"system": None, "source": source}
+    return {
+        "system": info.system,
+        "source": info.source,
+        "machine": info.machine,
+        "machine_type": info.machine_type,
+        "model": info.model,
+        "serial": info.serial,
+        "release": info.release,
+        "lpar": info.lpar,
+        "lpar_number": info.lpar_number,
+        "made": info.made,
+        "interval_s": info.nominal_s,
+        "utc_offset_s": info.utc_offset_s,
+        "local_time": info.local_time,
+        "leap_s": info.leap_s,
+        "leap_assumed": leap is None,
+    }
+
+
+def _span(listed: list[InventoryRow], info: SystemInfo | None) -> dict[str, Any]:
+    # Of this file, where its records say so; else of all files of the system.
+    first = min((row.first_us for row in listed if row.first_us is not None), default=None)
+    last = max((row.last_us for row in listed if row.last_us is not None), default=None)
+    if info is not None:
+        first = info.first_us if first is None else first
+        last = info.last_us if last is None else last
+    return {"first": _time(first), "last": _time(last)}
+
+
+def _time(us: int | None) -> dt.datetime | None:
+    return None if us is None else dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=us)
+
+
+def _record(row: InventoryRow) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "title": row.title,
+        "class": row.kind,
+        "count": row.count,
+        "bytes": row.bytes,
+        "first": _time(row.first_us),
+        "last": _time(row.last_us),
+        "min_length": row.min_length,
+        "max_length": row.max_length,
+        "layout": row.layout,
+    }
+
+
+def _kinds(problems: Iterable[Problem]) -> Iterator[dict[str, Any]]:
+    """Problems by kind, with the first of each."""
+    kinds: dict[str, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        kinds[problem.kind].append(problem)
+    for kind, group in sorted(kinds.items()):
+        first = min(group, key=lambda one: one.offset if one.offset is not None else -1)
+        yield {
+            "kind": kind,
+            "count": len(group),
+            "bytes": sum(one.bytes or 0 for one in group),
+            "first_offset": first.offset,
+            "first_detail": first.detail,
+        }
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def _write(
+    out: TextIO, found: list[dict[str, Any]], problems: list[Problem], arguments: argparse.Namespace
+) -> None:
+    shown: set[str] = set()
+    for number, one in enumerate(found):
+        if number:
+            out.write("\n")
+        _write_one(out, one, arguments, again=one["file"] in shown)
+        shown.add(one["file"])
+    others = [problem for problem in problems if problem.file not in shown]
+    if others:
+        out.write("\nNot read\n")
+        limit = len(others) if arguments.all else 20
+        for problem in others[:limit]:
+            out.write(f"  {_safe(problem.file)}: {_safe(problem.detail)}\n")
+        if len(others) > limit:
+            out.write(f"  and {len(others) - limit} more: --all\n")
+
+
+def _write_one(out: TextIO, one: dict[str, Any], arguments: argparse.Namespace, *, again: bool) -> None:
+    def put(label: str, text: str) -> None:
+        out.write(f"  {label:<9} {text}\n")
+
+    out.write(f"{_safe(one['file'])}\n")
+    if not again:
+        facts = [one["format"], f"{one['bytes']:,} bytes", *_facts(one["facts"])]
+        put("Format", _safe(", ".join(facts)))
+    if one.get("made"):
+        put("MADE", "this is demo data that zlens wrote itself; it was measured nowhere")
+    if one["system"]:
+        parts = [one["system"]]
+        if one.get("lpar"):
+            number = f" ({one['lpar_number']})" if one.get("lpar_number") is not None else ""
+            parts.append(f"partition {one['lpar']}{number}")
+        if one.get("release"):
+            parts.append(f"release {one['release']}")
+        put("System", ", ".join(_safe(part) for part in parts))
+    if one.get("machine_type"):
+        model = f"-{one['model']}" if one.get("model") else ""
+        serial = f", serial {one['serial']}" if one.get("serial") else ""
+        put("Machine", _safe(f"{one['machine_type']}{model}{serial}"))
+    _write_times(put, one, utc=arguments.utc)
+    _write_records(out, put, one["records"], everything=arguments.all)
+    if not again:
+        _write_problems(out, put, one["problems"], everything=arguments.all)
+
+
+def _facts(facts: dict[str, Any]) -> Iterator[str]:
+    for name, value in facts.items():
+        label = name.replace("_", " ")
+        if value is False:
+            yield f"not {label}"
+        elif value is True:
+            yield label
+        elif value is not None:
+            yield f"{label} {value}"
+
+
+def _write_times(put: Any, one: dict[str, Any], *, utc: bool) -> None:
+    if one["first"] and one["last"]:
+        offset: int | None = None if utc else one.get("utc_offset_s")
+        zone = dt.UTC if offset is None else dt.timezone(dt.timedelta(seconds=offset))
+        first, last = one["first"].astimezone(zone), one["last"].astimezone(zone)
+        end = f"{last:%H:%M:%S}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M:%S}"
+        if one.get("local_time"):
+            name = "local time of an unknown zone; --tz names it"
+        elif offset is not None:
+            name = f"local time, {_offset(offset)}"
+        else:
+            name = "UTC"
+        put("Time", f"{first:%Y-%m-%d %H:%M:%S} to {end} ({name})")
+    if one.get("interval_s"):
+        put("Interval", f"{one['interval_s']:g} s")
+    if "leap_s" in one and not one.get("local_time"):
+        how = "assumed; --leap says otherwise" if one["leap_assumed"] else "as given"
+        put("Leap", f"{one['leap_s']} seconds subtracted from times ({how})")
+
+
+def _write_records(out: TextIO, put: Any, records: list[dict[str, Any]], *, everything: bool) -> None:
+    if not records:
+        put("Records", "none")
+        return
+    count = sum(record["count"] for record in records)
+    unknown = sum(record["layout"] is None for record in records)
+    known = f"; {unknown} without a known layout" if unknown else ""
+    put("Records", f"{count:,} of {len(records)} types{known}")
+    order = records if everything else sorted(records, key=lambda r: (-(r["bytes"] or 0), -r["count"]))[:TOP]
+    widest = max(len(record["name"]) for record in order)
+    for record in order:
+        size = "" if record["bytes"] is None else f"{record['bytes']:,}"
+        note = "" if record["layout"] is not None else "  (no layout)"
+        out.write(
+            f"    {_safe(record['name']):<{widest}} {record['count']:>10,} {size:>14}  "
+            f"{_safe(record['title'])}{note}\n"
+        )
+    if len(order) < len(records):
+        out.write(f"    and {len(records) - len(order)} types more: --all\n")
+
+
+def _write_problems(out: TextIO, put: Any, kinds: list[dict[str, Any]], *, everything: bool) -> None:
+    if not kinds:
+        put("Problems", "none")
+        return
+    put("Problems", f"{sum(kind['count'] for kind in kinds):,}")
+    for kind in kinds if everything else kinds[:TOP]:
+        at = "" if kind["first_offset"] is None else f", first at byte {kind['first_offset']:,}"
+        lost = f", {kind['bytes']:,} bytes lost" if kind["bytes"] else ""
+        out.write(f"    {kind['kind']} {kind['count']:,}{lost}{at}: {_safe(kind['first_detail'])}\n")
+
+
+def _offset(seconds: int) -> str:
+    sign = "-" if seconds < 0 else "+"
+    return f"UTC{sign}{abs(seconds) // 3600:02}:{abs(seconds) // 60 % 60:02}"
+
+
+def _safe(text: str) -> str:
+    """Names from files must not act on the terminal."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(text))

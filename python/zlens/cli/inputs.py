@@ -1,0 +1,132 @@
+"""What commands that read data share: INPUT, the options of DESIGN's section on commands, standard input."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from zlens.errors import InputError
+from zlens.options import (
+    Options,
+    parse_duration,
+    parse_minutes,
+    parse_moment,
+    parse_shift,
+    parse_zone,
+)
+from zlens.problems import Problem
+
+#: Standard input is kept in a file, because formats are recognised and read in more than one pass.
+SPOOL_LIMIT = 64 * 1024**3
+#: Room that is left to others on the disk of the temporary file.
+SPOOL_RESERVE = 256 * 1024**2
+_BLOCK = 1024 * 1024
+
+
+def add_inputs(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    parser.add_argument(
+        "inputs", metavar="INPUT", nargs="+" if required else "*", help="file, folder, quoted pattern, or -"
+    )
+
+
+def add_options(parser: argparse.ArgumentParser, *, selection: bool = True) -> None:
+    """The options every question takes; `selection`: also those that choose intervals."""
+    if selection:
+        chosen = parser.add_argument_group("which data")
+        chosen.add_argument(
+            "--system", action="append", default=[], metavar="NAME", help="only this system (may be repeated)"
+        )
+        chosen.add_argument(
+            "--from", dest="start", metavar="TIME", help="intervals after TIME: '2026-03-02 09:15' or '09:15'"
+        )
+        chosen.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
+        chosen.add_argument("--shift", metavar="HOURS", help="only these hours: 'Mon-Fri 08:00-17:00'")
+        chosen.add_argument(
+            "--peak", metavar="LENGTH", help="only the busiest stretch of each system: 60m, 2h"
+        )
+        chosen.add_argument("--every", metavar="LENGTH", help="sum intervals up to this length: 15m, 1h")
+    time = parser.add_argument_group("time")
+    time.add_argument(
+        "--tz", metavar="ZONE", help="zone of sources with local times only: Europe/Berlin, -05:00"
+    )
+    if selection:
+        time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
+    time.add_argument("--leap", type=int, metavar="N", help="leap seconds contained in TOD values")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit status 1 when something could not be read as it stands"
+    )
+
+
+def options_of(arguments: argparse.Namespace) -> Options:
+    """The Options that the command line asks for; QueryError when one cannot be understood."""
+    asked = vars(arguments)
+    start, end, shift = asked.get("start"), asked.get("end"), asked.get("shift")
+    peak, every, zone = asked.get("peak"), asked.get("every"), asked.get("tz")
+    return Options(
+        systems=tuple(asked.get("system", ())),
+        start=parse_moment(start) if start else None,
+        end=parse_moment(end) if end else None,
+        shift=parse_shift(shift) if shift else None,
+        peak_minutes=parse_minutes(peak) if peak else None,
+        every_s=parse_duration(every) if every else None,
+        tz=parse_zone(zone) if zone else None,
+        utc=asked.get("utc", False),
+        leap=asked.get("leap"),
+    )
+
+
+@contextmanager
+def files_of(inputs: Iterable[str]) -> Iterator[list[str]]:
+    """The inputs with standard input (`-`) as a temporary file, which is gone afterwards."""
+    names = list(inputs)
+    if "-" not in names:
+        yield names
+        return
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")
+    folder = tempfile.mkdtemp(prefix="zlens-")  # readable by this user only
+    try:
+        path = os.path.join(folder, "stdin")
+        spool(sys.stdin.buffer, path)
+        yield [path if name == "-" else name for name in dict.fromkeys(names)]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def spool(stream: BinaryIO, path: str, limit: int = SPOOL_LIMIT, reserve: int = SPOOL_RESERVE) -> None:
+    """Copy a stream into a new file; InputError before it fills the disk or passes the limit."""
+    size = 0
+    with open(path, "xb") as file:
+        while block := stream.read(_BLOCK):
+            size += len(block)
+            if size > limit or shutil.disk_usage(os.path.dirname(path)).free < reserve:
+                raise InputError(
+                    "standard input is larger than the room there is for it",
+                    file="-",
+                    offset=size - len(block),
+                    cure="give a file instead, or set TMPDIR to a disk with more room",
+                )
+            file.write(block)
+
+
+def status_of(problems: Iterable[Problem], *, strict: bool, quiet: bool = False) -> int:
+    """Say on standard error how many problems there were; the exit status that follows."""
+    kinds = Counter(problem.kind for problem in problems)
+    if not kinds:
+        return 0
+    if not quiet:
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        total = sum(kinds.values())
+        print(
+            f"zlens: {total} problem{'s' if total > 1 else ''} ({listed}); "
+            'see them with zlens sql INPUT -q "from problem"',
+            file=sys.stderr,
+        )
+    return 1 if strict else 0

@@ -1,0 +1,42 @@
+"""Where a result goes: standard output, or a file that appears only when it is complete."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+
+@contextmanager
+def whole_file(path: str) -> Iterator[str]:
+    """A name beside `path` to write to; renamed to it at the end, removed if anything goes wrong."""
+    folder, name = os.path.split(os.path.abspath(path))
+    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+    os.close(handle)
+    try:
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # mkstemp's own mode is for secrets
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+@contextmanager
+def opened(path: str | None) -> Iterator[TextIO]:
+    """Standard output, or the file named, in UTF-8."""
+    if path is None or path == "-":
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # Whatever the locale says: reports hold names from EBCDIC and units such as µs.
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+        yield sys.stdout
+        return
+    with whole_file(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        yield file

@@ -1,0 +1,77 @@
+"""The command line as a whole. Nothing heavy is imported here: `zlens --help` answers at once."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import NoReturn
+
+#: In the order of the help; each is a module of this package.
+COMMANDS = ("info", "report", "sql", "explain", "catalog", "demo")
+
+_DESCRIPTION = """\
+A performance laboratory for IBM Z: reads off the machine what it and its operating systems record.
+INPUT is a file, a folder, a quoted pattern, or - (standard input); formats are recognised by their bytes.
+"""
+
+_EPILOG = """\
+Examples:
+  zlens demo
+  zlens info monwrite.data
+  zlens report prclog monwrite.data --from 09:00 --to 10:00
+  zlens sql monwrite.data -q "select cpu_id, max(busy_pct) from cpu group by all"
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Complains in one line, as every other error of zlens does."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"zlens: {message}; see {self.prog} --help\n")
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the line breaks of descriptions and examples; options in a column of fixed width."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=108)
+
+
+def build() -> argparse.ArgumentParser:
+    """The parser of the whole program; a parsed command line has `run`."""
+    parser = Parser(
+        prog="zlens", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter, allow_abbrev=False
+    )
+    parser.add_argument("--version", action=_Version, help="version and exit")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
+    for name in COMMANDS:
+        module = import_module(f"zlens.cli.{name}")
+        command = commands.add_parser(
+            name,
+            help=module.SUMMARY,
+            description=module.DESCRIPTION,
+            epilog=module.EXAMPLES,
+            formatter_class=Formatter,
+            allow_abbrev=False,
+        )
+        module.configure(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        # Asked of the installed package only when wanted: importlib.metadata is slow to import.
+        from importlib.metadata import version
+
+        print(f"zlens {version('zlens')}")
+        parser.exit()

@@ -1,0 +1,86 @@
+"""zlens report: a classic report."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+
+from zlens.cli import inputs
+from zlens.errors import QueryError
+
+SUMMARY = "a classic report"
+DESCRIPTION = "Print a classic report. Reports are named by their short name or their FCX number."
+EXAMPLES = """\
+Examples:
+  zlens report --list
+  zlens report prclog monwrite.data --shift 'Mon-Fri 08:00-17:00'
+  zlens report partition rmf.xml --format csv -o partitions.csv
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the report: prclog, fcx304, ...")
+    inputs.add_inputs(parser, required=False)
+    parser.add_argument("--list", action="store_true", help="list the reports there are; with INPUT: for it")
+    parser.add_argument(
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    inputs.add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens.cli import output
+
+    if arguments.list:
+        return _list(arguments)
+    if arguments.name is None:
+        raise QueryError("which report?", cure="zlens report --list names them")
+    if not arguments.inputs:
+        raise QueryError("no input", cure=f"zlens report {arguments.name} INPUT")
+    import zlens
+    from zlens.progress import Progress
+
+    options = inputs.options_of(arguments)
+    with (
+        inputs.files_of(arguments.inputs) as files,
+        Progress() as progress,
+        zlens.open(files, options=options, progress=progress) as session,
+    ):
+        text = session.report(arguments.name, arguments.format, width=_width(arguments))
+        progress.close()
+        with output.opened(arguments.output) as out:
+            out.write(text)
+        return inputs.status_of(session.problems, strict=arguments.strict)
+
+
+def _width(arguments: argparse.Namespace) -> int | None:
+    """Wide tables are folded to a terminal; files and pipes get whole lines."""
+    if arguments.output or arguments.format != "text" or not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size((132, 24)).columns
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    """The reports there are; with an input also how much of each it has values for."""
+    from zlens import reports
+    from zlens.cli import output
+
+    names = [arguments.name, *arguments.inputs] if arguments.name else arguments.inputs
+    if not names:
+        entries = reports.listing()
+    else:
+        import zlens
+        from zlens.progress import Progress
+
+        options = inputs.options_of(arguments)
+        with (
+            inputs.files_of(names) as files,
+            Progress() as progress,
+            zlens.open(files, options=options, progress=progress) as session,
+        ):
+            entries = reports.listing(session)
+    with output.opened(None) as out:
+        out.write(reports.listing_text(entries))
+    return 0

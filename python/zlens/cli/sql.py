@@ -1,0 +1,113 @@
+"""zlens sql: any question."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from zlens.cli import inputs
+from zlens.errors import QueryError
+
+if TYPE_CHECKING:
+    from zlens.session import Session
+
+SUMMARY = "any question in SQL"
+DESCRIPTION = """\
+Ask any question in SQL (DuckDB's dialect) of the measures and of the raw tables of the input.
+`zlens explain TABLE` names the columns of a measure; "show tables" lists everything that can be asked.
+"""
+EXAMPLES = """\
+Examples:
+  zlens sql monwrite.data -q "select interval_end, busy_pct from load order by busy_pct desc limit 5"
+  zlens sql rmf.xml -q "from partition where cpu_type = 'IFL'" --format csv
+  zlens sql monwrite.data -q @question.sql --format parquet -o answer.parquet
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    inputs.add_inputs(parser)
+    parser.add_argument(
+        "-q", "--query", required=True, metavar="SQL", help="the question, or @FILE with the question in it"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("table", "csv", "json", "parquet"),
+        default="table",
+        help="form of the output (table); parquet needs -o",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    parser.add_argument(
+        "--rows", type=int, metavar="N", help="rows of a table to show (60 on a terminal, else all; 0: all)"
+    )
+    inputs.add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import zlens
+    from zlens.cli import output, rows
+    from zlens.progress import Progress
+
+    if arguments.format == "parquet" and not arguments.output:
+        raise QueryError("Parquet is not for a terminal", cure="name a file with -o FILE")
+    query = _question(arguments.query)
+    options = inputs.options_of(arguments)
+    with (
+        inputs.files_of(arguments.inputs) as files,
+        Progress() as progress,
+        zlens.open(files, options=options, progress=progress) as session,
+    ):
+        if arguments.format == "parquet":
+            session.engine.write_parquet(query, arguments.output)
+            return inputs.status_of(session.problems, strict=arguments.strict)
+        result = session.sql(query)
+        progress.close()
+        with output.opened(arguments.output) as out:
+            if arguments.format == "csv":
+                rows.write_csv(out, result.columns, result.rows)
+            elif arguments.format == "json":
+                rows.write_json(out, result.columns, result.rows)
+            else:
+                most = _most(arguments)
+                shown = result.rows[:most] if most else result.rows
+                rows.write_table(out, result.columns, result.types, shown, _clock(session, result.columns))
+                if len(shown) < len(result.rows):
+                    out.flush()
+                    print(
+                        f"zlens: {len(shown)} of {len(result.rows):,} rows; --rows 0 shows all",
+                        file=sys.stderr,
+                    )
+        return inputs.status_of(session.problems, strict=arguments.strict)
+
+
+def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, Sequence[Any]], str]:
+    """How times are shown: in the zone of the row's system, with the offset that says so."""
+    at = columns.index("system") if "system" in columns else None
+    names = {info.system for source in session.sources for info in source.systems}
+    only = names.pop() if len(names) == 1 else None
+
+    def show(time: dt.datetime, row: Sequence[Any]) -> str:
+        system = only if at is None else row[at]
+        return (session.display(time, system) if system else time).isoformat(" ")
+
+    return show
+
+
+def _most(arguments: argparse.Namespace) -> int:
+    from zlens.cli.rows import TERMINAL_ROWS
+
+    if arguments.rows is not None:
+        return max(0, int(arguments.rows))
+    return TERMINAL_ROWS if arguments.output is None and sys.stdout.isatty() else 0
+
+
+def _question(text: str) -> str:
+    if not text.startswith("@"):
+        return text
+    try:
+        with open(text[1:], encoding="utf-8") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        raise QueryError("the question is not UTF-8 text", file=text[1:], offset=error.start) from None

@@ -1,0 +1,291 @@
+"""The demo machine's hour as its z/OS partition reports it: an RMF Postprocessor CPU report in XML.
+
+The printed figures follow RMF's own rules: times cut off at the millisecond, percentages and service units
+computed from the times of the interval and rounded.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from xml.sax.saxutils import escape
+
+from zlens.demo import machine
+from zlens.demo.machine import Hour
+
+#: Minutes of one report.
+INTERVAL = 15
+
+_CPU_HEADS = (
+    ("T", "CPU Number"),
+    ("T", "CPU Type"),
+    ("N", "Time% Online"),
+    ("N", "Time% LPAR Busy"),
+    ("N", "Time% MVS Busy"),
+    ("N", "Time% Parked"),
+    ("N", "LOG PROC Share%"),
+    ("T", "HiperDispatch Priority"),
+    ("N", "I/O Interrupts Rate"),
+    ("N", "I/O Interrupts% via TPI"),
+)
+_PARTITION_HEADS = (
+    ("T", "Partition Name"),
+    ("T", "Partition Status"),
+    ("N", "Partition Weight"),
+    ("N", "MSU Defined"),
+    ("N", "MSU Actual"),
+    ("T", "Capping Defined"),
+    ("N", "Capping WLM%"),
+    ("N", "Num of LOG PROCs"),
+    ("T", "PROC Type"),
+    ("T", "Effective Dispatch Time"),
+    ("T", "Total Dispatch Time"),
+    ("N", "Avg Util%: LOG PROC Effective"),
+    ("N", "Avg Util%: LOG PROC Total"),
+    ("N", "Avg Util%: PHYS PROC LPAR MGMT"),
+    ("N", "Avg Util%: PHYS PROC Effective"),
+    ("N", "Avg Util%: PHYS PROC Total"),
+)
+
+
+@dataclass(frozen=True)
+class Use:
+    """What one partition has used of one type of processor, cumulative."""
+
+    name: str
+    kind: str
+    weight: int
+    effective_us: tuple[int, ...]
+    total_us: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the hypervisor says at one moment."""
+
+    uses: tuple[Use, ...]
+    management_us: dict[str, int]
+
+
+def snapshot(hour: Hour) -> Snapshot:
+    own = hour.processors
+    uses = [
+        Use(
+            machine.SYSTEM,
+            "IFL",
+            700,
+            tuple(cpu.dispatched_us for cpu in own),
+            tuple(cpu.dispatched_us + cpu.management_us for cpu in own),
+        )
+    ]
+    for other in hour.others:
+        total = [a + b for a, b in zip(other.dispatched_us, other.management_us, strict=True)]
+        uses.append(Use(other.name, other.kind, other.weight, tuple(other.dispatched_us), tuple(total)))
+    return Snapshot(tuple(uses), {"IFL": sum(hour.physical_us[:4]), "CP": sum(hour.physical_us[4:])})
+
+
+PHYSICAL = {"CP": 3, "IFL": 4}
+
+
+def document(snapshots: list[Snapshot]) -> str:
+    """The report of consecutive intervals: one more snapshot than intervals."""
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        "<!-- Made by `zlens demo`: no machine has run this. -->",
+        "<ddsml>",
+        "<server><name>zlens demo</name><version>1</version><platform>z/OS</platform></server>",
+    ]
+    for number, (before, after) in enumerate(pairwise(snapshots)):
+        lines += _postprocessor(number, before, after)
+    lines.append("</ddsml>")
+    return "\n".join(lines) + "\n"
+
+
+def _postprocessor(number: int, before: Snapshot, after: Snapshot) -> Iterator[str]:
+    local = dt.timezone(dt.timedelta(seconds=machine.ZONE_S))
+    start = dt.datetime.fromtimestamp(machine.START_US / 1e6 + number * INTERVAL * 60, local)
+    end = start + dt.timedelta(minutes=INTERVAL)
+    yield "<postprocessor>"
+    yield '<metric id="CPU"><description>CPU Activity Report</description><type>Interval</type></metric>'
+    yield "<version><smf-data>z/OS V1R11</smf-data><rmf-report>z/OS V1R11</rmf-report></version>"
+    yield f"<resource><resname>{machine.ZOS_SYSTEM}</resname><restype>SYSTEM</restype></resource>"
+    yield "<time-data>"
+    yield f'<display-start locale="en-us">{start:%m/%d/%Y-%H.%M.%S}</display-start>'
+    yield f'<display-end locale="en-us">{end:%m/%d/%Y-%H.%M.%S}</display-end>'
+    yield f'<report-interval unit="minutes">{INTERVAL}:00:000</report-interval>'
+    yield '<cycle unit="milliseconds">1000</cycle>'
+    yield "</time-data>"
+    yield '<segment id="1"><name>CPU Activity</name><part id="2">'
+    yield from _variables(
+        3,
+        {
+            "CPU": machine.MACHINE_TYPE,
+            "Model": machine.MODEL,
+            "H/W Model": machine.HARDWARE_MODEL,
+            "Sequence Code": machine.SERIAL,
+            "HiperDispatch": "YES",
+            "CPC Capacity": str(machine.MSU_CAPACITY),
+            "Change Reason": "NONE",
+        },
+    )
+    yield from _table(4, _CPU_HEADS, _cpus(before, after))
+    yield "</part></segment>"
+    yield '<segment id="5"><name>Partition Data Report</name><part id="6">'
+    yield from _variables(
+        7,
+        {
+            "MVS Partition Name": machine.ZOS_SYSTEM,
+            "Image Capacity": str(machine.MSU_CAPACITY),
+            "Number of Configured Partitions": str(len(after.uses)),
+            "Wait Completion": "NO",
+            "Dispatch Interval": "DYNAMIC",
+            "Initial Capping": "NO",
+        },
+    )
+    yield '</part><part id="8"><name>Number of Physical Processors</name>'
+    yield from _table(
+        9,
+        (("T", "Type"), ("N", "Number")),
+        [
+            ("General purpose processor (CP)", str(PHYSICAL["CP"])),
+            ("Integrated Facility for Linux (IFL) processor", str(PHYSICAL["IFL"])),
+            ("Total", str(sum(PHYSICAL.values()))),
+        ],
+    )
+    yield '</part><part id="10"><name>Partition Data</name>'
+    yield from _table(11, _PARTITION_HEADS, _partitions(before, after))
+    yield "</part></segment></postprocessor>"
+
+
+def _cpus(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
+    now = next(use for use in after.uses if use.name == machine.ZOS_SYSTEM)
+    then = next(use for use in before.uses if use.name == machine.ZOS_SYSTEM)
+    interval_us = INTERVAL * machine.MINUTE
+    busy = [100 * (b - a) / interval_us for a, b in zip(then.total_us, now.total_us, strict=True)]
+    # z/OS counts the time it was ready but not dispatched too.
+    mvs = [one * 1.012 for one in busy]
+    rates = [round(one * 14.2, 2) for one in busy]
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{cpu:X}",
+            "CP",
+            "100.00",
+            f"{one:.2f}",
+            f"{seen:.2f}",
+            "0.00",
+            "100.0",
+            "HIGH",
+            f"{rate:.2f}",
+            "4.10",
+        )
+        for cpu, (one, seen, rate) in enumerate(zip(busy, mvs, rates, strict=True))
+    ]
+    count = len(busy)
+    total = f"{100.0 * count:.1f}"
+    rows.append(
+        (
+            "TOTAL/AVERAGE",
+            "CP",
+            "",
+            f"{sum(busy) / count:.2f}",
+            f"{sum(mvs) / count:.2f}",
+            "",
+            total,
+            "",
+            f"{sum(rates):.2f}",
+            "4.10",
+        )
+    )
+    return rows
+
+
+def _partitions(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
+    interval_us = INTERVAL * machine.MINUTE
+    rows: list[tuple[str, ...]] = []
+    for kind, physical in PHYSICAL.items():
+        room = physical * interval_us
+        all_effective = all_total = weight = 0
+        for now, then in zip(after.uses, before.uses, strict=True):
+            if now.kind != kind:
+                continue
+            effective = sum(now.effective_us) - sum(then.effective_us)
+            total = sum(now.total_us) - sum(then.total_us)
+            cpus = len(now.total_us)
+            own = cpus * interval_us
+            msu = ("0", str(round(effective / room * machine.MSU_CAPACITY))) if kind == "CP" else ("", "")
+            rows.append(
+                (
+                    now.name,
+                    "Active",
+                    str(now.weight),
+                    *msu,
+                    "N N N",
+                    "0.0" if kind == "CP" else "",
+                    str(cpus),
+                    kind,
+                    _duration(effective),
+                    _duration(total),
+                    _pct(effective, own),
+                    _pct(total, own),
+                    _pct(total - effective, room),
+                    _pct(effective, room),
+                    _pct(total, room),
+                )
+            )
+            all_effective += effective
+            all_total += total
+            weight += now.weight
+        own_us = after.management_us[kind] - before.management_us[kind]
+        own_pct = _pct(own_us, room)
+        rows.append(("*PHYSICAL*", *[""] * 7, kind, "", _duration(own_us), "", "", own_pct, "", own_pct))
+        management = all_total - all_effective + own_us
+        rows.append(
+            (
+                "TOTAL",
+                "",
+                str(weight),
+                *[""] * 5,
+                kind,
+                _duration(all_effective),
+                _duration(all_total + own_us),
+                "",
+                "",
+                _pct(management, room),
+                _pct(all_effective, room),
+                _pct(all_total + own_us, room),
+            )
+        )
+    return rows
+
+
+def _duration(us: int) -> str:
+    ms = us // 1000
+    seconds, ms = divmod(ms, 1000)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}.{minutes:02}.{seconds:02}.{ms:03}"
+
+
+def _pct(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f}"
+
+
+def _variables(number: int, values: dict[str, str]) -> Iterator[str]:
+    yield f'<var-list id="{number}">'
+    for name, value in values.items():
+        yield f"<var><name>{escape(name)}</name><value>{escape(value)}</value></var>"
+    yield "</var-list>"
+
+
+def _table(number: int, heads: Iterable[tuple[str, str]], rows: list[tuple[str, ...]]) -> Iterator[str]:
+    yield f'<table id="{number}"><column-headers>'
+    for kind, head in heads:
+        yield f'<col type="{kind}">{escape(head)}</col>'
+    yield "</column-headers>"
+    for count, row in enumerate(rows, 1):
+        sum_row = ' type="SUM"' if row[0].upper().startswith("TOTAL") else ""
+        cells = "".join(f"<col>{escape(cell)}</col>" if cell else "<col/>" for cell in row)
+        yield f'<row refno="{count}"{sum_row}>{cells}</row>'
+    yield "</table>"
