@@ -167,10 +167,10 @@ class Engine:
         return Answer(names, kinds, rows)
 
     def _listing(self) -> Answer:
-        """The answer to SHOW TABLES: measures, raw tables of this input and roles, each with what it holds."""
-        rows: list[tuple[Any, ...]] = []
-        for name in metrics.tables():
-            rows.append((name, "measure", metrics.table(name).text))
+        """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""
+        rows: list[tuple[Any, ...]] = [
+            (name, "measure", metrics.table(name).text) for name in metrics.tables()
+        ]
         rows += [(name, "raw", "") for name in self.raw_tables() if name not in metrics.tables()]
         rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
         return Answer(["table", "kind", "text"], ["text", "text", "text"], rows)
@@ -192,7 +192,8 @@ class Engine:
         staging = f"{path}.part-{os.getpid()}"
         writer = duckdb.connect(config={"autoload_known_extensions": "false"})
         try:
-            writer.register("answer", relation)
+            # As a stream: another database does not take a relation of this one.
+            writer.register("answer", _Stream(relation))
             writer.execute(
                 f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
             )
@@ -336,7 +337,8 @@ class Engine:
         gauges = [column.name for column in metrics.table(name).columns if column.aggregate == "gauge"]
         if self._summed and gauges and "role." in sql:
             sql = self._with_percentiles(name, sql, gauges)
-        order = [c for c in ("system", "source", "interval_end", "time") if c in dict(measures.columns(name))]
+        first = ("system", "source", "interval_end", "time")
+        order: list[str] = [column for column in first if column in dict(measures.columns(name))]
         order += [key for key in metrics.table(name).key if key not in order]
         ordered = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(expressions.quote, order))}"
         self._register(self._needs(ordered))
@@ -423,6 +425,16 @@ class Engine:
                 self._connection.register(f"{name}#{index}", stream)
                 parts.append((f"{name}#{index}", set(there)))
             self._connection.execute(self._view_over_parts(name, wanted, parts))
+
+
+class _Stream:
+    """A relation as nothing but an Arrow stream."""
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._relation.__arrow_c_stream__(requested_schema)
 
 
 def _unique(names: list[str]) -> list[str]:

@@ -156,7 +156,7 @@ def parse_shift(text: str) -> Shift:
             raise QueryError(f"{part!r} is not a day of the week", expected=expected) from None
         days.update((a + step) % 7 for step in range((b - a) % 7 + 1))
     try:
-        start, end = (dt.time(*map(int, match[side].split(":"))) for side in ("start", "end"))
+        start, end = (dt.time.fromisoformat(match[side].zfill(5)) for side in ("start", "end"))
     except ValueError:
         raise QueryError(f"{text!r} has no such time of day", expected=expected) from None
     return Shift(frozenset(days), start, end)

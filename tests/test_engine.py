@@ -1,0 +1,256 @@
+"""The engine: what a statement reads, what it may not do, and how intervals are selected and summed."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from fakes import FakeSource, intervals, processors, session, system
+from zlens.catalog import metrics
+from zlens.errors import QueryError
+from zlens.options import Options, parse_moment, parse_shift, parse_zone
+
+SHARES = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.2, 0.3]]
+
+
+def opened(options: Options | None = None, shares=SHARES, **facts):
+    info = system(**facts)
+    info.intervals = intervals(len(shares))
+    table = processors(info.system, shares)
+    return session([FakeSource([info], [table])], options), table
+
+
+def test_a_question_reads_only_its_columns():
+    asked, table = opened()
+    rows = asked.sql("SELECT sytprp_pfxcpuad, sum(sytprp_pfxutime_d) FROM d0r2 GROUP BY 1 ORDER BY 1").rows
+    assert [cpu for cpu, _ in rows] == [0, 1]
+    assert table.asked == [["sytprp_pfxcpuad", "sytprp_pfxutime_d"]]
+
+
+def test_filters_are_read_too_and_nothing_else():
+    asked, table = opened()
+    assert asked.sql("SELECT count(*) FROM d0r2 WHERE sytprp_pfxcpuad = 1").rows == [(4,)]
+    assert table.asked == [["sytprp_pfxcpuad"]]
+
+
+def test_star_and_exclude_bind_the_same_twice():
+    asked, _ = opened()
+    whole = asked.sql("SELECT * FROM d0r2")
+    less = asked.sql("SELECT * EXCLUDE (flag, file) FROM d0r2")
+    assert set(whole.columns) - set(less.columns) == {"flag", "file"}
+    assert len(less.rows) == 8
+
+
+def test_a_measure_reads_the_raw_data_once():
+    asked, table = opened()
+    first = asked.sql("SELECT * FROM cpu").rows
+    count = len(table.asked)
+    assert asked.sql("SELECT * FROM cpu").rows == first
+    assert len(table.asked) == count
+    assert "sytprp_pfxutime" not in table.asked[0]
+
+
+def test_busy_is_user_and_system():
+    asked, _ = opened()
+    rows = asked.sql("SELECT cpu_id, busy_pct, user_pct, system_pct, emulation_pct, wait_pct FROM cpu").rows
+    assert rows[0] == pytest.approx((0, 15.0, 10.0, 5.0, 8.0, 80.0))
+
+
+def test_suspend_is_what_is_left():
+    asked, _ = opened()
+    assert asked.sql("SELECT suspend_pct FROM cpu LIMIT 1").rows[0][0] == pytest.approx(5.0)
+
+
+def test_core_is_the_processor_before_6_3_and_unknown_after():
+    old, _ = opened(release="5.3")
+    new, _ = opened(release="7.3")
+    assert old.sql("SELECT DISTINCT core_id, thread_id FROM cpu ORDER BY 1").rows == [(0, 0), (1, 0)]
+    assert new.sql("SELECT DISTINCT core_id, thread_id FROM cpu").rows == [(None, None)]
+
+
+def test_two_systems_of_different_release():
+    a, b = system("SYSA", release="5.3"), system("SYSB", release="7.3")
+    a.intervals = b.intervals = intervals(4)
+    both = session([FakeSource([a, b], [processors("SYSA", SHARES), processors("SYSB", SHARES)])])
+    rows = both.sql("SELECT DISTINCT system, thread_id FROM cpu ORDER BY 1").rows
+    assert rows == [("SYSA", 0), ("SYSB", None)]
+    chosen = session(both.sources, Options(systems=("SYSB",)))
+    assert chosen.sql("SELECT DISTINCT system FROM d0r2").rows == [("SYSB",)]
+    assert chosen.sql("SELECT DISTINCT system FROM cpu").rows == [("SYSB",)]
+
+
+def test_load_is_the_mean_of_the_processors():
+    asked, _ = opened()
+    rows = asked.sql(
+        "SELECT busy_pct, guest_pct, chargeable_cp_pct, nonchargeable_cp_pct, tv, online FROM load"
+    )
+    assert rows.rows[0] == pytest.approx((20.0, 12.0, 3.0, 5.0, 1.25, 2.0))
+
+
+def test_what_cannot_be_computed_is_null():
+    asked, _ = opened(shares=[[0.0, None]])
+    rows = asked.sql("SELECT cpu_id, busy_pct, user_pct FROM cpu ORDER BY 1").rows
+    assert rows[0] == pytest.approx((0, 5.0, 0.0))
+    assert rows[1] == (1, None, None)
+    assert asked.sql("SELECT tv FROM load").rows == [(None,)]
+
+
+@pytest.mark.parametrize("name", metrics.tables())
+def test_every_measure_exists_typed_and_commented(name):
+    asked, _ = opened()
+    answer = asked.table(name)
+    assert list(zip(answer.columns, answer.types, strict=True)) == [
+        (column.name, column.type) for column in metrics.table(name).columns
+    ]
+    comments = asked.engine._connection.execute(
+        "SELECT column_name, comment FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?",
+        [name],
+    ).fetchall()
+    if name not in ("system", "interval", "problem"):
+        assert all(comment for _, comment in comments)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "COPY cpu TO '/tmp/zlens-test.csv'",
+        "ATTACH '/tmp/zlens-test.db'",
+        "DROP TABLE cpu",
+        "SELECT 1; SELECT 2",
+        "SET memory_limit = '1TB'",
+        "INSTALL httpfs",
+        "selec 1",
+        "",
+        "SELECT * FROM nosuch",
+        "SELECT nosuch FROM cpu",
+        "SELECT '/etc/passwd' FROM '/etc/passwd'",
+        "CREATE TABLE x (a INT)",
+        "PRAGMA database_list",
+    ],
+)
+def test_a_question_cannot_do_more_than_ask(query):
+    asked, _ = opened()
+    with pytest.raises(QueryError) as caught:
+        asked.sql(query)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_that_is_nearly_right():
+    asked, _ = opened()
+    with pytest.raises(QueryError, match="did you mean partition"):
+        asked.sql("SELECT * FROM partitions")
+
+
+def test_listing_says_what_tables_hold():
+    asked, _ = opened()
+    rows = {name: (kind, text) for name, kind, text in asked.sql("show tables").rows}
+    assert rows["cpu"][0] == "measure"
+    assert rows["cpu"][1]
+    assert rows["d0r2"][0] == "raw"
+    assert "role.processor" in rows
+    assert not any(name.startswith("_") for name in rows)
+
+
+def test_times_are_aware_and_utc():
+    asked, _ = opened()
+    (end,) = asked.sql("SELECT min(interval_end) FROM cpu").rows[0]
+    assert end == dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
+
+
+def test_from_and_to_are_local_times():
+    asked, _ = opened(Options(start=parse_moment("23:15"), end=parse_moment("23:16")), utc_offset_s=3600)
+    ends = asked.sql("SELECT interval_end FROM interval ORDER BY 1").rows
+    assert [end.strftime("%H:%M") for (end,) in ends] == ["22:16"]
+    assert asked.sql("SELECT count(*) FROM cpu").rows == [(2,)]
+    assert asked.sql("SELECT count(*) FROM d0r2").rows == [(2,)]
+
+
+def test_shift_holds_on_its_days_only():
+    tuesday, _ = opened(Options(shift=parse_shift("Tue 22:14-22:16")))
+    assert tuesday.sql("SELECT count(*) FROM interval").rows == [(2,)]
+    monday, _ = opened(Options(shift=parse_shift("Mon 00:00-23:59")))
+    with pytest.raises(QueryError, match="no interval lies in the times asked for"):
+        monday.sql("SELECT count(*) FROM interval")
+
+
+def test_peak_is_the_busiest_stretch():
+    asked, _ = opened(Options(peak_minutes=2))
+    ends = [end.strftime("%H:%M") for (end,) in asked.sql("SELECT interval_end FROM load ORDER BY 1").rows]
+    assert ends == ["22:15", "22:16"]
+
+
+def test_every_sums_counters_and_divides_anew():
+    asked, _ = opened(Options(every_s=240), shares=[[0.1], [0.3], [0.5], [None], [0.2]])
+    rows = asked.sql("SELECT interval_end, seconds, busy_pct FROM cpu ORDER BY 1").rows
+    # 22:14 to 22:16 fall into the bucket that ends at 22:16, 22:17 and 22:18 into the next.
+    assert [row[1] for row in rows] == [180.0, 60.0]
+    assert [row[2] for row in rows] == pytest.approx([35.0, 25.0])
+
+
+def test_every_leaves_flagged_rows_out():
+    info = system()
+    info.intervals = intervals(2)
+    table = processors("SYSA", [[0.1], [0.5]], flags={1: "gap"})
+    asked = session([FakeSource([info], [table])], Options(every_s=240))
+    assert asked.sql("SELECT seconds, user_pct FROM cpu").rows == [(60.0, pytest.approx(10.0))]
+
+
+def test_every_gives_percentiles_of_gauges():
+    asked, _ = opened(Options(every_s=240))
+    answer = asked.sql("SELECT online, online_p50, online_p95, online_max FROM load LIMIT 1")
+    assert answer.rows == [(2.0, 2.0, 2.0, 2.0)]
+
+
+def test_every_shorter_than_an_interval_is_refused():
+    asked, _ = opened(Options(every_s=10))
+    with pytest.raises(QueryError, match="shorter than the intervals"):
+        asked.sql("SELECT * FROM cpu")
+
+
+def test_arrow_goes_out_without_copying_python_rows():
+    import pyarrow as pa
+
+    asked, _ = opened()
+    table = pa.table(asked.arrow("SELECT system, busy_pct, interval_end FROM load"))
+    assert table.num_rows == 4
+    assert str(table.schema.field("interval_end").type) == "timestamp[us, tz=UTC]"
+
+
+def test_parquet_is_written_whole_or_not_at_all(tmp_path):
+    import pyarrow.parquet as pq
+
+    asked, _ = opened()
+    asked.engine.write_parquet("SELECT * FROM cpu", str(tmp_path / "cpu.parquet"))
+    assert pq.read_table(tmp_path / "cpu.parquet").num_rows == 8
+    with pytest.raises(QueryError):
+        asked.engine.write_parquet("SELECT * FROM cpu", str(tmp_path / "nowhere" / "cpu.parquet"))
+    assert [path.name for path in tmp_path.iterdir()] == ["cpu.parquet"]
+
+
+def test_one_observer_speaks_for_a_machine():
+    a, b = system("SYSA"), system("SYSB")
+    a.intervals = b.intervals = intervals(2)
+    both = session([FakeSource([a, b], [])])
+    rows = both.sql("SELECT DISTINCT system FROM _observer").rows
+    assert rows == [("SYSA",)]
+    b.serial = "0000000000099999"
+    apart = session([FakeSource([a, b], [])])
+    assert len(apart.sql("SELECT DISTINCT system FROM _observer").rows) == 2
+
+
+def test_display_is_local_unless_asked_for_utc():
+    time = dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
+    local, _ = opened(utc_offset_s=3600)
+    utc, _ = opened(Options(utc=True), utc_offset_s=3600)
+    assert local.display(time, "SYSA").hour == 23
+    assert utc.display(time, "SYSA").hour == 22
+
+
+def test_zone_by_name_and_offset():
+    assert parse_zone("-04:00").utcoffset(None) == dt.timedelta(hours=-4)
+    with pytest.raises(QueryError):
+        parse_zone("Mars/Phobos")
+    with pytest.raises(QueryError):
+        parse_zone("../../etc/passwd")
