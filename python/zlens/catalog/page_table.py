@@ -8,6 +8,7 @@ its form, and by its decimal and its hexadecimal offset being the same number.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ MAX_ROWS = 4_000
 _MAX_DOMAIN = 31
 _MAX_NUMBER = 999
 _MAX_BITS = 64
+#: How often a name may stand in the cross reference (once in the record and in each section).
+_MAX_PLACES = 16
 #: Every record begins with the same header.
 _HEADER = 20
 _MAX_PROLOG = 100_000
@@ -46,8 +49,8 @@ _DESCRIBED = re.compile(
 )
 #: What follows the record's title in a prolog.
 _TITLE_END = re.compile(
-    r" (?:(?i:description|notes?|comments?|function|implications|general notes?)\b ?[-:. ]"
-    r"|MR[A-Z0-9]{3,8} |This information|Offsets Dec|Last updated)"
+    r" (?:(?:DESCRIPTION|NOTES?|COMMENTS?|FUNCTION|IMPLICATIONS|GENERAL NOTES?)\b"
+    r"|(?i:description|notes?|comments?) ?[-:]|MR[A-Z0-9]{3,8} |This information|Offsets Dec|Last updated)"
 )
 _CLASSES = {
     "event": "event",
@@ -65,19 +68,23 @@ _RELEASE = re.compile(
     re.IGNORECASE,
 )
 _TABLE = re.compile(r"Dec\s{1,20}Hex\s{1,20}Type\s{1,20}Len\s{1,20}Name\s{0,5}\(Dim\)(\s{1,80}Description)?")
+_FOOTER = (
+    r"(?:\bThis\s{1,20}\w{1,20}\s{1,20})?\bis\s{1,20}based on\s{1,20}(?:IBM\s{1,20})?z/VM\b"
+    r"|\bLast updated on\b|\bCopyright IBM\b"
+)
 _TABLE_END = re.compile(
     r"(?<![A-Za-z0-9_])MR[A-Z0-9]{3,8}\s{1,20}(?:Cross Reference|Storage Layout)(?![A-Za-z])"
     r"|Name\s{1,40}Offset\s{1,20}Length\s{1,20}Value"
-    r"|This information is\s{1,20}based on|Last updated on"
+    r"|" + _FOOTER
 )
 _CROSS = re.compile(r"Name\s{1,40}Offset\s{1,20}Length\s{1,20}Value")
-_CROSS_END = re.compile(r"This information is\s{1,20}based on|Last updated on|Copyright IBM")
+_CROSS_END = re.compile(_FOOTER)
 _ROW = re.compile(r"(\d{1,20}) ([0-9A-Fa-f]{1,16}) ([A-Z][A-Za-z]{2,19}) (\d{1,20})(\+?)(?= |$)")
 _ROW_ANYWHERE = re.compile(r"(?<!\S)" + _ROW.pattern)
 _BIT = re.compile(r"([01.]{4} [01.]{4})(?= |$)")
 _BIT_ANYWHERE = re.compile(r"(?<!\S)" + _BIT.pattern)
 _NAME = re.compile(r"(\*|[A-Z$#@][A-Za-z0-9_$#@]{0,63})(.*)", re.DOTALL)
-_BOUNDS = re.compile(r" ?\( ?(\d{1,5}) ?(?:: ?(\d{1,5}) ?)?(\)?)")
+_BOUNDS = re.compile(r" ?\( ?(\d{0,5}) ?(?:(:) ?(\d{0,5}) ?)?(\)?)")
 _HEX = re.compile(r"[0-9A-F]{1,8}")
 
 
@@ -198,6 +205,8 @@ def parse(text: PageText) -> Page:
     )
     _prolog(head, page)
     if begin < 0:
+        if "Control Block Contents" in words:
+            raise _no_rows(text)
         return page
     end = _TABLE_END.search(whole, begin)
     page.ended = end is not None
@@ -209,13 +218,17 @@ def parse(text: PageText) -> Page:
     items = _items(whole[begin:stop], whole.count("\n", 0, begin) + 1, width)
     _structures(items, page)
     if not structures:
-        raise CatalogError(
-            "the page has the heading of a table of fields but no row of it could be read",
-            file=text.file,
-            expected="rows such as `20 14 Unsigned 4 NAME`",
-            cure="save the page again from the browser, as HTML or as text",
-        )
+        raise _no_rows(text)
     return page
+
+
+def _no_rows(text: PageText) -> CatalogError:
+    return CatalogError(
+        "the page should have a table of fields, but no row of one can be read",
+        file=text.file,
+        expected="rows such as `20 14 Unsigned 4 NAME`",
+        cure="save the whole page again from the browser, as HTML or as text",
+    )
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str | None:
@@ -401,11 +414,15 @@ def _row(item: _Item, page: Page) -> Row | Structure | None:
 
 
 def _bounded(row: Row, bounds: re.Match[str], where: str, page: Page) -> bool:
-    low, high = bounds[1], bounds[2]
-    row.first, last = (int(low), int(high)) if high else (1, int(low))
+    low, colon, high, closed = bounds.groups()
+    row.cut = not closed
+    if colon:
+        row.first = int(low or 1)
+        last = int(high) if high else row.first
+    else:
+        last = int(low) if low and closed else 1
     row.count = last - row.first + 1
-    row.cut = not bounds[3]
-    if bounds[3] and (row.first, last) == (1, 0):
+    if closed and (row.first, last) == (1, 0):
         # `(0)` marks the place of what follows.
         row.count, row.length = 1, 0
     if row.count < 1 or (row.end > MAX_RECORD and not row.cut):
@@ -475,11 +492,13 @@ def _array_counts(structure: Structure, page: Page) -> None:
     for row in structure.rows:
         if not row.cut:
             continue
-        after = next((at for at in starts if at > row.offset), structure.length)
+        following = bisect_right(starts, row.offset)
+        after = starts[following] if following < len(starts) else structure.length
         count, left = divmod(after - row.offset, row.length) if row.length else (0, 1)
-        said = row.count
-        fits = left == 0 and str(row.first + count - 1).startswith(str(row.first + said - 1))
-        row.count = count if fits and count > 0 else said
+        said, last = row.count, str(row.first + row.count - 1)
+        # What is left of the upper bound is how it begins, unless nothing is left of it.
+        fits = left == 0 and count > 0 and (said == 1 or str(row.first + count - 1).startswith(last))
+        row.count = count if fits else said
         if row.end > MAX_RECORD:
             row.count = 1
         if row.count != said:
@@ -495,7 +514,7 @@ def _references(text: str) -> dict[str, list[Reference]]:
     lines = [line.split() for line in text.split("\n")]
     if any(len(words) > 4 for words in lines):
         lines = list(_triples([word for words in lines for word in words]))
-    for words in lines[: MAX_ROWS * 2]:
+    for words in lines[:MAX_ROWS]:
         if len(words) not in (3, 4) or not _NAME.fullmatch(words[0]) or not _HEX.fullmatch(words[1]):
             continue
         name = words[0].split("(", 1)[0]
@@ -503,7 +522,9 @@ def _references(text: str) -> dict[str, list[Reference]]:
         value = int(words[-1], 16) if _HEX.fullmatch(words[-1]) else None
         if length is None and value is None:
             continue
-        found.setdefault(name, []).append(Reference(int(words[1], 16), length, value))
+        places = found.setdefault(name, [])
+        if len(places) < _MAX_PLACES:
+            places.append(Reference(int(words[1], 16), length, value))
     return found
 
 
