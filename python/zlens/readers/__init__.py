@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
 
+from zlens.catalog.made import is_made
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
@@ -144,8 +145,8 @@ class Source(Protocol):
         """Counters that began anew: system, microseconds UTC, table, subject, evidence."""
         ...
 
-    def inventory(self, *, layouts: bool = True) -> list[InventoryRow]:
-        """What is in the files. `layouts` also finds the layout of each kind of record, which is slower."""
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """What is in the files, with the layout of each kind of record, which takes longer, or without."""
         ...
 
     def info(self) -> list[dict[str, Any]]:
@@ -305,9 +306,13 @@ def open_inputs(
         if not paths:
             continue
         try:
-            sources.append(module.open_files(paths, options, progress))
+            source = module.open_files(paths, options, progress)
         except InputError as error:
             errors.append(error)
+            continue
+        for info in source.systems:
+            info.made = is_made(info.system, info.serial)
+        sources.append(source)
     if not sources and errors:
         raise errors[0]
     problems += [
