@@ -26,6 +26,9 @@ Examples:
   zlens info '2026-03-*/*.data' --format json
 """
 
+#: Sources whose times come from TOD clocks, which may count leap seconds.
+_TOD_SOURCES = frozenset({"zvm-monitor"})
+
 #: Facts of a reader that other keys of the object hold already.
 _ELSEWHERE = frozenset({"path", "file", "system", "first_time", "last_time"})
 
@@ -122,6 +125,8 @@ def _system(info: SystemInfo | None, source: str, leap: int | None) -> dict[str,
 
 
 def _span(listed: list[InventoryRow], info: SystemInfo | None) -> dict[str, Any]:
+    if info is not None and len(info.files) == 1:
+        return {"first": _time(info.first_us), "last": _time(info.last_us)}
     # Of this file, where its records say so; else of all files of the system.
     first = min((row.first_us for row in listed if row.first_us is not None), default=None)
     last = max((row.last_us for row in listed if row.last_us is not None), default=None)
@@ -242,7 +247,7 @@ def _write_times(put: Any, one: dict[str, Any], *, utc: bool) -> None:
         put("Time", f"{first:%Y-%m-%d %H:%M:%S} to {end} ({name})")
     if one.get("interval_s"):
         put("Interval", f"{one['interval_s']:g} s")
-    if "leap_s" in one and not one.get("local_time"):
+    if one["source"] in _TOD_SOURCES:
         how = "assumed; --leap says otherwise" if one["leap_assumed"] else "as given"
         put("Leap", f"{one['leap_s']} seconds subtracted from times ({how})")
 
@@ -260,10 +265,9 @@ def _write_records(out: TextIO, put: Any, records: list[dict[str, Any]], *, ever
     for record in order:
         size = "" if record["bytes"] is None else f"{record['bytes']:,}"
         note = "" if record["layout"] is not None else "  (no layout)"
-        out.write(
-            f"    {_safe(record['name']):<{widest}} {record['count']:>10,} {size:>14}  "
-            f"{_safe(record['title'])}{note}\n"
-        )
+        title = "" if record["title"] in record["name"] else _safe(record["title"])
+        row = f"    {_safe(record['name']):<{widest}} {record['count']:>10,} {size:>14}  {title}{note}"
+        out.write(f"{row.rstrip()}\n")
     if len(order) < len(records):
         out.write(f"    and {len(records) - len(order)} types more: --all\n")
 

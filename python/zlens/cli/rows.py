@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import json
 import math
@@ -50,11 +49,19 @@ def write_table(
 
 
 def write_csv(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """RFC 4180 with one header line; NULL is an empty field, times are ISO 8601 with Z."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
+    """RFC 4180 with one header line and \\n; NULL is an empty field, empty text "", times ISO 8601 with Z."""
+    out.write(",".join(map(_field, columns)) + "\n")
     for row in rows:
-        writer.writerow(["" if value is None else _plain(value) for value in row])
+        out.write(",".join(_field(_plain(value)) for value in row) + "\n")
+
+
+def _field(value: Any) -> str:
+    # The csv module leaves a carriage return bare when lines end without one, and readers split there.
+    text = "" if value is None else str(value)
+    if text and not any(char in text for char in '",\r\n'):
+        return text
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"' if isinstance(value, str) else text
 
 
 def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -80,7 +87,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return repr(value) if math.isfinite(value) else ""
+        return value if math.isfinite(value) else None
     return value
 
 

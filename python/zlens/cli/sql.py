@@ -85,11 +85,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, Sequence[Any]], str]:
     """How times are shown: in the zone of the row's system, with the offset that says so."""
     at = columns.index("system") if "system" in columns else None
-    names = {info.system for source in session.sources for info in source.systems}
+    names = {info.system for info in session.systems}
+    unknown = {info.system for info in session.systems if info.local_time}
     only = names.pop() if len(names) == 1 else None
 
     def show(time: dt.datetime, row: Sequence[Any]) -> str:
         system = only if at is None else row[at]
+        if system in unknown:
+            # Local times of no known zone are shown as they were printed.
+            return time.replace(tzinfo=None).isoformat(" ")
         return (session.display(time, system) if system else time).isoformat(" ")
 
     return show

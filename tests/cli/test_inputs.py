@@ -1,0 +1,105 @@
+"""Options of the command line and standard input."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime as dt
+import io
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from zlens.cli import inputs
+from zlens.errors import InputError, QueryError
+
+
+def parsed(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    inputs.add_inputs(parser)
+    inputs.add_options(parser)
+    return parser.parse_args(["x", *words])
+
+
+def test_nothing_said() -> None:
+    options = inputs.options_of(parsed())
+    assert options == type(options)()
+
+
+def test_everything_said() -> None:
+    options = inputs.options_of(
+        parsed(
+            *("--system", "A", "--system", "B", "--from", "2026-03-02 09:00", "--to", "10:00"),
+            *("--shift", "Mon-Fri 08:00-17:00", "--peak", "60m", "--every", "15m"),
+            *("--tz", "+01:00", "--utc", "--leap", "27"),
+        )
+    )
+    assert options.systems == ("A", "B")
+    assert options.start is not None
+    assert options.start.date == dt.date(2026, 3, 2)
+    assert options.end is not None
+    assert options.end.time == dt.time(10)
+    assert options.shift is not None
+    assert options.peak_minutes == 60
+    assert options.every_s == 900
+    assert options.utc
+    assert options.leap == 27
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--from", "noon"),
+        ("--shift", "Xyz 08:00-17:00"),
+        ("--peak", "90s"),
+        ("--every", "0"),
+        ("--tz", "Mars"),
+    ],
+)
+def test_what_cannot_be_understood_is_one_sentence(words: tuple[str, ...]) -> None:
+    with pytest.raises(QueryError):
+        inputs.options_of(parsed(*words))
+
+
+class Stdin:
+    def __init__(self, data: bytes, terminal: bool = False) -> None:
+        self.buffer = io.BytesIO(data)
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+def test_standard_input_is_a_private_file_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin(b"data"))
+    with inputs.files_of(["a", "-"]) as names:
+        assert names[0] == "a"
+        path = Path(names[1])
+        assert path.read_bytes() == b"data"
+        assert stat.S_IMODE(os.stat(path.parent).st_mode) == 0o700
+    assert not path.parent.exists()
+
+
+def test_standard_input_goes_away_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin(b"data"))
+    kept: list[Path] = []
+    with contextlib.suppress(KeyboardInterrupt), inputs.files_of(["-"]) as names:
+        kept.append(Path(names[0]))
+        raise KeyboardInterrupt
+    assert not kept[0].parent.exists()
+
+
+def test_a_terminal_is_no_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin(b"", terminal=True))
+    with pytest.raises(InputError, match="terminal"), inputs.files_of(["-"]):
+        pass
+
+
+def test_standard_input_is_bounded(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="larger than the room"):
+        inputs.spool(io.BytesIO(b"x" * 100), str(tmp_path / "s"), limit=10)
+    with pytest.raises(InputError, match="larger than the room"):
+        inputs.spool(io.BytesIO(b"x" * 100), str(tmp_path / "t"), reserve=1 << 62)

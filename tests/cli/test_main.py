@@ -1,0 +1,310 @@
+"""The program: exit status, one-line errors, every command on a small input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from zlens import cli
+from zlens.cli.parser import COMMANDS, build
+
+PROGRAM = [sys.executable, "-m", "zlens"]
+ZONE = ["--tz", "+01:00"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    try:
+        status = cli.main(list(words))
+    except SystemExit as leave:
+        status = int(leave.code or 0)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+# Help -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    status, out, err = run(capsys, command, "--help")
+    assert status == 0
+    assert f"zlens {command}" in out
+    assert "Example" in out
+    assert err == ""
+
+
+def test_help_is_light() -> None:
+    # What takes time to import must not be touched to print help.
+    code = (
+        "import sys; from zlens.cli.parser import build; build(); "
+        "print([m for m in ('duckdb', 'pyarrow', 'numpy', 'zlens._native') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_command_is_described_twice() -> None:
+    assert len(set(COMMANDS)) == len(COMMANDS)
+    assert build().prog == "zlens"
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--version")
+    assert status == 0
+    assert out.startswith("zlens ")
+
+
+# Errors -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["nonsense"],
+        ["info"],
+        ["info", "no-such-file"],
+        ["report", "prclog"],
+        ["report"],
+        ["report", "no-such-report", "no-such-file"],
+        ["sql", "no-such-file", "-q", "select 1"],
+        ["sql", "no-such-file"],
+        ["explain", "no-such-thing"],
+        ["catalog"],
+        ["catalog", "show", "D99R99"],
+        ["catalog", "import", "no-such-page"],
+        ["info", "x", "--tz", "Mars"],
+    ],
+)
+def test_wrong_words_end_with_2_and_one_line(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    status, out, err = run(capsys, *words)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("zlens: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_wrong_sql_ends_with_2(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    for query in (
+        "select nonsense from partition",
+        "select",
+        "from nowhere",
+        "select 1; select 2",
+        "@nofile",
+    ):
+        status, out, err = run(capsys, "sql", str(rmf_file), "-q", query, *ZONE)
+        assert (status, out) == (2, "")
+        assert err.startswith("zlens: ")
+        assert err.count("\n") == 1
+
+
+def test_an_error_that_nobody_thought_of_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import zlens
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("first\nsecond\x1b[2J")
+
+    monkeypatch.setattr(zlens, "open", fail)
+    status, _, err = run(capsys, "info", "x")
+    assert status == 2
+    assert err.count("\n") == 1
+    assert "RuntimeError: first second" in err
+    assert "\x1b" not in err
+    monkeypatch.setenv("ZLENS_DEBUG", "1")
+    with pytest.raises(RuntimeError):
+        cli.main(["info", "x"])
+
+
+def test_ctrl_c_ends_with_130(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    import zlens
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(zlens, "open", interrupt)
+    assert run(capsys, "info", "x")[0] == 130
+
+
+# Commands ---------------------------------------------------------------------------------------
+
+
+def test_info_text(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    status, out, _ = run(capsys, "info", str(rmf_file), *ZONE)
+    assert status == 0
+    assert "ZLZOS" in out
+    assert "2097-703" in out
+    assert "made" in out.lower()
+    assert "2010-03-09 08:30:00 to 09:30:00 (local time, UTC+01:00)" in out
+
+
+def test_info_json(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    status, out, _ = run(capsys, "info", str(rmf_file), "--format", "json", *ZONE)
+    assert status == 0
+    (one,) = json.loads(out)
+    assert one["file"] == str(rmf_file)
+    assert one["system"] == "ZLZOS"
+    assert one["made"] is True
+    assert one["first"] == "2010-03-09T07:30:00Z"
+    assert one["last"] == "2010-03-09T08:30:00Z"
+    assert one["problems"] == []
+    assert {record["name"] for record in one["records"]} >= {"CPU Activity"}
+
+
+def test_info_imports_no_engine(rmf_file: Path) -> None:
+    code = (
+        "import sys; from zlens.cli import main; "
+        f"main(['info', {str(rmf_file)!r}]); print('duckdb' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_strict_makes_problems_an_exit_status(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    # Without a zone the report's times are local, which is a problem of its own.
+    assert run(capsys, "info", str(rmf_file))[0] == 0
+    assert run(capsys, "info", str(rmf_file), "--strict")[0] == 1
+    assert run(capsys, "info", str(rmf_file), "--strict", *ZONE)[0] == 0
+    status, _, err = run(capsys, "report", "partition", str(rmf_file), "--strict")
+    assert status == 1
+    assert "1 time" in err
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json", "html"])
+def test_report(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path, form: str) -> None:
+    status, out, _ = run(capsys, "report", "partition", str(rmf_file), "--format", form, *ZONE)
+    assert status == 0
+    assert "ZLTEST" in out
+    if form == "json":
+        json.loads(out)
+    target = tmp_path / "report"
+    status, quiet, _ = run(
+        capsys, "report", "partition", str(rmf_file), "--format", form, "-o", str(target), *ZONE
+    )
+    assert (status, quiet) == (0, "")
+    assert "ZLTEST" in target.read_text(encoding="utf-8")
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_report_list(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    status, out, _ = run(capsys, "report", "--list")
+    assert status == 0
+    assert "prclog" in out
+    assert "FCX304" in out
+    assert run(capsys, "report", "--list", str(rmf_file))[0] == 0
+
+
+QUERY = "select partition, count(*) as n from partition where cpu_type = 'IFL' group by all order by all"
+
+
+def test_sql_forms(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
+    base = ["sql", str(rmf_file), "-q", QUERY, *ZONE]
+    status, out, _ = run(capsys, *base)
+    assert status == 0
+    assert out.splitlines()[0].split() == ["partition", "n"]
+    _, out, _ = run(capsys, *base, "--format", "csv")
+    got = list(csv.DictReader(io.StringIO(out)))
+    _, out, _ = run(capsys, *base, "--format", "json")
+    assert [row["partition"] for row in json.loads(out)] == [row["partition"] for row in got]
+    question = tmp_path / "q.sql"
+    question.write_text(QUERY, encoding="utf-8")
+    _, from_file, _ = run(capsys, "sql", str(rmf_file), "-q", f"@{question}", *ZONE, "--format", "json")
+    assert from_file == out
+
+
+def test_sql_parquet(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
+    import pyarrow.parquet
+
+    target = tmp_path / "answer.parquet"
+    base = ["sql", str(rmf_file), "-q", QUERY, "--format", "parquet", *ZONE]
+    assert run(capsys, *base)[0] == 2
+    assert run(capsys, *base, "-o", str(target))[0] == 0
+    assert pyarrow.parquet.read_table(target).column_names == ["partition", "n"]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_sql_shows_local_time_with_its_offset(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    query = "select system, max(interval_end) as t from partition group by all"
+    _, out, _ = run(capsys, "sql", str(rmf_file), "-q", query, *ZONE)
+    assert "2010-03-09 09:30:00+01:00" in out
+    _, out, _ = run(capsys, "sql", str(rmf_file), "-q", query, "--utc", *ZONE)
+    assert "2010-03-09 08:30:00+00:00" in out
+    _, out, _ = run(capsys, "sql", str(rmf_file), "-q", query)
+    assert "2010-03-09 09:30:00\n" in out
+
+
+def test_rows_limit(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    status, out, err = run(capsys, "sql", str(rmf_file), "-q", "from range(100)", "--rows", "3", *ZONE)
+    assert status == 0
+    assert len(out.splitlines()) == 5
+    assert "3 of 100 rows" in err
+
+
+def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "explain", "cpu.busy_pct", "D0R2")
+    assert status == 0
+    assert "busy_pct" in out
+    assert "MRSYTPRP" in out
+
+
+def test_catalog_show(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "catalog", "show", "D0R2")
+    assert status == 0
+    assert "SYTPRP_PFXUTIME" in out
+    assert run(capsys, "catalog", "show", "mrsytprp")[1] == out
+    assert "busy_pct" in run(capsys, "catalog", "show", "cpu")[1]
+    assert "user_time" in run(capsys, "catalog", "show", "role.processor")[1]
+    status, out, _ = run(capsys, "catalog", "show")
+    assert status == 0
+    assert "D0R2" in out
+
+
+# The process ------------------------------------------------------------------------------------
+
+
+def test_standard_input(rmf_file: Path) -> None:
+    with open(rmf_file, "rb") as data:
+        done = subprocess.run([*PROGRAM, "info", "-", *ZONE], stdin=data, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "ZLZOS" in done.stdout
+
+
+def test_a_reader_that_has_seen_enough(rmf_file: Path) -> None:
+    command = [*PROGRAM, "sql", str(rmf_file), "-q", "from range(200000)", *ZONE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [*PROGRAM, "info", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        # It waits for standard input, whose file is there by then.
+        for _ in range(200):
+            if list(tmp_path.iterdir()):
+                break
+            time.sleep(0.05)
+        assert list(tmp_path.iterdir())
+        process.send_signal(number)
+        assert process.wait(timeout=20) == (130 if number == signal.SIGINT else 143)
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,158 @@
+"""What the build must not become: slow, unpinned, or scattered."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "python" / "zlens"
+
+#: Each of these pulls minutes of compilation into the Rust build; Parquet and SQL are DuckDB's work.
+HEAVY = ("arrow-cast", "arrow-select", "arrow-ord", "arrow-string", "arrow-csv", "arrow-json", "parquet")
+HEAVY_FAMILIES = ("datafusion", "polars", "duckdb", "libduckdb")
+#: Names that say nothing of what is inside.
+EMPTY_NAMES = frozenset({"util", "utils", "helper", "helpers", "common", "misc", "shared"})
+LONGEST = 900
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    """The files of the repository, or all that are no build products where git is not there."""
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+        ).stdout.split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        skipped = {".venv", "target", ".git", "__pycache__", "node_modules"}
+        return tuple(p for p in ROOT.rglob("*") if p.is_file() and not skipped & set(p.parts))
+    return tuple(ROOT / name for name in listed if name and (ROOT / name).is_file())
+
+
+def texts(*suffixes: str) -> list[tuple[Path, str]]:
+    return [(p, p.read_text(encoding="utf-8")) for p in tracked() if p.suffix in suffixes]
+
+
+def crates(*arguments: str) -> set[str]:
+    done = subprocess.run(
+        ["cargo", "tree", "--locked", "--prefix", "none", "--format", "{p}", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
+
+
+def test_the_rust_build_stays_small() -> None:
+    found = crates("--package", "zlens-native", "--edges", "normal,build")
+    heavy = {name for name in found if name in HEAVY or name.startswith(HEAVY_FAMILIES)}
+    assert not heavy, f"{', '.join(sorted(heavy))} came into the Rust build; see Cargo.toml"
+    assert len(found) < 80, f"{len(found)} crates: the build grows"
+
+
+def test_the_reader_of_frames_has_no_arrow() -> None:
+    found = crates("--package", "zlens-frames", "--edges", "normal")
+    assert not {name for name in found if name.startswith("arrow")}
+
+
+def test_cargo_builds_what_the_lock_says() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["tool"]["maturin"]["locked"] is True
+    assert (ROOT / "Cargo.lock").is_file()
+    for line in (ROOT / "Makefile").read_text(encoding="utf-8").splitlines():
+        for verb in ("cargo build", "cargo test", "cargo clippy", "cargo install", "maturin develop"):
+            if verb in line:
+                assert "--locked" in line, line
+
+
+def test_python_packages_are_pinned_with_hashes() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    pins = dict(re.findall(r"^([a-z0-9-]+)==([^ ]+)", lock, re.MULTILINE))
+    entries = re.split(r"\n(?=[a-z0-9-]+==)", lock)[1:]
+    assert entries
+    assert all("--hash=sha256:" in entry for entry in entries)
+    asked = [
+        line.strip()
+        for line in (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    # What the program needs is asked for in the same words in both places.
+    assert set(project["project"]["dependencies"]) <= set(asked)
+    assert set(project["build-system"]["requires"]) <= set(asked)
+    for one in asked:
+        assert re.split(r"[=<>!~ ]", one)[0].lower() in pins, one
+
+
+def imports(text: str) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_one_module_imports_duckdb() -> None:
+    users = [
+        p.relative_to(SOURCES).as_posix() for p in SOURCES.rglob("*.py") if "duckdb" in imports(p.read_text())
+    ]
+    assert users == ["engine.py"]
+
+
+def test_the_program_needs_only_its_dependencies() -> None:
+    # pyarrow and the like are for tests: answers leave through Arrow capsules.
+    used: set[str] = set()
+    for path in SOURCES.rglob("*.py"):
+        used |= imports(path.read_text(encoding="utf-8"))
+    assert not used & {"pyarrow", "pandas", "numpy", "polars", "scipy", "requests", "pytest", "hypothesis"}
+
+
+def test_catalog_is_not_read_by_rust() -> None:
+    # Rust is handed a compiled plan; facts stay where people can read and correct them.
+    for path, text in texts(".rs"):
+        assert "include_str!" not in text, path
+        assert ".toml" not in text, path
+
+
+@pytest.mark.parametrize("suffix", [".py", ".rs"])
+def test_names_say_what_is_inside(suffix: str) -> None:
+    for path in tracked():
+        if path.suffix == suffix:
+            parts = {part.lower() for part in (*path.relative_to(ROOT).parts[:-1], path.stem)}
+            assert not parts & EMPTY_NAMES, path
+
+
+def test_files_can_be_read_in_one_sitting() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}: {lines}"
+        for path, text in texts(".py", ".rs", ".sql")
+        if (lines := text.count("\n")) > LONGEST
+    ]
+    assert not long
+
+
+def test_nothing_is_left_for_later() -> None:
+    marks = re.compile(rf"\b({'|'.join(('TO' + 'DO', 'FIX' + 'ME', 'HA' + 'CK'))})\b")
+    for path, text in texts(".py", ".rs", ".sql", ".toml", ".md", ".yml"):
+        assert not marks.search(text), path
+
+
+def test_no_build_step_needs_node() -> None:
+    assert not list(ROOT.glob("crates/*/build.rs"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["build-system"]["build-backend"] == "maturin"
+
+
+def test_ci_runs_everything() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "make lint" in script
+    assert "make test" in script
