@@ -25,6 +25,28 @@ TYPES = ("unsigned", "signed", "character", "bitstring")
 KINDS = ("counter", "timer", "sampled", "gauge", "identifier", "text", "flags", "time", "unknown")
 KIND_STATUS = ("stated", "inferred", "unknown")
 DIRECTIONS = ("up", "down", "learn")
+#: Units of numbers. tod: 4096 are one microsecond; cs, cpercent: hundredths; 2048ths: load averages.
+UNITS = (
+    "tod",
+    "128us",
+    "us",
+    "ms",
+    "cs",
+    "s",
+    "count",
+    "pages",
+    "frames",
+    "slots",
+    "blocks",
+    "bytes",
+    "kib",
+    "mib",
+    "percent",
+    "cpercent",
+    "2048ths",
+)
+#: How the bytes of a text or identifier are to be read: characters, packed decimal digits, or just bytes.
+ENCODINGS = ("ebcdic", "ascii", "packed", "hex")
 #: What is known about a layout; the last one is used where several placings fit and data must decide.
 STATUS = (
     "verified",

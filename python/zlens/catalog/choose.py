@@ -1,0 +1,295 @@
+"""Which layout a record is decoded with, and which pages a file would need for more.
+
+A layout is chosen by domain, record number and length; then by the CALLEVEL bits of the system
+configuration record; then by release. Later releases append fields, so a layout also serves
+longer records up to its end, and a layout of a later release serves what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from zlens.catalog import layouts as catalog
+from zlens.catalog.layouts import BUILTIN, HEADER_LENGTH, Field, Layout, release_key
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutProblem:
+    """Why records of one length are not decoded in full; `kind` is one of `problems.KINDS`."""
+
+    kind: str
+    detail: str
+    #: Bytes of each such record that are not decoded.
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The layout for records of one length (None: none is known), and what it leaves out."""
+
+    record: str
+    length: int
+    layout: Layout | None
+    problems: tuple[LayoutProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A page that would add fields for the records of a file."""
+
+    record: str
+    title: str
+    #: Name of the page, such as MRSYTPRP; None when the record is not known at all.
+    page: str | None
+    url: str | None
+    #: no layout, partial or longer
+    reason: str
+    #: Most bytes of one record that are not decoded now.
+    bytes: int
+    lengths: tuple[int, ...]
+    #: What is decoded with now, such as `5.3`; None for no layout.
+    decoded_with: str | None
+
+
+def choose(
+    record: str,
+    length: int,
+    *,
+    callevel: bytes | None = None,
+    release: str | None = None,
+    needed: Collection[str] | None = None,
+    root: Path | None = None,
+) -> Choice:
+    """The layout for records of this length.
+
+    `callevel` are the bits of the system configuration record and `release` its release, if known.
+    `needed` are the fields a caller wants; a field on which layouts disagree is left out either
+    way, but only a needed one is told (None: all are needed).
+    """
+    fitting = [x for x in catalog.layouts(record, root) if _allowed(x, callevel)]
+    if not fitting:
+        found = LayoutProblem("no_layout", f"no layout is known for {record}", max(length - HEADER_LENGTH, 0))
+        return Choice(record, length, None, (found,))
+    group = _by_length(fitting, length)
+    chosen, rivals = _by_release(group, release)
+    problems: list[LayoutProblem] = []
+    layout = _agreed(chosen, rivals, needed, problems)
+    if length > layout.length:
+        layout = _longer(layout, fitting, length, problems)
+    elif length < layout.length:
+        what = f"records of {length} bytes are shorter than the layout of {_called(layout)} ({layout.length})"
+        problems.append(LayoutProblem("short", what, 0))
+    if not layout.complete:
+        known = _known_end(layout)
+        if known < length:
+            what = f"of {_called(layout)} only the first {known} bytes are known"
+            problems.append(LayoutProblem("long", what, length - known))
+    return Choice(record, length, layout, tuple(problems))
+
+
+def needs(
+    inventory: Mapping[str, Iterable[int]],
+    *,
+    release: str | None = None,
+    callevel: bytes | None = None,
+    root: Path | None = None,
+) -> list[Need]:
+    """Which record pages would add fields, for record ids and the lengths seen of each."""
+    found = []
+    for record in sorted(inventory, key=catalog.record_key):
+        lengths = tuple(sorted(set(inventory[record])))
+        choices = [
+            choose(record, n, callevel=callevel, release=release, needed=(), root=root) for n in lengths
+        ]
+        lost = [sum(p.bytes for p in choice.problems) for choice in choices]
+        if not any(lost):
+            continue
+        worst = choices[lost.index(max(lost))]
+        layout = worst.layout
+        head = catalog.head(record, root)
+        page = head.dsect if head else None
+        found.append(
+            Need(
+                record=record,
+                title=head.title if head else "not known to the catalog",
+                page=page,
+                url=page_url(page, release) if page else None,
+                reason="no layout" if layout is None else "longer" if layout.complete else "partial",
+                bytes=max(lost),
+                lengths=lengths,
+                decoded_with=None if layout is None else _called(layout),
+            )
+        )
+    return found
+
+
+#: Releases whose record pages are published, under the older and the newer address.
+_OLD_PAGES = ("4.2", "4.3", "4.4", "5.1", "5.2", "5.3", "5.4", "6.1", "6.2", "6.3", "6.4", "7.1", "7.2")
+_NEW_PAGES = ("7.3", "7.4", "7.5")
+
+
+def page_url(page: str, release: str | None) -> str:
+    """Where IBM publishes a record page; that of the newest release when the release is not known."""
+    short = ".".join(str(part) for part in release_key(release)[:2])
+    digits = short.replace(".", "")
+    if short in _OLD_PAGES:
+        return f"https://www.vm.ibm.com/pubs/mon{digits}0/{page.upper()}.HTML"
+    if short not in _NEW_PAGES:
+        digits = _NEW_PAGES[-1].replace(".", "")
+    return f"https://www.ibm.com/support/pages/zvm/pubs/mon{digits}0/{page.lower()}.html"
+
+
+def _allowed(layout: Layout, callevel: bytes | None) -> bool:
+    """Whether the bits that a layout asks for are on; bit 0 is the leftmost."""
+    for bit in layout.callevel:
+        if callevel is None or bit // 8 >= len(callevel) or not callevel[bit // 8] & (0x80 >> bit % 8):
+            return False
+    return True
+
+
+def _by_length(fitting: list[Layout], length: int) -> list[Layout]:
+    """The layouts of the best length: the greatest not above the record's, else the smallest above.
+
+    A layout of which only some fields are known is taken only where it knows more bytes of the record.
+    """
+    full = _nearest([x for x in fitting if x.complete], length)
+    partial = _nearest([x for x in fitting if not x.complete], length)
+    if not full or not partial:
+        return full or partial
+    more = max(_known_bytes(x, length) for x in partial) > max(_known_bytes(x, length) for x in full)
+    return partial if more else full
+
+
+def _nearest(fitting: list[Layout], length: int) -> list[Layout]:
+    if not fitting:
+        return []
+    within = [x.length for x in fitting if x.length <= length]
+    best = max(within) if within else min(x.length for x in fitting)
+    group = [x for x in fitting if x.length == best]
+    # A layout whose bits are on was written for just this change.
+    asked = [x for x in group if x.callevel]
+    return asked or group
+
+
+def _by_release(group: list[Layout], release: str | None) -> tuple[Layout, list[Layout]]:
+    """The layout of the nearest release, not a newer one first, and the others that fit as well."""
+    key = release_key(release)
+
+    def order(layout: Layout) -> tuple[bool, list[int], bool]:
+        own = release_key(layout.release)
+        newer = own > key
+        # Nearest first: backwards among the older ones, forwards among the newer ones.
+        return newer, [part if newer else -part for part in own], layout.pack == BUILTIN
+
+    if not key:
+        ordered = sorted(group, key=lambda x: (release_key(x.release), x.pack != BUILTIN), reverse=True)
+        return ordered[0], ordered[1:]
+    ordered = sorted(group, key=order)
+    chosen = ordered[0]
+    if release_key(chosen.release) == key:
+        return chosen, [x for x in ordered[1:] if release_key(x.release) == key]
+    return chosen, ordered[1:]
+
+
+def _agreed(
+    layout: Layout, rivals: list[Layout], needed: Collection[str] | None, problems: list[LayoutProblem]
+) -> Layout:
+    """The layout without the fields that a rival has at another place or as another kind."""
+    dropped: dict[str, Layout] = {}
+    for rival in rivals:
+        for field in layout.fields:
+            if not field.reserved and field.name not in dropped and _differs(field, rival):
+                dropped[field.name] = rival
+    if not dropped:
+        return layout
+    for name, rival in dropped.items():
+        if needed is None or name in needed:
+            both = f"{_called(layout)} and {_called(rival)}"
+            what = f"the layouts of {both} both fit and differ in {name}, which is not decoded"
+            problems.append(LayoutProblem("no_layout", what, 0))
+    return _with_fields(layout, [f for f in layout.fields if f.name not in dropped])
+
+
+def _differs(field: Field, rival: Layout) -> bool:
+    other = rival.field(field.name)
+    if other is not None:
+        moved = (other.offset, other.length, other.count) != (field.offset, field.length, field.count)
+        kinds = {field.kind, other.kind} - {"unknown"}
+        return moved or len(kinds) > 1
+    if field.overlay:
+        return False
+    return any(
+        f.offset < field.end and field.offset < f.end
+        for f in rival.fields
+        if not f.reserved and not f.overlay and f.length
+    )
+
+
+def _longer(layout: Layout, fitting: list[Layout], length: int, problems: list[LayoutProblem]) -> Layout:
+    """A layout for a record that goes on behind it."""
+    if layout.variable:
+        return layout
+    if layout.stable_to is not None:
+        kept = [f for f in layout.fields if f.end <= layout.stable_to]
+        what = (
+            f"records of {length} bytes are longer than the layout of {_called(layout)} ({layout.length}) "
+            f"and differ from byte {layout.stable_to} on"
+        )
+        problems.append(LayoutProblem("long", what, length - layout.stable_to))
+        return _with_fields(layout, kept)
+    tail, later = _tail(layout, fitting, length)
+    if later is not None:
+        return replace(
+            layout,
+            length=length,
+            fields=(*layout.fields, *tail),
+            note=f"from byte {layout.length} on as {_called(later)}",
+        )
+    if layout.complete:
+        what = f"records of {length} bytes are longer than the layout of {_called(layout)} ({layout.length})"
+        problems.append(LayoutProblem("long", what, length - layout.length))
+    return layout
+
+
+def _tail(layout: Layout, fitting: list[Layout], length: int) -> tuple[list[Field], Layout | None]:
+    """Fields behind a layout's end from the nearest longer layout, if that begins as this one does."""
+    longer = sorted((x for x in fitting if x.complete and x.length > length), key=lambda x: x.length)
+    for other in longer:
+        if any(not f.reserved and _differs(f, other) for f in layout.fields):
+            continue
+        return [f for f in other.fields if f.offset >= layout.length and f.end <= length], other
+    return [], None
+
+
+def _with_fields(layout: Layout, fields: list[Field]) -> Layout:
+    names = {f.name for f in fields}
+    return replace(
+        layout,
+        fields=tuple(fields),
+        subject=tuple(n for n in layout.subject if n in names),
+        reset_on=tuple(n for n in layout.reset_on if n in names),
+        sections=tuple(
+            s
+            for s in layout.sections
+            if all(p in names for p in (s.offset, s.stride, s.count) if isinstance(p, str))
+        ),
+    )
+
+
+def _known_bytes(layout: Layout, length: int) -> int:
+    """Bytes of a record that fields other than reserved ones cover."""
+    covered: set[int] = set()
+    for field in layout.fields:
+        if not field.reserved:
+            covered.update(range(field.offset, min(field.end, length)))
+    return len(covered)
+
+
+def _known_end(layout: Layout) -> int:
+    return max((f.end for f in layout.fields), default=HEADER_LENGTH)
+
+
+def _called(layout: Layout) -> str:
+    return layout.release if layout.pack == BUILTIN else f"pack {layout.pack}"

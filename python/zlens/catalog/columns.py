@@ -1,0 +1,50 @@
+"""What columns a field gives, and of which type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zlens.catalog.layouts import Field
+
+#: Columns that every raw table begins with; no field may have one of these names.
+FIXED = ("system", "source", "file", "offset", "tod", "interval_end", "seconds", "flag")
+_INT_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A column that a field gives: the field itself or one element of an array."""
+
+    name: str
+    type: str
+    field: Field
+    #: Which element, counted from 0; None for the whole field.
+    element: int | None
+
+
+def field_parts(field: Field) -> list[Part]:
+    """The columns of a field, by full name: none for a reserved area, one for each element of an array."""
+    if field.reserved:
+        return []
+    kind = column_type(field)
+    if field.count == 1:
+        return [Part(field.name, kind, field, None)]
+    if kind == "hex":
+        return [Part(field.name, kind, field, None)]
+    return [Part(f"{field.name}_{field.first + i}", kind, field, i) for i in range(field.count)]
+
+
+def column_type(field: Field) -> str:
+    """What the decoder makes of a field: int, text, hex or time."""
+    number = field.type != "character" or field.kind in ("counter", "timer", "sampled", "gauge", "flags")
+    short = 0 < field.length <= _INT_MAX
+    if field.kind == "time" and field.length == 8:
+        return "time"
+    if field.kind == "text" or field.kind == "identifier":
+        if field.unit in ("hex", "packed", "ascii"):
+            return "hex"
+        if field.type == "character":
+            return "text"
+    if field.kind == "time":
+        number = True
+    return "int" if number and short else "hex"

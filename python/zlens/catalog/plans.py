@@ -1,0 +1,240 @@
+"""Compiles layouts into the plans that the native decoder runs on.
+
+A record gives one raw table (`d0r2`) and one for each of its sections (`d0r16_cpudata`), whose rows
+are the entries with the columns of their record before their own. A plan's columns are those of all
+layouts in use; where a layout has no such field, the column is NULL.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog.columns import Part, field_parts
+from zlens.catalog.layouts import ENCODINGS, Field, Layout, Section
+from zlens.catalog.record_bytes import decode, decode_entries, encode
+from zlens.errors import CatalogError
+from zlens.readers import Column
+
+__all__ = [
+    "columns",
+    "decode",
+    "decode_entries",
+    "encode",
+    "plan",
+    "plans",
+    "table_names",
+]
+
+#: Records of which each is a sample of the same subject; only these have differences.
+SAMPLED_CLASSES = ("sample",)
+
+
+def table_names(layouts: Iterable[Layout]) -> list[str]:
+    """The raw tables of a record: its own, then those of its sections."""
+    names: dict[str, None] = {}
+    for layout in layouts:
+        names.setdefault(layout.record.lower())
+    for layout in layouts:
+        for section in layout.sections:
+            if section.within is None:
+                names.setdefault(section_table(layout, section))
+    return list(names)
+
+
+def section_table(layout: Layout, section: Section) -> str:
+    return f"{layout.record}_{section.name}".lower()
+
+
+def plans(record: str, choices: Mapping[int, Layout]) -> list[dict[str, Any]]:
+    """The plans of all tables of a record, its own first; `choices` is the layout by record length."""
+    return [plan(table, record, choices) for table in table_names(list(choices.values()))]
+
+
+def plan(table: str, record: str, choices: Mapping[int, Layout]) -> dict[str, Any]:
+    """The plan of one table: what the native decoder reads as JSON."""
+    grouped: dict[Layout, list[int]] = {}
+    for length, layout in sorted(choices.items()):
+        grouped.setdefault(layout, []).append(length)
+    if not grouped:
+        raise CatalogError(f"no layout of {record} is in use", expected="at least one")
+    sections = {layout: _section_of(table, layout) for layout in grouped}
+    if table == record.lower():
+        used = list(grouped)
+    else:
+        # Entries are found in one way per table; a layout that finds them otherwise gives no rows.
+        used = [layout for layout in grouped if sections[layout] is not None]
+        if not used:
+            raise CatalogError(f"{record} has no table {table}", expected=", ".join(table_names(grouped)))
+        first = _place(used[0], sections[used[0]])
+        used = [layout for layout in used if _place(layout, sections[layout]) == first]
+    # The layout that says most gives the order of the columns.
+    ordered = sorted(used, key=lambda layout: (-len(layout.fields), layout.length))
+    builder = _Builder()
+    for layout in ordered:
+        builder.add(layout, sections[layout])
+    main, section = ordered[0], sections[ordered[0]]
+    subject = [*main.subject, *(section.subject if section else ())]
+    return {
+        "table": table,
+        "domain": main.domain,
+        "record": main.number,
+        "subject_kind": (section.subject_kind if section else None) or main.subject_kind,
+        "columns": builder.columns,
+        "subject": [name.lower() for name in subject],
+        "reset_on": sorted({name.lower() for layout in ordered for name in layout.reset_on}),
+        "section": _place(main, section) if section else None,
+        "layouts": [
+            {"lengths": grouped[layout], "fields": builder.fields(layout, sections[layout])}
+            for layout in used
+        ],
+    }
+
+
+def columns(plan: Mapping[str, Any]) -> list[Column]:
+    """The columns of a planned table as it leaves the decoder, without those that every raw table has."""
+    found = []
+    for column in plan["columns"]:
+        kind = "text" if column["type"] == "hex" else column["type"]
+        found.append(Column(column["name"], kind, column["unit"], column["text"]))
+        if column["difference"]:
+            text = f"difference of {column['name']} to the sample before"
+            found.append(Column(f"{column['name']}_d", "int", column["unit"], text))
+    return found
+
+
+class _Builder:
+    """Gathers the columns of several layouts under the names of their fields."""
+
+    def __init__(self) -> None:
+        self.columns: list[dict[str, Any]] = []
+        self._index: dict[str, int] = {}
+        self._known: list[bool] = []
+
+    def add(self, layout: Layout, section: Section | None) -> None:
+        for part, _ in _parts(layout, section):
+            name = part.name.lower()
+            index = self._index.get(name)
+            if index is None:
+                self._index[name] = len(self.columns)
+                self.columns.append(_column(name, part, layout))
+                self._known.append(part.field.kind != "unknown")
+            elif not self._known[index] and part.type == self.columns[index]["type"]:
+                # What one release does not say, another may.
+                self.columns[index] = _column(name, part, layout)
+                self._known[index] = part.field.kind != "unknown"
+
+    def fields(self, layout: Layout, section: Section | None) -> list[dict[str, Any]]:
+        placed = []
+        for part, where in _parts(layout, section):
+            index = self._index[part.name.lower()]
+            column = self.columns[index]
+            if column["type"] != part.type:
+                # Two releases disagree on what it is; the one that says most is followed.
+                continue
+            field = part.field
+            placed.append(
+                {
+                    "column": index,
+                    "offset": field.offset,
+                    "length": field.span if part.element is None else field.length,
+                    "signed": field.type == "signed",
+                    "part": where,
+                    "element": part.element,
+                }
+            )
+        return placed
+
+
+def _parts(layout: Layout, section: Section | None) -> list[tuple[Part, str]]:
+    """The columns of a row in order, and the part of the row each stands in."""
+    found = [
+        (part, "record")
+        for field in layout.fields
+        # What runs to the record's end is the entries themselves.
+        if section is None or field.length
+        for part in field_parts(field)
+    ]
+    if section:
+        found += [(part, "entry") for field in section.fields for part in field_parts(field)]
+    return found
+
+
+def _column(name: str, part: Part, layout: Layout) -> dict[str, Any]:
+    field = part.field
+    text = field.text or ""
+    if field.note:
+        text = f"{text} ({field.note})" if text else field.note
+    return {
+        "name": name,
+        "type": part.type,
+        "unit": "" if field.unit in ENCODINGS else field.unit or "",
+        "text": text,
+        "difference": _difference(field, part, layout),
+    }
+
+
+def _difference(field: Field, part: Part, layout: Layout) -> dict[str, Any] | None:
+    if layout.kind not in SAMPLED_CLASSES or not field.differenced or part.type != "int":
+        return None
+    rule = _rule(field)
+    return {
+        "width": field.length,
+        "signed": field.type == "signed",
+        "direction": (field.direction or "learn") if field.kind == "timer" else (field.direction or "up"),
+        "half_range": rule["half_range"],
+        "max_rate": rule["max_rate"],
+    }
+
+
+def _rule(field: Field) -> dict[str, Any]:
+    for rule in difference_facts()["rule"]:
+        if (
+            rule.get("width", field.length) == field.length
+            and rule.get("unit", field.unit) == field.unit
+            and rule.get("kind", field.kind) == field.kind
+        ):
+            found: dict[str, Any] = rule
+            return found
+    raise CatalogError(f"no rule of differences.toml holds for {field.name}", expected="a rule without words")
+
+
+@cache
+def difference_facts() -> dict[str, Any]:
+    """How differences are made and intervals judged, as differences.toml says."""
+    path = Path(__file__).with_name("differences.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _section_of(table: str, layout: Layout) -> Section | None:
+    for section in layout.sections:
+        if section.within is None and section_table(layout, section) == table:
+            return section
+    return None
+
+
+def _place(layout: Layout, section: Section | None) -> dict[str, Any]:
+    """Where the entries are, for the decoder."""
+    if section is None:
+        return {}
+    place: dict[str, Any] = {}
+    for key, value in (("offset", section.offset), ("stride", section.stride), ("count", section.count)):
+        if isinstance(value, str):
+            field = layout.field(value)
+            if field is None:
+                raise CatalogError(f"{layout.record} section {section.name}: there is no field {value}")
+            place[f"{key}_at"] = field.offset
+            place[f"{key}_len"] = field.length
+        elif value is not None:
+            place[key] = value
+    if section.match:
+        field = layout.field(section.match[0])
+        if field is None:
+            raise CatalogError(
+                f"{layout.record} section {section.name}: there is no field {section.match[0]}"
+            )
+        place["match"] = {"at": field.offset, "hex": section.match[1]}
+    return place
