@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions, roles
 from zlens.errors import CatalogError
 
 TYPES = ("int", "float", "text", "bool", "time")
@@ -77,15 +76,6 @@ UNITS = frozenset(
     }
 )
 
-#: What the end of a name promises about the unit.
-_PROMISES = {
-    "_pct": ("%",),
-    "_rate": ("/s", "bytes/s"),
-    "_s": ("s",),
-    "_bytes": ("bytes",),
-    "_pages": ("pages",),
-}
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TABLE_KEYS = frozenset({"table", "text", "grain", "key", "scope", "plain", "empty", "column"})
 _COLUMN_KEYS = frozenset(
     {"name", "type", "unit", "text", "formula", "definition", "aggregate", "scope", "needs", "status"}
@@ -250,14 +240,20 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_]+", "_", name.strip().lower())
 
 
+def alias_of(name: str) -> str:
+    """Whose name an alias is; '' if it is none."""
+    return aliases().get(_plain(name), ("", ""))[1]
+
+
 def find(name: str) -> list[tuple[Table, Column]]:
     """The columns a name may mean: `table.column`, a bare column of any table, or an alias."""
     wanted = _plain(name)
-    own = _columns(wanted)
-    return _columns(aliases()[wanted][0]) if not own and wanted in aliases() else own
+    own = columns_named(wanted)
+    return columns_named(aliases()[wanted][0]) if not own and wanted in aliases() else own
 
 
-def _columns(name: str) -> list[tuple[Table, Column]]:
+def columns_named(name: str) -> list[tuple[Table, Column]]:
+    """The columns of a name, as `table.column` or of any table; aliases are not looked at."""
     of, dot, bare = name.rpartition(".")
     searched = tables() if not dot else [of] if of in tables() else []
     found = [(table(each), table(each).column(bare)) for each in searched]
@@ -269,88 +265,3 @@ def all_columns() -> Iterator[tuple[Table, Column]]:
     for name in tables():
         for column in table(name).columns:
             yield table(name), column
-
-
-def check() -> list[str]:
-    """What is wrong with the measures' files: a sentence each."""
-    found: list[str] = []
-    for name in tables():
-        where = f"metrics/{name}.toml"
-        try:
-            found += [f"{where}: {wrong}" for wrong in check_table(table(name), name)]
-        except CatalogError as error:
-            found.append(f"{where}: {error.message}")
-    try:
-        found += [
-            f"metrics/aliases.toml: {alias} leads to {ours}, which is no column of a measure"
-            for alias, (ours, _) in aliases().items()
-            if not _columns(ours)
-        ]
-    except (CatalogError, KeyError, OSError) as error:
-        found.append(f"metrics/aliases.toml: {error}")
-    return found
-
-
-def check_table(what: Table, name: str) -> Iterator[str]:
-    """What is wrong with one measure, a sentence each."""
-    if what.name != name:
-        yield f"the file is of the table {what.name!r}"
-    if not what.text or not what.grain:
-        yield "text or grain is empty"
-    names = [column.name for column in what.columns]
-    yield from (f"{twice} stands there twice" for twice in sorted({n for n in names if names.count(n) > 1}))
-    for key in what.key:
-        column = what.column(key)
-        if column is None:
-            yield f"key {key} is not a column"
-        elif column.aggregate != "key":
-            yield f"{key} is a key of the table, so its aggregate is key"
-    seen = {column.name for column in LEADING}
-    for column in what.columns:
-        yield from (f"{column.name}: {wrong}" for wrong in _check_column(what, column, seen))
-        seen.add(column.name)
-
-
-def _check_column(what: Table, column: Column, seen: set[str]) -> Iterator[str]:
-    if not _NAME.fullmatch(column.name):
-        yield "a name is of lower-case letters, digits and _"
-    for key, value, known in (
-        ("type", column.type, TYPES),
-        ("aggregate", column.aggregate, tuple(AGGREGATES)),
-        ("status", column.status, tuple(STATUSES)),
-        ("scope", column.scope, SCOPES),
-        ("unit", column.unit, tuple(sorted(UNITS))),
-    ):
-        if value not in known:
-            yield f"{key} is {value!r}, which is none of {', '.join(filter(None, known))}"
-    if not column.text or not column.source:
-        yield "text or source is empty"
-    for ending, units in _PROMISES.items():
-        if column.name.endswith(ending) and column.unit not in units:
-            yield f"a name that ends in {ending} has the unit {' or '.join(units)}"
-    if column.type not in ("int", "float") and column.unit:
-        yield f"{column.type} has no unit"
-    if column.aggregate in ("ratio", "gauge", "sum") and column.type not in ("int", "float"):
-        yield f"{column.type} has no aggregate {column.aggregate}"
-    if column.formula:
-        if what.empty:
-            yield "has a formula, but the table is empty"
-        yield from _check_formula(column.formula, seen)
-
-
-def _check_formula(formula: str, seen: set[str]) -> Iterator[str]:
-    try:
-        referred = expressions.names(formula)
-    except CatalogError as error:
-        yield error.message
-        return
-    for name in referred:
-        entity, dot, role = name.partition(".")
-        if not dot:
-            if name not in seen:
-                yield f"{name} is not an earlier column"
-        elif entity in roles.entities():
-            if role not in roles.entity(entity).roles:
-                yield f"{name} is not a role"
-        elif not (Path(__file__).parent.parent / "measures" / f"_{entity}.sql").exists():
-            yield f"{entity} is neither an entity of roles nor a helper of measures"

@@ -1,0 +1,161 @@
+"""`zlens explain`: everything there is can be explained, and says what it should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from zlens import explain_records
+from zlens.catalog import layouts, metrics, roles
+from zlens.catalog.roles import SQL_TYPES
+from zlens.errors import QueryError
+from zlens.explain import _report_names, example, explain, known_names
+from zlens.reports import definition
+
+
+@pytest.mark.parametrize("name", metrics.tables())
+def test_every_column_of_a_measure(name: str) -> None:
+    table = metrics.table(name)
+    assert explain(name).find(f"{name}: {table.text[:30]}") >= 0
+    for column in table.columns:
+        told = explain(f"{name}.{column.name}")
+        assert f"{name}.{column.name}: {column.text[:20]}" in told
+        for head in ("Table", "Value", "--every", "Source", "Status", "NULL", "Example"):
+            assert f"\n{head:<9}" in told, f"{name}.{column.name} says nothing under {head}"
+        assert column.status in told
+        if column.formula:
+            assert "\nFormula  " in told
+            assert "\nInputs   " in told
+        assert max(map(len, told.splitlines())) <= 140
+
+
+def test_every_example_can_be_run() -> None:
+    database = duckdb.connect()
+    for name in metrics.tables():
+        columns = ", ".join(f'"{c.name}" {SQL_TYPES[c.type]}' for c in metrics.table(name).columns)
+        database.execute(f'CREATE TABLE "{name}" ({columns})')
+    for table, column in metrics.all_columns():
+        database.execute(example(table, column))
+
+
+def test_every_report_and_each_of_its_columns() -> None:
+    for name in _report_names():
+        assert explain(name)
+    for name in definition.names():
+        for table in definition.load(name).tables:
+            for column in table.columns:
+                told = explain(f"{name}.{column.key}")
+                assert f"{name}.{column.key}: " in told
+                for measure in column.measures:
+                    assert measure in told
+
+
+def test_every_role() -> None:
+    for entity in roles.entities():
+        what = roles.entity(entity)
+        assert f"role.{entity}: " in explain(f"role.{entity}")
+        for role in what.roles:
+            assert f"role.{entity}.{role}: " in explain(f"{entity}.{role}")
+
+
+def test_every_record() -> None:
+    for record in layouts.records():
+        told = explain(record)
+        head = layouts.head(record)
+        assert head is not None
+        assert head.dsect in told
+        assert explain(record.lower()) == told
+
+
+def test_every_column_of_a_printed_report() -> None:
+    for report in explain_records.printed_reports():
+        for table in report.tables:
+            assert f"{table.name}: " in explain(table.name)
+            for column in table.columns:
+                assert column.name in explain(f"{table.name}.{column.name}")
+
+
+def test_every_alias() -> None:
+    for alias, (ours, _) in metrics.aliases().items():
+        assert f"{ours}: " in explain(alias)
+
+
+def test_inputs_lead_to_the_record_field_and_its_place() -> None:
+    told = explain("cpu.user_pct")
+    assert "processor.user_time" in told
+    assert "D0R2: SYTPRP_PFXUTIME, difference of two samples" in told
+    assert "byte 32, 8 bytes, timer (stated)" in told
+
+
+def test_a_missing_input_names_its_record_page() -> None:
+    assert "D0R2: not there so far; its record page MRSYTPRP may name a field" in explain("cpu.polarity")
+    assert "(MRSYTCOM)" in explain("cpu.sigp_rate")
+
+
+def test_a_field_by_any_of_its_names() -> None:
+    for name in ("SYTPRP_PFXUTIME", "PFXUTIME", "sytprp_pfxutime_d", "d0r2.sytprp_pfxutime", "D0R2.PFXUTIME"):
+        told = explain(name)
+        assert told.startswith("D0R2 SYTPRP_PFXUTIME: ")
+        assert "processor.user_time" in told
+    assert explain("MRSYTPRP") == explain("d0r2")
+    assert explain("d0r2.tod").startswith("d0r2.tod: time stamp of the record")
+
+
+def test_a_bare_column_tells_of_every_table() -> None:
+    told = explain("busy_pct")
+    assert "cpu.busy_pct: " in told
+    assert "load.busy_pct: " in told
+
+
+def test_what_stands_in_every_measure_is_told_once() -> None:
+    told = explain("interval_end")
+    assert "the first columns of every measure" in told
+    assert "cpumf.interval_end" not in told
+
+
+def test_the_spread_of_a_gauge() -> None:
+    assert "online_p95 is its 95th percentile" in explain("load.online_p95")
+
+
+def test_a_field_of_the_users_own_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built_in = layouts.files("D0R2")[0][1].read_text(encoding="utf-8")
+    pack = tmp_path / "packs" / "zvm-9.9"
+    pack.mkdir(parents=True)
+    moved = built_in.replace('release = "6.4"', 'release = "9.9"').replace(
+        '"SYTPRP_PFXUTIME", at = 32', '"SYTPRP_PFXUTIME", at = 48'
+    )
+    (pack / "d00r02.toml").write_text(moved, encoding="utf-8")
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
+    layouts.forget()
+    try:
+        assert "(pack zvm-9.9): byte 48, 8 bytes, timer (stated)" in explain("cpu.user_pct")
+    finally:
+        monkeypatch.undo()
+        layouts.forget()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("busy_pc", "busy_pct"),
+        ("cpu.bussy_pct", "cpu.busy_pct"),
+        ("SYTPRP_PFXUTIM", "SYTPRP_PFXUTIME"),
+        ("processor.usertime", "processor.user_time"),
+        ("", "zlens report --list"),
+        ("'; DROP TABLE cpu; --", "zlens report --list"),
+        ("x" * 10_000, "zlens report --list"),
+        ("d0r2.", ""),
+        ("role.", ""),
+    ],
+)
+def test_an_unknown_name_is_an_error_with_near_matches(wrong: str, near: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        explain(wrong)
+    assert near in str(caught.value)
+
+
+def test_known_names_can_all_be_explained() -> None:
+    for name in known_names()[:50]:
+        assert explain(name)
