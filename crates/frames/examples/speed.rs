@@ -1,4 +1,5 @@
-//! How fast the index and the passes are, as a ratio to reading the same file with one byte touched in 64.
+//! How fast the index and the passes are, as a ratio to reading the same file with one byte touched
+//! in 64.
 //!
 //!     cargo run --release -p zlens-frames --example speed -- FILE [MEGABYTES]
 //!

@@ -1,10 +1,11 @@
 //! The control record: 4096 bytes that say where the data after it begin and end.
 //!
-//! Documented (MWTBK, the same in every release): the first 40 bytes are the external interrupt buffer of the message
-//! that announced the data, the rest an array of 12-byte entries. Documented for the reader of the live stream and
-//! inferred here: the buffer's halfwords at 12 and 16 are the first and last address of the array, and an entry is valid
-//! if its end is past its start and its masks are not all zero. Inferred: each entry is followed in the file by the 4 KB
-//! frames from the page of its first address to the page of its last.
+//! Documented (MWTBK, the same in every release): the first 40 bytes are the external interrupt
+//! buffer of the message that announced the data, the rest an array of 12-byte entries. Documented
+//! for the reader of the live stream and inferred here: the buffer's halfwords at 12 and 16 are the
+//! first and last address of the array, and an entry is valid if its end is past its start and its
+//! masks are not all zero. Inferred: each entry is followed in the file by the 4 KB frames from the
+//! page of its first address to the page of its last.
 
 use crate::record::{Class, Header};
 use crate::source::PAGE;
@@ -48,13 +49,12 @@ impl EntryFault {
     pub(crate) fn describe(self, number: usize) -> String {
         match self {
             Self::Flag(flag) => {
-                format!(
-                    "entry {number} of the control record has the flag x'{flag:02X}', neither sample nor event"
-                )
+                format!("entry {number} of the control record has the unknown flag x'{flag:02X}'")
             }
             Self::Masks => format!("entry {number} of the control record names no domain"),
             Self::Backwards(start, end) => format!(
-                "entry {number} of the control record goes backwards, from x'{start:08X}' to x'{end:08X}'"
+                "entry {number} of the control record goes backwards, \
+                 from x'{start:08X}' to x'{end:08X}'"
             ),
         }
     }
@@ -84,7 +84,8 @@ impl Entry {
     /// How many 4 KB frames of the file it describes.
     #[must_use]
     pub const fn pages(&self) -> u32 {
-        // An end before the start does not get past `parse`; made by hand it describes nothing more than one page.
+        // An end before the start does not get past `parse`; made by hand it describes nothing more
+        // than one page.
         (self.end >> 12).saturating_sub(self.start >> 12) + 1
     }
 
@@ -149,9 +150,10 @@ impl Control {
         }
     }
 
-    /// Whether the page can be a control record found by searching, where chance must be ruled out: its first entry is
-    /// valid, and so are all others if they are counted; if they are not, a record stands where it says the data begin.
-    /// `peek` gives the bytes at an offset from the beginning of the page.
+    /// Whether the page can be a control record found by searching, where chance must be ruled out:
+    /// its first entry is valid, and so are all others if they are counted; if they are not, a
+    /// record stands where it says the data begin. `peek` gives the bytes at an offset from the
+    /// beginning of the page.
     pub(crate) fn found(
         page: &[u8; PAGE],
         peek: impl FnOnce(u64) -> Option<[u8; 20]>,
@@ -180,8 +182,8 @@ fn declared(page: &[u8; PAGE]) -> Option<usize> {
     (bytes % ENTRY as u32 == 0 && (1..=MAX_ENTRIES).contains(&count)).then_some(count)
 }
 
-/// A control record with these entries, which must fit; without any it is the end-of-data record (whose content is
-/// nowhere documented; ours is all zeros).
+/// A control record with these entries, which must fit; without any it is the end-of-data record
+/// (whose content is nowhere documented; ours is all zeros).
 pub(crate) fn encode(entries: &[Entry], message: u32) -> [u8; PAGE] {
     /// Where the array of entries seems to lie in the memory of the machine that wrote the file.
     const AREA: u32 = 0x1000;

@@ -1,6 +1,7 @@
 //! EBCDIC text as monitor records carry it: code page 037.
 
-/// The Latin-1 character (a Unicode code point below 256) of every byte of code page 037, which is a permutation.
+/// The Latin-1 character (a Unicode code point below 256) of every byte of code page 037, which is
+/// a permutation.
 #[rustfmt::skip]
 pub const CP037: [u8; 256] = [
     0x00, 0x01, 0x02, 0x03, 0x9C, 0x09, 0x86, 0x7F,
@@ -86,8 +87,8 @@ pub fn text(bytes: &[u8]) -> String {
     trim(bytes).iter().map(|&byte| to_char(byte)).collect()
 }
 
-/// `text` in code page 037, padded with blanks to `width` bytes; nothing if it is longer or has a character that the
-/// code page has not.
+/// `text` in code page 037, padded with blanks to `width` bytes; nothing if it is longer or has a
+/// character that the code page has not.
 #[must_use]
 pub fn encode(text: &str, width: usize) -> Option<Vec<u8>> {
     let mut bytes = text.chars().map(from_char).collect::<Option<Vec<u8>>>()?;

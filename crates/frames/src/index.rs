@@ -1,4 +1,5 @@
-//! What the first pass over a file finds: where its records are, of which types, and what could not be read.
+//! What the first pass over a file finds: where its records are, of which types, and what could not
+//! be read.
 
 use std::io;
 
@@ -24,13 +25,14 @@ pub enum Error {
     Stopped,
 }
 
-/// The end of an interval: a D1R11 among sample data (documented: it closes each interval and the initial set of
-/// configuration records).
+/// The end of an interval: a D1R11 among sample data (documented: it closes each interval and the
+/// initial set of configuration records).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalEnd {
     /// The time of day in its header.
     pub tod: u64,
-    /// How many sample records came since the one before it, those of domain 1 (configuration) not counted.
+    /// How many sample records came since the one before it, those of domain 1 (configuration) not
+    /// counted.
     pub records: u64,
     /// Where the record begins.
     pub offset: u64,
@@ -97,8 +99,8 @@ impl WindowMap {
         }
     }
 
-    /// The stretches of pages that must be read for these types, as first page and the page behind the last. Short gaps
-    /// are read along, for that costs less than asking twice.
+    /// The stretches of pages that must be read for these types, as first page and the page behind
+    /// the last. Short gaps are read along, for that costs less than asking twice.
     pub(crate) fn stretches(&self, wanted: TypeSet) -> impl Iterator<Item = (usize, usize)> {
         /// The longest gap that is read along.
         const GAP: usize = 4;
@@ -116,14 +118,15 @@ impl WindowMap {
     }
 }
 
-/// What the first pass over a file found. Its memory is bounded: twelve bytes for each 4 KB page where records are, and
-/// small tables.
+/// What the first pass over a file found. Its memory is bounded: twelve bytes for each 4 KB page
+/// where records are, and small tables.
 ///
 /// Every byte of the file is accounted for:
 /// `control_bytes + data_bytes + padding_bytes + skipped_bytes == size`.
 #[derive(Debug)]
 pub struct Index {
-    /// The types of record, in the order in which they were met; the place here is the number of the type.
+    /// The types of record, in the order in which they were met; the place here is the number of
+    /// the type.
     pub types: Vec<TypeInfo>,
     /// The ends of intervals, in the order of the file, at most [`Index::MAX_INTERVAL_ENDS`].
     pub interval_ends: Vec<IntervalEnd>,

@@ -14,7 +14,8 @@ use crate::types::{MAX_TYPES, NONE, TypeMap, TypeSet};
 pub struct RecordRef {
     /// Where it begins in the bytes of the window.
     pub pos: u32,
-    /// Its length; the window has at least so many bytes from `pos` on, and it is never below that of a header.
+    /// Its length; the window has at least so many bytes from `pos` on, and it is never below that
+    /// of a header.
     pub len: u16,
     /// The number of its type, an index into [`Index::types`].
     pub type_id: u16,
@@ -91,6 +92,7 @@ impl Cursor {
     ) -> io::Result<Option<Window<'_>>> {
         loop {
             let Some((number, map)) = index.next_window_with(self.wanted, self.next) else {
+                self.next = usize::MAX;
                 return Ok(None);
             };
             self.next = number + 1;
@@ -130,7 +132,8 @@ impl Cursor {
         }
     }
 
-    /// Notes the wanted records of the page at `at` in the window, of which there are bytes up to `read`.
+    /// Notes the wanted records of the page at `at` in the window, of which there are bytes up to
+    /// `read`.
     #[inline]
     fn page(&mut self, map: &TypeMap, base: u64, at: usize, read: usize, data: PageData) {
         let end = (at + data.end).min(read);
@@ -158,7 +161,8 @@ impl Cursor {
                 .copied()
                 .unwrap_or(NONE);
             let mut list = self.lists.get_mut(usize::from(slot));
-            // As in the first pass: within a run of like records the next place is known before its length is fetched.
+            // As in the first pass: within a run of like records the next place is known before its
+            // length is fetched.
             loop {
                 if let Some(list) = &mut list {
                     list.push(RecordRef {
@@ -189,7 +193,8 @@ impl Cursor {
     }
 }
 
-/// A pass over the records of some types of a file. It owns what it needs, so that a stream can keep it between calls.
+/// A pass over the records of some types of a file. It owns what it needs, so that a stream can
+/// keep it between calls.
 pub struct Pass {
     source: Arc<dyn ReadAt>,
     index: Arc<Index>,
@@ -197,8 +202,8 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A pass over the records of the types numbered `wanted` (places in [`Index::types`]); a type named twice is
-    /// handed out at its last place.
+    /// A pass over the records of the types numbered `wanted` (places in [`Index::types`]); a type
+    /// named twice is handed out at its last place.
     #[must_use]
     pub fn new(source: Arc<dyn ReadAt>, index: Arc<Index>, wanted: &[u16]) -> Self {
         Self {

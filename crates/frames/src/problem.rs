@@ -1,4 +1,5 @@
-//! What could not be read as it stands. Nothing is dropped silently, and nothing grows without bound.
+//! What could not be read as it stands. Nothing is dropped silently, and nothing grows without
+//! bound.
 
 /// The kinds of problem there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

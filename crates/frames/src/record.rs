@@ -8,8 +8,8 @@ pub const HEADER: usize = 20;
 /// The highest domain number there is (documented: 11, SSI).
 pub const MAX_DOMAIN: u8 = 11;
 
-/// Whether a record was written as sample or as event data. It is the control record that says so; the record itself
-/// does not.
+/// Whether a record was written as sample or as event data. It is the control record that says so;
+/// the record itself does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Written at the end of every interval, or once as configuration.
@@ -39,8 +39,9 @@ impl Class {
     }
 }
 
-/// A record header (MRRECHDR; documented, the same in every release): length including the header, two bytes of zero,
-/// domain, a reserved byte, record number, time of day when the record was built, four reserved bytes.
+/// A record header (MRRECHDR; documented, the same in every release): length including the header,
+/// two bytes of zero, domain, a reserved byte, record number, time of day when the record was
+/// built, four reserved bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Length of the record, this header included.
@@ -65,7 +66,8 @@ pub(crate) enum Fault {
 }
 
 impl Header {
-    /// Domain and number of the end-of-frame record (documented: nothing more in this frame, the next one follows).
+    /// Domain and number of the end-of-frame record (documented: nothing more in this frame, the
+    /// next one follows).
     pub const END_OF_FRAME: (u8, u16) = (1, 13);
 
     /// Domain and number of the interval-end record.
@@ -109,7 +111,8 @@ impl Header {
         }
     }
 
-    /// Length, zeros, domain, reserved byte and number as one word; equal words are equal types and lengths.
+    /// Length, zeros, domain, reserved byte and number as one word; equal words are equal types and
+    /// lengths.
     #[inline]
     pub(crate) fn word(bytes: &[u8; HEADER]) -> u64 {
         let [w0, w1, w2, w3, w4, w5, w6, w7, ..] = *bytes;

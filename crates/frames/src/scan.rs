@@ -1,19 +1,19 @@
 //! The first pass over a file.
 
+use crate::census::{Census, Stop};
 use crate::control::{Control, ENTRIES_AT, Entry, EntryFault};
-use crate::index::{Error, Index, IntervalEnd, PackedPage, PageData, WindowMap};
+use crate::index::{Error, Index, PackedPage, PageData, WindowMap};
 use crate::problem::ProblemKind;
-use crate::record::{Class, Fault, HEADER, Header, MAX_DOMAIN};
+use crate::record::HEADER;
 use crate::sniff;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
-use crate::tod;
-use crate::types::{Counter, MAX_TYPES, NONE, Run, TypeSet};
+use crate::types::TypeSet;
 
 /// After how many windows the caller is told how far it is.
 const REPORT_EVERY: u64 = 16;
 
-/// Goes over a file once. `progress` is told how many bytes of how many are done, about every 4 MiB, and stops the pass
-/// by saying false.
+/// Goes over a file once. `progress` is told how many bytes of how many are done, about every 4
+/// MiB, and stops the pass by saying false.
 ///
 /// Bad input is no error: it is in the problems of the index.
 ///
@@ -44,10 +44,16 @@ pub fn index(
         scan.window(at, &buffer[..got]);
         at += got as u64;
         if got < expected {
-            cut = Some(format!(
-                "the file has lost its last {} bytes since it was opened",
-                size - at
-            ));
+            // It came back short because there is no more, or because reading on fails.
+            cut = Some(match source.read_at(at, &mut [0]) {
+                Err(error) => format!("reading failed here: {error}"),
+                Ok(_) => {
+                    format!(
+                        "the file has lost its last {} bytes since it was opened",
+                        size - at
+                    )
+                }
+            });
             break;
         }
     }
@@ -86,34 +92,14 @@ struct BadFrames {
     why: String,
 }
 
-/// Why the walk over a frame stopped.
-enum Stop {
-    /// The data of the frame end here.
-    Done,
-    /// An end-of-frame record.
-    EndOfFrame,
-    /// Fewer bytes than a header are left.
-    NoHeader,
-    /// The header here cannot be one.
-    Header(Header, Fault),
-    /// The record here is longer than what is left.
-    Long(Header),
-}
-
 struct Scan<'s> {
     source: &'s dyn ReadAt,
     expect: Expect,
     control: Control,
     control_at: u64,
-    counters: Vec<Counter>,
+    census: Census,
     /// The window that is walked.
     here: Box<WindowMap>,
-    /// Sample records outside domain 1 since the last interval end.
-    samples: u64,
-    /// Interval ends not kept: how many, and where the first is.
-    more_ends: Option<(u64, u64)>,
-    /// Records of types beyond those told apart: how many, and where the first is.
-    more_types: Option<(u64, u64)>,
     bad_frames: Option<BadFrames>,
     /// Where the file ends inside something: what, and how many bytes of it there are.
     truncated: Option<(u64, u64, &'static str)>,
@@ -133,11 +119,8 @@ impl<'s> Scan<'s> {
                 counted: false,
             },
             control_at: 0,
-            counters: Vec::new(),
+            census: Census::new(),
             here: Box::new(WindowMap::new()),
-            samples: 0,
-            more_ends: None,
-            more_types: None,
             bad_frames: None,
             truncated: None,
             line_ends: None,
@@ -201,13 +184,7 @@ impl<'s> Scan<'s> {
             return;
         };
         if at == 0 {
-            let (kind, why) = match sniff::translated(rest) {
-                Some(damage) => (ProblemKind::Transfer, damage),
-                None => (
-                    ProblemKind::Header,
-                    "the file does not begin with a control record".to_owned(),
-                ),
-            };
+            let (kind, why) = sniff::other(rest);
             self.lose(at, kind, why);
         } else if matches!(self.expect, Expect::Nothing) {
             self.lose(
@@ -224,8 +201,9 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// Whether a page without a valid entry is an end-of-data record. Its content is nowhere documented; it is taken for
-    /// one if its control area is empty, or if the file ends or another control record follows behind it.
+    /// Whether a page without a valid entry is an end-of-data record. Its content is nowhere
+    /// documented; it is taken for one if its control area is empty, or if the file ends or another
+    /// control record follows behind it.
     fn ends_data(&self, at: u64, page: &[u8; PAGE], rest: &[u8]) -> bool {
         let next = at + PAGE as u64;
         if next + PAGE as u64 > self.index.size || page[ENTRIES_AT..].iter().all(|&byte| byte == 0)
@@ -268,7 +246,8 @@ impl<'s> Scan<'s> {
             std::mem::replace(&mut self.expect, Expect::Control)
         {
             let bytes = at - since;
-            // If something readable came after it, bytes were skipped rather than the file not recognised.
+            // If something readable came after it, bytes were skipped rather than the file not
+            // recognised.
             let kind = if found && kind == ProblemKind::Header {
                 ProblemKind::Resync
             } else {
@@ -300,7 +279,7 @@ impl<'s> Scan<'s> {
         let limit = if last { entry.limit() } else { PAGE };
         // Where the data end in what there is of the page.
         let end = limit.min(page.len());
-        let (pos, types, stop) = self.walk(at, &page[..end], start, entry.class);
+        let (pos, types, stop) = self.census.walk(at, &page[..end], start, entry.class);
         let mut skipped = end - pos;
         match stop {
             Stop::Done | Stop::EndOfFrame => skipped = 0,
@@ -369,120 +348,15 @@ impl<'s> Scan<'s> {
         };
     }
 
-    /// Counts the records of a frame from `start` to the end of `data`; gives where it stopped, the types it met, and why
-    /// it stopped.
-    #[inline]
-    fn walk(&mut self, at: u64, data: &[u8], start: usize, class: Class) -> (usize, TypeSet, Stop) {
-        let mut types = TypeSet::NONE;
-        let mut pos = start;
-        while pos < data.len() {
-            let Some(bytes) = data[pos..].first_chunk::<HEADER>() else {
-                return (pos, types, Stop::NoHeader);
-            };
-            let header = Header::of(bytes);
-            if let Some(fault) = header.fault(bytes) {
-                return (pos, types, Stop::Header(header, fault));
-            }
-            let length = usize::from(header.length);
-            if length > data.len() - pos {
-                return (pos, types, Stop::Long(header));
-            }
-            let begin = pos;
-            pos += length;
-            let mut run = Run {
-                count: 1,
-                earliest: header.tod,
-                latest: header.tod,
-            };
-            if header.domain != 1 {
-                // Records of one type and length come in runs. Within one, where the next record begins does not hang on
-                // the length that is still being fetched, which makes the walk several times as fast.
-                let word = Header::word(bytes);
-                while data.len() - pos >= length
-                    && let Some(bytes) = data[pos..].first_chunk::<HEADER>()
-                    && Header::word(bytes) == word
-                {
-                    let tod = Header::of(bytes).tod;
-                    run.earliest = run.earliest.min(tod);
-                    run.latest = run.latest.max(tod);
-                    run.count += 1;
-                    pos += length;
-                }
-                self.samples += run.count;
-            }
-            let id = self.count(class, &header, &data[begin..pos], run, at + begin as u64);
-            if id != NONE {
-                types.insert(id);
-            }
-            match (header.domain, header.record) {
-                Header::END_OF_FRAME => return (pos, types, Stop::EndOfFrame),
-                Header::INTERVAL_END if class == Class::Sample => {
-                    self.interval_end(header.tod, at + begin as u64);
-                }
-                _ => {}
-            }
-        }
-        (pos, types, Stop::Done)
-    }
-
-    /// Counts a run of records, which are all there is in `records`; gives the number of their type.
-    #[inline]
-    fn count(
-        &mut self,
-        class: Class,
-        header: &Header,
-        records: &[u8],
-        mut run: Run,
-        offset: u64,
-    ) -> u16 {
-        let mut id = self.index.map.get(class, header.domain, header.record);
-        if id == NONE {
-            id = self.new_type(class, header, run.count, offset);
-        }
-        if let Some(counter) = self.counters.get_mut(usize::from(id)) {
-            if !tod::is_plausible(run.earliest) {
-                run = plausible(counter, usize::from(header.length), records, offset);
-            }
-            counter.add(header.length, run);
-        }
-        id
-    }
-
-    #[cold]
-    fn new_type(&mut self, class: Class, header: &Header, count: u64, offset: u64) -> u16 {
-        if self.counters.len() >= MAX_TYPES {
-            self.more_types.get_or_insert((0, offset)).0 += count;
-            return NONE;
-        }
-        let id = self.counters.len() as u16;
-        self.counters
-            .push(Counter::new(header.domain, header.record, class, offset));
-        self.index.map.set(class, header.domain, header.record, id);
-        id
-    }
-
-    #[cold]
-    fn interval_end(&mut self, tod: u64, offset: u64) {
-        let records = std::mem::take(&mut self.samples);
-        if self.index.interval_ends.len() < Index::MAX_INTERVAL_ENDS {
-            self.index.interval_ends.push(IntervalEnd {
-                tod,
-                records,
-                offset,
-            });
-        } else {
-            self.more_ends.get_or_insert((0, offset)).0 += 1;
-        }
-    }
-
     fn early_control(&mut self, at: u64, entry: Entry, frame: u32) {
         self.flush_bad_frames();
         let missing = entry.pages() - frame;
         let control_at = self.control_at;
         self.problem(ProblemKind::Resync, at, 0, None, || {
             format!(
-                "a control record stands here, {missing} frames before the data end that the control record at offset \
-                 {control_at} describes (x'{:08X}' to x'{:08X}'); it is read instead, 0 bytes skipped",
+                "a control record stands here, {missing} frames before the data end that the \
+                 control record at offset {control_at} describes (x'{:08X}' to x'{:08X}'); \
+                 it is read instead, 0 bytes skipped",
                 entry.start, entry.end
             )
         });
@@ -517,10 +391,12 @@ impl<'s> Scan<'s> {
         }) = self.bad_frames.take()
         {
             self.index.skipped_bytes += bytes;
-            self.index.problems.add(kind, offset, bytes, None, || match frames {
-                1 => format!("{why}; this frame, {bytes} bytes, is skipped"),
-                _ => format!("{why}; no record can be read from {frames} frames, {bytes} bytes are skipped"),
-            });
+            self.index
+                .problems
+                .add(kind, offset, bytes, None, || match frames {
+                    1 => format!("{why}; this frame, {bytes} bytes, is skipped"),
+                    _ => format!("{why}; {frames} frames, {bytes} bytes, are skipped"),
+                });
         }
     }
 
@@ -541,35 +417,7 @@ impl<'s> Scan<'s> {
     fn finish(mut self, read: u64, cut: Option<String>) -> Index {
         self.flush_bad_frames();
         self.end(read, cut);
-        for (number, what) in [
-            (
-                self.more_types.take(),
-                "records are of further types and are not handed out",
-            ),
-            (self.more_ends.take(), "more interval ends are not kept"),
-        ] {
-            if let Some((count, offset)) = number {
-                self.problem(ProblemKind::Header, offset, 0, None, || {
-                    format!("{count} {what}")
-                });
-            }
-        }
-        for counter in &self.counters {
-            if let Some((offset, count)) = counter.odd_times {
-                let record = Some((counter.domain, counter.record));
-                self.index
-                    .problems
-                    .add(ProblemKind::Time, offset, 0, record, || {
-                        format!(
-                            "{count} records of this type have times before 1971, the first is here"
-                        )
-                    });
-            }
-        }
-        self.index.types = self.counters.into_iter().map(Counter::finish).collect();
-        let times = || self.index.types.iter().filter(|kind| kind.last_tod != 0);
-        self.index.first_tod = times().map(|kind| kind.first_tod).min();
-        self.index.last_tod = times().map(|kind| kind.last_tod).max();
+        self.census.finish(&mut self.index);
         self.index
     }
 
@@ -598,18 +446,24 @@ impl<'s> Scan<'s> {
                 let (offset, bytes, what) = truncated.unwrap_or((read, 0, "the data"));
                 self.problem(ProblemKind::Truncated, offset, bytes, None, || {
                     format!(
-                        "the file ends inside {what}: {missing} bytes are missing of the frames that the control record \
-                         at offset {control_at} describes"
+                        "the file ends inside {what}: {missing} bytes are missing of the frames \
+                         that the control record at offset {control_at} describes"
                     )
                 });
             }
             _ => {
-                let (offset, bytes, what) = truncated.unwrap_or((read, 0, ""));
-                self.problem(ProblemKind::Truncated, offset, bytes, None, || match bytes {
-                    0 => "the file ends without an end-of-data record: it was not closed, or it is cut off here"
-                        .to_owned(),
-                    _ => format!("the file ends inside {what}, after {bytes} of its 4096 bytes"),
-                });
+                let (offset, bytes, detail) = match truncated {
+                    Some((offset, bytes, what)) => {
+                        let detail = format!("the file ends inside {what}, {bytes} bytes into it");
+                        (offset, bytes, detail)
+                    }
+                    None => {
+                        let detail = "the file ends without an end-of-data record: it was not \
+                                      closed, or it is cut off here";
+                        (read, 0, detail.to_owned())
+                    }
+                };
+                self.problem(ProblemKind::Truncated, offset, bytes, None, || detail);
             }
         }
         if let Some(detail) = self.line_ends.take().filter(|_| damaged) {
@@ -634,80 +488,5 @@ impl<'s> Scan<'s> {
             .sum::<u64>()
             - u64::from(frame);
         frames * PAGE as u64 - read % PAGE as u64
-    }
-}
-
-/// A run of records of one length with some impossible times: those are counted apart.
-#[cold]
-fn plausible(counter: &mut Counter, length: usize, records: &[u8], offset: u64) -> Run {
-    let mut run = Run {
-        count: 0,
-        earliest: u64::MAX,
-        latest: 0,
-    };
-    for (offset, record) in (offset..).step_by(length).zip(records.chunks(length)) {
-        let Some(header) = record.first_chunk().map(Header::of) else {
-            continue;
-        };
-        run.count += 1;
-        if tod::is_plausible(header.tod) {
-            run.earliest = run.earliest.min(header.tod);
-            run.latest = run.latest.max(header.tod);
-        } else {
-            counter.odd(1, offset);
-        }
-    }
-    run
-}
-
-impl Stop {
-    /// Kind and sentence, for a fault with `left` bytes of data left in the frame, which end at `limit`.
-    fn describe(&self, left: usize, limit: usize) -> (ProblemKind, String) {
-        let end = if limit < PAGE {
-            "the end of the data that the control record gives"
-        } else {
-            "its 4 KB frame"
-        };
-        match *self {
-            Self::Done | Self::EndOfFrame => (ProblemKind::Header, "nothing is wrong".to_owned()),
-            Self::NoHeader => (
-                ProblemKind::Header,
-                format!("{left} bytes before {end} are too few for a record"),
-            ),
-            Self::Header(_, Fault::Length(0)) => {
-                (ProblemKind::Length, "a record has the length 0".to_owned())
-            }
-            Self::Header(_, Fault::Length(length)) => (
-                ProblemKind::Length,
-                format!("a record has the length {length}, below that of its header, {HEADER}"),
-            ),
-            Self::Header(_, Fault::Domain(domain)) => (
-                ProblemKind::Header,
-                format!("a record has the domain {domain}; the last one is {MAX_DOMAIN}"),
-            ),
-            Self::Header(_, Fault::Halfword(found)) => (
-                ProblemKind::Header,
-                format!(
-                    "a record header has x'{found:04X}' where it must be zero (third and fourth byte)"
-                ),
-            ),
-            Self::Long(header) => (
-                ProblemKind::Length,
-                format!(
-                    "a record has the length {}, which runs past {end} ({left} bytes are left)",
-                    header.length
-                ),
-            ),
-        }
-    }
-
-    /// Domain and number of the record at fault, if they are likely right.
-    fn record(&self) -> Option<(u8, u16)> {
-        match self {
-            Self::Long(header) | Self::Header(header, Fault::Length(_)) => {
-                Some((header.domain, header.record))
-            }
-            _ => None,
-        }
     }
 }

@@ -1,6 +1,8 @@
-//! Telling from the first bytes whether a file is MONWRITE output, and whether a transfer has damaged it.
+//! Telling from the first bytes whether a file is MONWRITE output, and whether a transfer has
+//! damaged it.
 
 use crate::control::{Control, ENTRIES_AT};
+use crate::problem::ProblemKind;
 use crate::source::PAGE;
 
 /// What the first bytes of a file say.
@@ -8,7 +10,8 @@ use crate::source::PAGE;
 pub enum Sniff {
     /// MONWRITE output.
     Monwrite,
-    /// MONWRITE output that a transfer has damaged; a sentence names the likely mistake and its cure.
+    /// MONWRITE output that a transfer has damaged; a sentence names the likely mistake and its
+    /// cure.
     Damaged(String),
     /// Something else.
     No,
@@ -18,8 +21,8 @@ pub enum Sniff {
 const CURE: &str =
     "transfer it again in binary (FTP: BINARY, and QUOTE SITE FIXED 4096 or LOCSITE FIXED 4096)";
 
-/// Says what a file is from its first bytes (256 KiB are looked at; 8 KiB are enough for an undamaged file) and its
-/// size.
+/// Says what a file is from its first bytes (256 KiB are looked at; 8 KiB are enough for an
+/// undamaged file) and its size.
 #[must_use]
 pub fn sniff(head: &[u8], size: u64) -> Sniff {
     let head = &head[..head.len().min(crate::source::WINDOW)];
@@ -41,7 +44,8 @@ pub fn sniff(head: &[u8], size: u64) -> Sniff {
     translated(head).map_or(Sniff::No, Sniff::Damaged)
 }
 
-/// Whether the first bytes are those of a control record, however few there are after its first entry.
+/// Whether the first bytes are those of a control record, however few there are after its first
+/// entry.
 fn begins(head: &[u8]) -> bool {
     let mut page = [0; PAGE];
     let count = head.len().min(PAGE);
@@ -50,35 +54,51 @@ fn begins(head: &[u8]) -> bool {
     control.counted && !control.entries.is_empty()
 }
 
-/// What a file looks like whose EBCDIC was taken for text and translated; such a file cannot be read.
-pub(crate) fn translated(head: &[u8]) -> Option<String> {
+/// What a file is that does not begin with a control record: kind of problem and sentence.
+pub(crate) fn other(head: &[u8]) -> (ProblemKind, String) {
+    if let Some(damage) = translated(head) {
+        return (ProblemKind::Transfer, damage);
+    }
+    let text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    let what = if head.iter().take(PAGE).all(text) {
+        ": it is text"
+    } else {
+        ""
+    };
+    (
+        ProblemKind::Header,
+        format!("the file does not begin with a control record{what}"),
+    )
+}
+
+/// What a file looks like whose EBCDIC was taken for text and translated; such a file cannot be
+/// read.
+fn translated(head: &[u8]) -> Option<String> {
     let head = &head[..head.len().min(2 * PAGE)];
-    let text = || head.iter().filter(|&&byte| byte == 0).count() * 16 < head.len();
-    if head.windows(3).any(|bytes| bytes == [0xEF, 0xBF, 0xBD]) && !text() {
+    // Monitor data are full of zeros, and most translations leave those alone.
+    let zeros = head.iter().filter(|&&byte| byte == 0).count() * 16 >= head.len();
+    if head.windows(3).any(|bytes| bytes == [0xEF, 0xBF, 0xBD]) && zeros {
         return Some(format!(
-            "bytes were replaced by the Unicode replacement character (x'EFBFBD'): the file was transferred or copied \
-             as text; {CURE}"
+            "bytes were replaced by the Unicode replacement character (x'EFBFBD'): the file was \
+             transferred or copied as text; {CURE}"
         ));
     }
     if let Some(&flag @ (b'S' | b'E')) = head.get(ENTRIES_AT)
-        && !text()
+        && zeros
     {
         return Some(format!(
-            "offset {ENTRIES_AT} has x'{flag:02X}', which is {} in ASCII where EBCDIC is expected: the file was \
-             translated to ASCII in transfer; {CURE}",
+            "offset {ENTRIES_AT} has x'{flag:02X}', which is {} in ASCII where EBCDIC is expected: \
+             the file was translated to ASCII in transfer; {CURE}",
             char::from(flag)
         ));
     }
-    // Every byte above x'7F' became two.
-    let encoded = |flag| {
-        head.windows(2)
-            .take(2 * ENTRIES_AT)
-            .any(|bytes| bytes == [0xC3, flag])
-    };
-    if !text()
-        && std::str::from_utf8(&head[..head.len().saturating_sub(3)]).is_ok()
-        && (encoded(0xA2) || encoded(0x85))
-    {
+    // Every byte above x'7F' became two. The last character may be cut off.
+    let utf8 = std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| true);
+    let begin = &head[..head.len().min(2 * ENTRIES_AT)];
+    let flagged = begin
+        .windows(2)
+        .any(|two| two == [0xC3, 0xA2] || two == [0xC3, 0x85]);
+    if zeros && utf8 && flagged {
         return Some(format!(
             "the file was re-encoded as UTF-8 text: it was copied as text; {CURE}"
         ));
@@ -86,7 +106,8 @@ pub(crate) fn translated(head: &[u8]) -> Option<String> {
     None
 }
 
-/// What a file looks like into which line ends were put; only a size that is no multiple of 4096 is suspect.
+/// What a file looks like into which line ends were put; only a size that is no multiple of 4096 is
+/// suspect.
 pub(crate) fn line_ends(head: &[u8], size: u64) -> Option<String> {
     if size.is_multiple_of(PAGE as u64) {
         return None;
@@ -104,7 +125,8 @@ pub(crate) fn line_ends(head: &[u8], size: u64) -> Option<String> {
         }
         if same && seen >= 2 {
             return Some(format!(
-                "a line end (x'{}') follows every 4096 bytes: the file was transferred as text; {CURE}",
+                "a line end (x'{}') follows every 4096 bytes: the file was transferred as text; \
+                 {CURE}",
                 separator
                     .iter()
                     .map(|byte| format!("{byte:02X}"))
@@ -119,7 +141,8 @@ pub(crate) fn line_ends(head: &[u8], size: u64) -> Option<String> {
         .is_some_and(|&flag| crate::record::Class::from_flag(flag).is_some());
     if binary && feeds >= 3 && feeds == pairs {
         return Some(format!(
-            "every x'0A' of its first bytes stands behind a x'0D': line ends were changed in transfer; {CURE}"
+            "every x'0A' of its first bytes stands behind a x'0D': line ends were changed in \
+             transfer; {CURE}"
         ));
     }
     None

@@ -1,7 +1,7 @@
 //! Where bytes come from: a file read by position, never mapped.
 //!
-//! A mapped file that shrinks kills the process, and mapped junk counts as memory; a positioned read merely comes back
-//! short.
+//! A mapped file that shrinks kills the process, and mapped junk counts as memory; a positioned
+//! read merely comes back short.
 
 use std::fmt;
 use std::fs::{self, File, Metadata};
@@ -9,10 +9,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// How much is read at once: small enough for the processor's second cache, which is what makes the walk fast.
+/// How much is read at once: small enough for the processor's second cache, which is what makes the
+/// walk fast.
 pub const WINDOW: usize = 256 * 1024;
 
-/// The size of a control record and of a frame (documented: MONWRITE writes 4 KB records, records never span frames).
+/// The size of a control record and of a frame (documented: MONWRITE writes 4 KB records, records
+/// never span frames).
 pub const PAGE: usize = 4096;
 
 /// Bytes that can be read from any position.
@@ -148,6 +150,8 @@ pub(crate) fn read_full(source: &dyn ReadAt, offset: u64, buf: &mut [u8]) -> io:
             Ok(0) => break,
             Ok(count) => done += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // What was read is worth having; the next read will say the same again.
+            Err(_) if done > 0 => break,
             Err(error) => return Err(error),
         }
     }

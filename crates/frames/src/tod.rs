@@ -1,7 +1,8 @@
 //! The time-of-day clock of the machine, in the form monitor records carry it.
 //!
-//! Documented: 64 bits, bit 51 is one microsecond (4096 units each), counted from 1900-01-01 00:00 UTC; wraps on
-//! 2042-09-17. Whether leap seconds are in the value depends on the installation, so the caller says how many.
+//! Documented: 64 bits, bit 51 is one microsecond (4096 units each), counted from 1900-01-01 00:00
+//! UTC; wraps on 2042-09-17. Whether leap seconds are in the value depends on the installation, so
+//! the caller says how many.
 
 /// The TOD value of 1970-01-01 00:00 UTC.
 pub const UNIX_EPOCH: u64 = 0x7D91_048B_CA00_0000;
@@ -11,20 +12,22 @@ pub const UNITS_PER_US: u64 = 1 << 12;
 
 const EPOCH_US: i64 = (UNIX_EPOCH / UNITS_PER_US) as i64;
 
-/// Microseconds since 1970-01-01 00:00 UTC of a TOD value (rounded down), with `leap_s` leap seconds taken off.
+/// Microseconds since 1970-01-01 00:00 UTC of a TOD value (rounded down), with `leap_s` leap
+/// seconds taken off.
 #[must_use]
 pub const fn to_unix_us(tod: u64, leap_s: i32) -> i64 {
     (tod / UNITS_PER_US) as i64 - EPOCH_US - leap_s as i64 * 1_000_000
 }
 
-/// The TOD value of a time in microseconds since 1970-01-01 00:00 UTC; times the clock cannot hold wrap as it does.
+/// The TOD value of a time in microseconds since 1970-01-01 00:00 UTC; times the clock cannot hold
+/// wrap as it does.
 #[must_use]
 pub const fn from_unix_us(us: i64) -> u64 {
     (us.wrapping_add(EPOCH_US) as u64).wrapping_mul(UNITS_PER_US)
 }
 
-/// Whether a TOD value can be the time of a monitor record: the first bit has been on since 1971-05-11, before the
-/// first VM that writes monitor records, and stays on until the clock wraps.
+/// Whether a TOD value can be the time of a monitor record: the first bit has been on since
+/// 1971-05-11, before the first VM that writes monitor records, and stays on until the clock wraps.
 #[must_use]
 pub const fn is_plausible(tod: u64) -> bool {
     tod >> 63 == 1

@@ -1,10 +1,12 @@
-//! The types of record in a file: a small table from domain and number to a running number, and what was counted.
+//! The types of record in a file: a small table from domain and number to a running number, and
+//! what was counted.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::record::{Class, MAX_DOMAIN};
 
-/// How many types of record are told apart. There are about 250; junk that looks like more is bounded by this.
+/// How many types of record are told apart. There are about 250; junk that looks like more is
+/// bounded by this.
 pub const MAX_TYPES: usize = 512;
 
 /// No such type.
@@ -38,7 +40,8 @@ pub struct TypeInfo {
     pub first_offset: u64,
 }
 
-/// A set of types in one word: exact for the first 64 types of a file, and at worst too large for more.
+/// A set of types in one word: exact for the first 64 types of a file, and at worst too large for
+/// more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TypeSet(u64);
 
@@ -124,7 +127,8 @@ pub(crate) struct Counter {
     latest: u64,
     /// Where the first record with an impossible time is, and how many there are.
     pub odd_times: Option<(u64, u64)>,
-    // Records of one type mostly have one length: runs are counted here and put into the table when they end.
+    // Records of one type mostly have one length: runs are counted here and put into the table when
+    // they end.
     length: u16,
     run: u64,
     lengths: Vec<u64>,
@@ -163,10 +167,9 @@ impl Counter {
         self.latest = self.latest.max(run.latest);
     }
 
-    /// Counts records whose times are all or in part impossible.
-    #[cold]
-    pub(crate) fn odd(&mut self, count: u64, offset: u64) {
-        self.odd_times.get_or_insert((offset, 0)).1 += count;
+    /// Counts a record whose time is impossible.
+    pub(crate) fn odd(&mut self, offset: u64) {
+        self.odd_times.get_or_insert((offset, 0)).1 += 1;
     }
 
     fn end_run(&mut self) {

@@ -26,12 +26,14 @@ pub enum WriteError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The address of a group leaves no room: not for a record in its first frame, or not below 4 GB.
+    /// The address of a group leaves no room: not for a record in its first frame, or not below 4
+    /// GB.
     #[error("data cannot start at address x'{0:08X}'")]
     Start(u32),
 }
 
-/// Records of one class that are written one after the other and described by one entry of a control record.
+/// Records of one class that are written one after the other and described by one entry of a
+/// control record.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'r, R> {
     /// The class of the records.
@@ -62,7 +64,8 @@ impl<W: Write> Writer<W> {
     /// Writes one control record with an entry for each group, and the frames of all groups.
     ///
     /// # Errors
-    /// If a group or a record cannot be written as it is (nothing is written then), or writing fails.
+    /// If a group or a record cannot be written as it is (nothing is written then), or writing
+    /// fails.
     pub fn write<R: AsRef<[u8]>>(&mut self, groups: &[Group<'_, R>]) -> Result<(), WriteError> {
         if groups.is_empty() || groups.len() > MAX_ENTRIES {
             return Err(WriteError::Groups);
@@ -90,7 +93,8 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Lays the records of a group into frames, appended to `frames`, and gives the entry that describes them.
+/// Lays the records of a group into frames, appended to `frames`, and gives the entry that
+/// describes them.
 fn lay<R: AsRef<[u8]>>(group: &Group<'_, R>, frames: &mut Vec<u8>) -> Result<Entry, WriteError> {
     let mut left = 0;
     for (number, record) in group.records.iter().enumerate() {

@@ -1,0 +1,539 @@
+//! One test for each way in which a file can be bad.
+
+use zlens_frames::{Class, PAGE, Problem, ProblemKind, ProblemLog, Sniff, sniff};
+
+use crate::made::{self, Made, says};
+
+fn entry(class: Class, start: u32, records: Vec<Vec<u8>>) -> Made {
+    Made {
+        class,
+        start,
+        records,
+    }
+}
+
+/// A control record and three frames of ten records each (the last frame: five), and the end.
+fn three_frames() -> Vec<u8> {
+    let records = (0..25).map(|nth| made::record(4, 3, 400, nth)).collect();
+    let bytes = made::file(&[vec![entry(Class::Sample, 0, records)]]);
+    assert_eq!(bytes.len(), 5 * PAGE);
+    bytes
+}
+
+/// The numbers of the records that are read.
+fn numbers(bytes: &[u8]) -> Vec<u64> {
+    let (_, found) = made::read(bytes);
+    let (base, unit) = (made::time(0), made::time(1) - made::time(0));
+    made::plain(&found)
+        .iter()
+        .filter_map(|(_, record)| zlens_frames::Header::parse(record))
+        .map(|header| (header.tod - base) / unit)
+        .collect()
+}
+
+fn at(row: &Problem) -> (ProblemKind, u64, u64) {
+    (row.kind, row.offset, row.bytes)
+}
+
+#[test]
+fn an_empty_file() {
+    let row = made::problem(&[]);
+    assert_eq!(at(&row), (ProblemKind::Truncated, 0, 0));
+    assert_eq!(row.detail, "the file is empty");
+    assert_eq!(sniff(&[], 0), Sniff::No);
+}
+
+#[test]
+fn a_text_file() {
+    let text = "Not monitor data at all.\r\n".repeat(3000);
+    let row = made::problem(text.as_bytes());
+    assert_eq!(at(&row), (ProblemKind::Header, 0, text.len() as u64));
+    assert!(row.detail.contains("it is text"), "{}", row.detail);
+    assert_eq!(sniff(text.as_bytes(), text.len() as u64), Sniff::No);
+    assert_eq!(made::problem(b"short").bytes, 5);
+}
+
+/// The file as a transfer that takes it for text leaves it: each byte translated from code page
+/// 037 to ASCII, what has no ASCII replaced.
+fn translated(bytes: &[u8], replacement: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for &byte in bytes {
+        match zlens_frames::ebcdic::CP037[usize::from(byte)] {
+            ascii @ 0..=0x7F => out.push(ascii),
+            _ => out.extend_from_slice(replacement),
+        }
+    }
+    out
+}
+
+fn is_damaged(bytes: &[u8], words: &str) {
+    let rows = made::problems(bytes);
+    assert!(says(&rows, ProblemKind::Transfer, words), "{rows:#?}");
+    assert!(says(&rows, ProblemKind::Transfer, "binary"), "{rows:#?}");
+    assert!(
+        says(&rows, ProblemKind::Transfer, "FIXED 4096"),
+        "{rows:#?}"
+    );
+    match sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64) {
+        Sniff::Damaged(sentence) => assert!(sentence.contains(words), "{sentence}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_file_translated_to_ascii() {
+    let bytes = made::file(&made::sample());
+    is_damaged(&translated(&bytes, b"?"), "translated to ASCII");
+    let row = made::problem(&translated(&bytes, b"?"));
+    assert_eq!(at(&row), (ProblemKind::Transfer, 0, bytes.len() as u64));
+    let events = made::file(&[vec![entry(
+        Class::Event,
+        0,
+        vec![made::record(6, 1, 100, 1)],
+    )]]);
+    is_damaged(&translated(&events, b"?"), "x'45'");
+}
+
+#[test]
+fn a_file_with_replacement_characters() {
+    let bytes = made::file(&made::sample());
+    let replaced = String::from_utf8_lossy(&bytes);
+    is_damaged(replaced.as_bytes(), "x'EFBFBD'");
+}
+
+#[test]
+fn a_file_encoded_again_as_utf8() {
+    let bytes = made::file(&made::sample());
+    let encoded: String = bytes.iter().map(|&byte| char::from(byte)).collect();
+    is_damaged(encoded.as_bytes(), "UTF-8");
+}
+
+#[test]
+fn a_file_with_a_line_end_after_every_record() {
+    let bytes = made::file(&made::sample());
+    for separator in [&b"\n"[..], b"\r\n"] {
+        let damaged: Vec<u8> = bytes
+            .chunks(PAGE)
+            .flat_map(|page| [page, separator].concat())
+            .collect();
+        is_damaged(&damaged, "a line end");
+    }
+}
+
+#[test]
+fn a_file_whose_line_feeds_became_two_bytes() {
+    let mut bytes = made::file(&made::sample());
+    bytes[3 * PAGE..]
+        .iter_mut()
+        .step_by(997)
+        .for_each(|byte| *byte = b'\n');
+    let damaged: Vec<u8> = bytes
+        .iter()
+        .flat_map(|&byte| match byte {
+            b'\n' => vec![b'\r', b'\n'],
+            b'\r' => vec![b'?'],
+            _ => vec![byte],
+        })
+        .collect();
+    assert_ne!(damaged.len() % PAGE, 0);
+    is_damaged(&damaged, "line ends were changed");
+}
+
+#[test]
+fn an_undamaged_file_is_recognised() {
+    let bytes = made::file(&made::sample());
+    for count in [64, PAGE, 2 * PAGE, 65_536] {
+        assert_eq!(sniff(&bytes[..count], bytes.len() as u64), Sniff::Monwrite);
+    }
+    // Even with a damaged beginning, and without a count of entries.
+    let mut late = bytes.clone();
+    late[..PAGE].fill(0xFF);
+    assert_eq!(sniff(&late[..65_536], late.len() as u64), Sniff::Monwrite);
+    let mut uncounted = bytes.clone();
+    uncounted[..40].fill(0);
+    let size = bytes.len() as u64;
+    assert_eq!(sniff(&uncounted[..2 * PAGE], size), Sniff::Monwrite);
+    assert_eq!(sniff(&[0; 65_536], 1 << 32), Sniff::No);
+    assert_eq!(sniff(&bytes[17..65_536], size), Sniff::No);
+}
+
+#[test]
+fn cut_off_in_a_control_record() {
+    let mut bytes = made::file(&made::sample());
+    bytes.truncate(bytes.len() - 1);
+    let row = made::problem(&bytes);
+    let offset = (bytes.len() + 1 - PAGE) as u64;
+    assert_eq!(at(&row), (ProblemKind::Truncated, offset, 4095));
+    assert!(row.detail.contains("inside a control record"));
+}
+
+#[test]
+fn cut_off_in_a_record_header() {
+    let bytes = &three_frames()[..2 * PAGE + 400 + 10];
+    let row = made::problem(bytes);
+    let offset = (2 * PAGE + 400) as u64;
+    assert_eq!(at(&row), (ProblemKind::Truncated, offset, 10));
+    assert!(row.detail.contains("inside a record header"));
+    let missing = 3 * PAGE - PAGE - 410;
+    assert!(row.detail.contains(&format!("{missing} bytes are missing")));
+    assert_eq!(numbers(bytes).len(), 11);
+}
+
+#[test]
+fn cut_off_in_a_record() {
+    let bytes = &three_frames()[..2 * PAGE + 400 + 399];
+    let row = made::problem(bytes);
+    let offset = (2 * PAGE + 400) as u64;
+    assert_eq!(at(&row), (ProblemKind::Truncated, offset, 399));
+    assert!(row.detail.contains("inside a record:"));
+    assert_eq!(numbers(bytes).len(), 11);
+}
+
+#[test]
+fn cut_off_between_records_and_between_frames() {
+    for size in [2 * PAGE + 400, 2 * PAGE, PAGE] {
+        let bytes = &three_frames()[..size];
+        let row = made::problem(bytes);
+        assert_eq!(at(&row), (ProblemKind::Truncated, size as u64, 0));
+        assert!(row.detail.contains("bytes are missing"), "{}", row.detail);
+    }
+}
+
+#[test]
+fn without_an_end_of_data_record() {
+    let bytes = &three_frames()[..4 * PAGE];
+    let row = made::problem(bytes);
+    assert_eq!(at(&row), (ProblemKind::Truncated, 4 * PAGE as u64, 0));
+    assert!(row.detail.contains("without an end-of-data record"));
+    assert!(!made::indexed(bytes).complete);
+    assert_eq!(numbers(bytes).len(), 25);
+}
+
+/// The three frames with the eighth record of the second one changed: what is read of it.
+fn changed(change: impl Fn(&mut [u8])) -> Problem {
+    let mut bytes = three_frames();
+    let offset = 2 * PAGE + 7 * 400;
+    change(&mut bytes[offset..offset + 20]);
+    let row = made::problem(&bytes);
+    assert_eq!(row.offset, offset as u64);
+    assert_eq!(row.bytes, (PAGE - 7 * 400) as u64);
+    // Only the rest of its frame is lost.
+    let expected: Vec<u64> = (0..17).chain(20..25).collect();
+    assert_eq!(numbers(&bytes), expected);
+    row
+}
+
+#[test]
+fn a_length_past_the_frame() {
+    let row = changed(|header| header[..2].copy_from_slice(&1297_u16.to_be_bytes()));
+    assert_eq!(row.kind, ProblemKind::Length);
+    assert_eq!(row.record, Some((4, 3)));
+    assert!(row.detail.contains("1297"), "{}", row.detail);
+    assert!(row.detail.contains("1296 bytes"), "{}", row.detail);
+}
+
+#[test]
+fn a_length_past_the_end_of_the_data() {
+    let mut bytes = three_frames();
+    let offset = 3 * PAGE + 4 * 400;
+    bytes[offset + 1] += 1;
+    let row = made::problem(&bytes);
+    assert_eq!(at(&row), (ProblemKind::Length, offset as u64, 400));
+    assert!(
+        row.detail
+            .contains("the data that the control record gives")
+    );
+    assert_eq!(numbers(&bytes), (0..24).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_length_of_zero() {
+    let row = changed(|header| header[..2].fill(0));
+    assert_eq!(row.kind, ProblemKind::Length);
+    assert!(row.detail.contains("length 0"));
+}
+
+#[test]
+fn a_length_below_that_of_a_header() {
+    let row = changed(|header| header[..2].copy_from_slice(&[0, 19]));
+    assert_eq!(row.kind, ProblemKind::Length);
+    assert!(row.detail.contains("length 19"));
+}
+
+#[test]
+fn a_domain_out_of_range() {
+    let row = changed(|header| header[4] = 12);
+    assert_eq!(row.kind, ProblemKind::Header);
+    assert!(row.detail.contains("domain 12"));
+}
+
+#[test]
+fn a_header_whose_zeros_are_not_zero() {
+    let row = changed(|header| header[2..4].copy_from_slice(&[0x12, 0x34]));
+    assert_eq!(row.kind, ProblemKind::Header);
+    assert!(row.detail.contains("x'1234'"));
+}
+
+#[test]
+fn a_bad_first_record_costs_its_frame() {
+    let mut bytes = three_frames();
+    bytes[2 * PAGE + 4] = 99;
+    let row = made::problem(&bytes);
+    assert_eq!(
+        at(&row),
+        (ProblemKind::Header, 2 * PAGE as u64, PAGE as u64)
+    );
+    assert_eq!(numbers(&bytes).len(), 15);
+}
+
+#[test]
+fn frames_without_records_are_one_problem() {
+    let mut bytes = three_frames();
+    bytes[PAGE..3 * PAGE].fill(0xFF);
+    let row = made::problem(&bytes);
+    assert_eq!(
+        at(&row),
+        (ProblemKind::Header, PAGE as u64, 2 * PAGE as u64)
+    );
+    assert!(row.detail.contains("2 frames"), "{}", row.detail);
+}
+
+#[test]
+fn zeros_behind_the_last_record_of_a_frame_are_padding() {
+    let mut bytes = three_frames();
+    bytes[PAGE + 4000..2 * PAGE].fill(0);
+    assert!(made::problems(&bytes).is_empty());
+    assert_eq!(numbers(&bytes).len(), 25);
+    // Anything but zeros is not.
+    bytes[2 * PAGE - 1] = 1;
+    let row = made::problem(&bytes);
+    let offset = (PAGE + 4000) as u64;
+    assert_eq!(at(&row), (ProblemKind::Length, offset, 96));
+}
+
+#[test]
+fn too_few_bytes_for_a_record_behind_the_last_one() {
+    let mut bytes = three_frames();
+    // 11 bytes more data than there are records.
+    bytes[51] += 11;
+    assert!(made::problems(&bytes).is_empty(), "they are zeros");
+    bytes[3 * PAGE + 2000 + 10] = 1;
+    let row = made::problem(&bytes);
+    let offset = (3 * PAGE + 2000) as u64;
+    assert_eq!(at(&row), (ProblemKind::Header, offset, 11));
+    assert!(row.detail.contains("too few"));
+}
+
+/// The sample with its third control record changed: the problems, and how many records are read
+/// of each of its intervals.
+fn third_control(change: impl Fn(&mut [u8])) -> (Vec<Problem>, [usize; 6]) {
+    let mut bytes = made::file(&made::sample());
+    let controls: Vec<usize> = (0..bytes.len())
+        .step_by(PAGE)
+        .filter(|&at| bytes[at + 3] == 9)
+        .collect();
+    assert_eq!(controls.len(), 6);
+    change(&mut bytes[controls[2]..controls[2] + PAGE]);
+    let mut read = [0; 6];
+    for number in numbers(&bytes) {
+        read[number as usize / 1_000_000] += 1;
+    }
+    let rows = made::problems(&bytes);
+    let lost: u64 = rows.iter().map(|row| row.bytes).sum();
+    assert!(lost <= (controls[3] - controls[2]) as u64);
+    for (interval, &count) in read.iter().enumerate().filter(|(at, _)| *at != 2) {
+        assert_eq!(count, 56, "interval {interval}: {rows:#?}");
+    }
+    (rows, read)
+}
+
+#[test]
+fn addresses_that_go_backwards() {
+    let (rows, read) = third_control(|page| page[48..52].fill(0));
+    assert_eq!(read[2], 0);
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].kind, ProblemKind::Resync);
+    assert!(rows[0].detail.contains("backwards"));
+    let skipped = format!("{} bytes skipped to the next control record", rows[0].bytes);
+    assert!(rows[0].detail.contains(&skipped), "{}", rows[0].detail);
+}
+
+#[test]
+fn addresses_of_the_second_entry_that_go_backwards() {
+    let (rows, read) = third_control(|page| page[60..64].fill(0));
+    assert_eq!(read[2], 48, "the first entry is read");
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].kind, ProblemKind::Resync);
+    assert!(rows[0].detail.contains("entry 2"));
+    assert_eq!(rows[0].bytes, 2 * PAGE as u64);
+}
+
+#[test]
+fn addresses_that_exceed_the_file() {
+    let (rows, read) = third_control(|page| page[60..64].fill(0xFF));
+    assert_eq!(read[2], 56, "all its records are there");
+    assert!(
+        says(&rows, ProblemKind::Resync, "before the data end"),
+        "{rows:#?}"
+    );
+}
+
+#[test]
+fn addresses_that_exceed_the_file_in_the_last_control_record() {
+    let mut bytes = three_frames();
+    bytes[48..52].fill(0xFF);
+    let rows = made::problems(&bytes);
+    assert!(says(&rows, ProblemKind::Truncated, "bytes are missing"));
+    assert_eq!(numbers(&bytes).len(), 25);
+}
+
+#[test]
+fn an_entry_without_domains() {
+    let (rows, read) = third_control(|page| page[41..43].fill(0));
+    assert_eq!(read[2], 0);
+    assert!(says(&rows, ProblemKind::Resync, "names no domain"));
+}
+
+#[test]
+fn an_unknown_flag() {
+    let (rows, read) = third_control(|page| page[40] = 0x77);
+    assert_eq!(read[2], 0);
+    assert!(says(&rows, ProblemKind::Resync, "x'77'"));
+}
+
+#[test]
+fn a_count_of_entries_that_cannot_be() {
+    for buffer in [[0xFF; 40], [0; 40]] {
+        let (rows, read) = third_control(|page| page[..40].copy_from_slice(&buffer));
+        assert_eq!(read[2], 56, "the entries are counted instead");
+        assert!(rows.is_empty());
+    }
+}
+
+#[test]
+fn missing_frames() {
+    let mut bytes = made::file(&made::sample());
+    // The control record of the second interval comes before the data of the first end.
+    bytes.drain(2 * PAGE..4 * PAGE);
+    let rows = made::problems(&bytes);
+    assert!(
+        says(&rows, ProblemKind::Resync, "2 frames before"),
+        "{rows:#?}"
+    );
+    assert!(numbers(&bytes).iter().filter(|&&nth| nth > 999_999).count() == 5 * 56);
+}
+
+#[test]
+fn frames_that_do_not_belong() {
+    let mut bytes = made::file(&made::sample());
+    let control = (PAGE..).step_by(PAGE).find(|&at| bytes[at + 3] == 9);
+    let control = control.expect("a second control record");
+    bytes.splice(control..control, [0xAB; 3 * PAGE]);
+    let row = made::problem(&bytes);
+    assert_eq!(
+        at(&row),
+        (ProblemKind::Resync, control as u64, 3 * PAGE as u64)
+    );
+    assert_eq!(numbers(&bytes).len(), 6 * 56);
+}
+
+#[test]
+fn a_damaged_beginning() {
+    let mut bytes = made::file(&made::sample());
+    bytes[..PAGE].fill(0xFF);
+    let row = made::problem(&bytes);
+    assert_eq!((row.kind, row.offset), (ProblemKind::Resync, 0));
+    assert_eq!(numbers(&bytes).len(), 5 * 56);
+}
+
+#[test]
+fn files_one_behind_the_other() {
+    let one = made::file(&made::sample());
+    let two = [one.clone(), one].concat();
+    let (index, found) = made::read(&two);
+    assert!(index.problems.is_empty(), "{:?}", index.problems);
+    assert_eq!(index.end_of_data, 2);
+    assert!(index.complete);
+    assert_eq!(made::plain(&found).len(), 2 * 6 * 56);
+}
+
+#[test]
+fn junk_behind_the_end_of_data() {
+    for junk in [[0x31; PAGE + 5], [0; PAGE + 5]] {
+        let bytes = [three_frames(), junk.to_vec(), three_frames()].concat();
+        let index = made::indexed(&bytes);
+        assert!(!index.complete);
+        let row = made::problem(&[three_frames(), junk.to_vec()].concat());
+        let offset = 5 * PAGE as u64;
+        assert_eq!(at(&row), (ProblemKind::Resync, offset, PAGE as u64 + 5));
+        let aligned = [three_frames(), junk[..PAGE].to_vec(), three_frames()].concat();
+        let row = made::problem(&aligned);
+        assert_eq!(at(&row), (ProblemKind::Resync, offset, PAGE as u64));
+        assert_eq!(numbers(&aligned).len(), 50);
+    }
+}
+
+#[test]
+fn an_end_of_data_record_with_any_content() {
+    let mut bytes = three_frames();
+    bytes[4 * PAGE..].fill(0x40);
+    let (index, _) = made::read(&bytes);
+    assert!(index.problems.is_empty(), "{:?}", index.problems);
+    assert!(index.complete);
+}
+
+#[test]
+fn times_that_cannot_be() {
+    let mut records: Vec<Vec<u8>> = (0..6).map(|nth| made::record(4, 3, 60, nth)).collect();
+    records[2][8..16].fill(0);
+    records[3][8..16].copy_from_slice(&(u64::MAX >> 1).to_be_bytes());
+    let bytes = made::file(&[vec![entry(Class::Sample, 0, records)]]);
+    let row = made::problem(&bytes);
+    assert_eq!(at(&row), (ProblemKind::Time, (PAGE + 120) as u64, 0));
+    assert_eq!(row.record, Some((4, 3)));
+    assert!(row.detail.contains("2 records"));
+    let index = made::indexed(&bytes);
+    assert_eq!(index.types[0].count, 6);
+    assert_eq!(index.first_tod, Some(made::time(0)));
+    assert_eq!(index.last_tod, Some(made::time(5)));
+}
+
+#[test]
+fn more_types_than_can_be() {
+    let records = (0..1000).map(|nth| made::record(4, nth, 60, 0)).collect();
+    let bytes = made::file(&[vec![entry(Class::Sample, 0, records)]]);
+    let (index, found) = made::read(&bytes);
+    assert_eq!(index.types.len(), zlens_frames::MAX_TYPES);
+    let rows = index.problems.rows();
+    assert!(says(&rows, ProblemKind::Header, "more than 512 types"));
+    // One of the types is that of the end-of-frame records.
+    assert_eq!(made::plain(&found).len(), zlens_frames::MAX_TYPES - 1);
+}
+
+#[test]
+fn more_problems_than_are_kept() {
+    // One good and one bad record in every frame.
+    let mut bytes = made::file(&[vec![entry(
+        Class::Sample,
+        0,
+        (0..12_000)
+            .map(|nth| made::record(4, 3, 4076, nth))
+            .collect(),
+    )]]);
+    for frame in bytes[PAGE..12_000 * PAGE].chunks_mut(PAGE) {
+        frame[..2].copy_from_slice(&100_u16.to_be_bytes());
+    }
+    let (index, found) = made::read(&bytes);
+    assert_eq!(found.len(), 12_000);
+    assert_eq!(index.problems.kept().len(), ProblemLog::LIMIT);
+    assert_eq!(index.problems.len(), 11_999);
+    let rows = index.problems.rows();
+    assert_eq!(rows.len(), ProblemLog::LIMIT + 1);
+    let last = &rows[ProblemLog::LIMIT];
+    assert!(
+        last.detail.contains("1999 more problems"),
+        "{}",
+        last.detail
+    );
+    assert_eq!(last.bytes, 1999 * (PAGE as u64 - 100));
+}

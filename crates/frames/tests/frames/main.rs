@@ -1,0 +1,10 @@
+//! Framing: what is written is read back, damaged input loses as little as it must, and every byte
+//! is accounted for.
+
+mod bad_input;
+mod changes;
+mod made;
+mod mutations;
+mod passes;
+mod round_trip;
+mod writing;
