@@ -1,4 +1,8 @@
-"""Reports as JSON: one array of objects, column keys as names, exact values, null where there is none."""
+"""Reports as JSON: one array of objects, column keys as names, exact values, null where there is none.
+
+`row` says what kind of row it is; in a total a column holds what its rule makes of it, such as the number of
+rows.
+"""
 
 from __future__ import annotations
 

@@ -96,7 +96,12 @@ class Sheet:
 
     def fold(self, width: int | None) -> list[Sheet]:
         """This table in as many parts as the width asks for; columns under one heading stay together."""
-        if width is None or self.width <= width:
+        if width is None:
+            return [self]
+        # The flag of an interval stands behind its row.
+        flags = {flag for part in self.parts for section in part for flag in set(section.flags) if flag}
+        width -= max((len(flag) + 1 for flag in flags), default=0)
+        if self.width <= width:
             return [self]
         kept = [i for i, column in enumerate(self.table.columns) if column.keep]
         room = width - self.label_width - sum(self.widths[i] + 1 for i in kept) + 1
@@ -150,7 +155,10 @@ class Sheet:
         columns = tuple(self.table.columns[i] for i in self.chosen)
         widths = [self.widths[i] for i in self.chosen]
         spans = group_spans(columns)
-        height = max(len(column.heading) + (1 if column.group else 0) for column in columns)
+        height = max(
+            len(TIME_HEADING) if self.table.time else 1,
+            *(len(column.heading) + (1 if column.group else 0) for column in columns),
+        )
         grid = []
         for column, width in zip(columns, widths, strict=True):
             stack = [""] * (height - len(column.heading)) + list(column.heading)
@@ -245,6 +253,6 @@ def pad(text: str, width: int, align: str) -> str:
 def group_heading(text: str, width: int) -> str:
     """`<--- Percent Busy ---->` over that many characters."""
     inner = width - 2
-    text = f" {text} " if inner >= len(text) + 2 else text[: max(inner, 0)]
+    text = f" {text} " if inner >= len(text) + 4 else text[: max(inner, 0)]
     dashes = inner - len(text)
     return "<" + "-" * (dashes // 2) + text + "-" * (dashes - dashes // 2) + ">"

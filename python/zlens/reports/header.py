@@ -13,6 +13,8 @@ from zlens.reports.rows import Block, Session, dotted
 
 MADE = "This file was made by zlens demo; nothing in it was measured."
 _PLACE = 40  # where the name of the report and the note on made data begin
+_HARD = "\u00a0"  # a space where no line is broken
+_PROBLEMS = 'zlens sql INPUT -q "SELECT * FROM problem"'.replace(" ", _HARD)
 _LEVEL = re.compile(r"\d+(\.\d+)+\Z")
 
 
@@ -56,7 +58,9 @@ def value(block: Block, name: str) -> str:
 
 def _machine(block: Block) -> str:
     kind = "-".join(part for part in (value(block, "machine_type"), value(block, "model")) if part)
+    # A sequence code is padded with zeros; serial numbers are printed with five digits.
     serial = value(block, "serial")
+    serial = serial.lstrip("0").rjust(5, "0") if serial else ""
     return "   ".join(
         part for part in (f"CPU {kind}" if kind else "", f"SN {serial}" if serial else "") if part
     )
@@ -86,7 +90,7 @@ def notes(definition: Definition, block: Block, session: Session, width: int) ->
             break_on_hyphens=False,
             break_long_words=False,
         )
-    return lines
+    return [line.replace(_HARD, " ") for line in lines]
 
 
 def footnotes(definition: Definition, block: Block, session: Session) -> list[str]:
@@ -94,8 +98,8 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
     found = [MADE] if block.made else []
     count = len(session.problems)
     if count:
-        what = "1 problem was" if count == 1 else f"{count:,} problems were"
-        found.append(f'{what} met in reading, see: zlens sql INPUT -q "SELECT * FROM problem"')
+        what = "1 problem" if count == 1 else f"{count:,} problems"
+        found.append(f"{what} in reading, see: {_PROBLEMS}")
     found += [note.text for note in definition.notes if not note.when or session.sql(note.when).rows]
     if block.empty:
         return found
@@ -112,20 +116,20 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
     if empty:
         found.append(f"Dotted, because this input does not give them: {_named(empty)}.")
     if empty or found:
-        found.append(f"More about every column: zlens explain {definition.name}")
+        found.append(f"More about every column: zlens{_HARD}explain{_HARD}{definition.name}")
     found.append(times(block, session))
     return found
 
 
 _STATUS = {
     "constructed": "Constructed by zlens from other values",
-    "derived": "Derived by zlens, no publication shows how",
+    "derived": "Derived by zlens, printed nowhere as a formula",
     "unverified": "Not verified: the formula is held against no published number",
 }
 
 
 def _named(columns: list[Column]) -> str:
-    return ", ".join(dict.fromkeys(column.name for column in columns))
+    return ", ".join(dict.fromkeys(column.name.replace(" ", _HARD) for column in columns))
 
 
 def times(block: Block, session: Session) -> str:

@@ -18,6 +18,10 @@ Display = Callable[[datetime], datetime]
 _LETTERS = ((10**3, "k"), (10**6, "M"), (10**9, "G"), (10**12, "T"), (10**15, "P"), (10**18, "E"))
 
 
+#: Rounding goes by the binary value; this lifts 62.5, and .285 that is a little less, to what people expect.
+_TIE = 1 + 1e-15
+
+
 def number(value: float, width: int, decimals: int) -> str:
     """A number in at most `width` characters if any form of it fits, else its shortest form.
 
@@ -40,7 +44,7 @@ def fixed(value: float, places: int) -> str:
     if isinstance(value, int):
         # Not through a float, which would round beyond 2**53.
         return f"{value or ''}." + "0" * places if places else str(value)
-    text = f"{value:.{places}f}"
+    text = f"{value * _TIE:.{places}f}"
     if text.startswith("0."):
         return text[1:]
     if text.startswith("-0"):
@@ -96,11 +100,11 @@ def cells(values: Iterable[Value], column: Column, display: Display) -> list[str
     width, form, zero = column.width, f"%.{column.decimals}f", fixed(0.0, column.decimals)
     texts: list[str | None] = []
     for value in values:
-        if type(value) is float and 0.0 <= value < 1e15:
+        if type(value) is float and 0.0 <= value < math.inf:
             if value == 0.0:
                 texts.append(zero)
                 continue
-            text = form % value
+            text = form % (value * _TIE)
             if column.decimals and text[0] == "0":
                 text = text[1:]
             if len(text) > width:
