@@ -1,0 +1,100 @@
+"""A session over rows written down in a test: the tables of the measures, typed as their catalog says."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import duckdb
+
+import zlens
+from zlens.problems import Problem
+
+METRICS = Path(zlens.__path__[0]) / "catalog" / "metrics"
+FIRST = ("system", "source", "interval_end", "seconds", "flag")
+SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
+TYPES = {"interval_end": "time", "seconds": "float"}
+INVENTORY = {
+    "system": "text",
+    "source": "text",
+    "file": "text",
+    "domain": "int",
+    "record": "int",
+    "name": "text",
+    "title": "text",
+    "class": "text",
+    "count": "int",
+    "bytes": "int",
+    "first_time": "time",
+    "last_time": "time",
+    "min_length": "int",
+    "max_length": "int",
+    "layout": "text",
+}
+
+
+def columns_of(table: str) -> dict[str, str]:
+    """Name and type of the columns of a table."""
+    if table == "inventory":
+        return INVENTORY
+    data = tomllib.loads((METRICS / f"{table}.toml").read_text(encoding="utf-8"))
+    own = {column["name"]: column["type"] for column in data["column"]}
+    return own if data.get("plain") else {name: TYPES.get(name, "text") for name in FIRST} | own
+
+
+@dataclass
+class FakeResult:
+    columns: list[str]
+    types: list[str]
+    rows: list[tuple[object, ...]]
+
+
+class FakeSession:
+    """Rows given as mappings by table; what is not given is NULL, tables that are not given are empty."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, Iterable[Mapping[str, object]]],
+        problems: Sequence[Problem] = (),
+        utc: bool = False,
+    ) -> None:
+        self.problems = list(problems)
+        self.utc = utc
+        self.questions: list[str] = []
+        self.connection = duckdb.connect(":memory:", config={"threads": 1})
+        for table in ("system", "interval", "cpu", "partition", "cec", "load", "event", "inventory"):
+            columns = columns_of(table)
+            typed = ", ".join(f'"{name}" {SQL_TYPES[kind]}' for name, kind in columns.items())
+            self.connection.execute(f'CREATE TABLE "{table}" ({typed})')
+            rows = list(tables.get(table, ()))
+            strange = {name for row in rows for name in row} - set(columns)
+            assert not strange, f"{table} has no column {strange}"
+            if rows:
+                self.connection.executemany(
+                    f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})',
+                    [[_naive(row.get(name)) for name in columns] for row in rows],
+                )
+        self.offsets = {str(row["system"]): row.get("utc_offset_s") or 0 for row in tables.get("system", ())}
+
+    def sql(self, query: str) -> FakeResult:
+        self.questions.append(query)
+        found = self.connection.execute(query)
+        names = [entry[0] for entry in found.description or []]
+        types = [str(entry[1]) for entry in found.description or []]
+        return FakeResult(names, types, [tuple(map(_aware, row)) for row in found.fetchall()])
+
+    def display(self, when: datetime, system: str) -> datetime:
+        if self.utc:
+            return when.astimezone(UTC)
+        return when.astimezone(timezone(timedelta(seconds=int(str(self.offsets.get(system, 0))))))
+
+
+def _naive(value: object) -> object:
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def _aware(value: object) -> object:
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value

@@ -1,0 +1,146 @@
+"""Report files: every one in the catalog holds, and a wrong one is told what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_session import FakeSession
+
+from zlens import reports
+from zlens.errors import CatalogError, QueryError
+from zlens.reports import definition, facts
+from zlens.reports.rows import question
+
+REPORTS = reports.names()
+SKELETON = (definition.FOLDER / "_skeleton.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_question_can_be_asked(name: str) -> None:
+    """On the empty tables of the measures: every column there is, every row rule of its type."""
+    report = reports.load(name)
+    session = FakeSession({})
+    for table in report.tables:
+        for rows in table.rows:
+            assert session.sql(question(table, rows, report.block)).rows == []
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_column_is_explained(name: str) -> None:
+    text = reports.explain_report(name)
+    for table in reports.load(name).tables:
+        for column in table.columns:
+            assert f"{column.name} [{column.key}]" in text
+            assert facts.text(column)
+            assert facts.status(column) in definition.STATUSES
+            assert column.source_note or all(fact.source for _, fact in facts.facts(column))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_measure_that_may_be_absent_says_what_it_needs(name: str) -> None:
+    for table in reports.load(name).tables:
+        for column in table.columns:
+            if facts.status(column) == "unverified":
+                assert any(fact.needs for _, fact in facts.facts(column)), column.key
+
+
+def test_names_and_numbers() -> None:
+    assert {"prclog", "mondata", "partition"} <= set(REPORTS)
+    for wanted in ("prclog", "PRCLOG", "fcx304", "FCX304", " Fcx304 "):
+        assert definition.find(wanted) == "prclog"
+    assert definition.find("fcx155") == "mondata"
+    with pytest.raises(QueryError, match=r"there is no report 'fcx999'.*prclog"):
+        definition.find("fcx999")
+    with pytest.raises(QueryError):
+        definition.find("../reports/prclog")
+    with pytest.raises(QueryError):
+        definition.find("_skeleton")
+
+
+def test_no_report_shares_a_number() -> None:
+    numbers = [number for name in REPORTS if (number := reports.load(name).number)]
+    assert len(numbers) == len(set(numbers))
+
+
+def test_the_skeleton_is_a_report() -> None:
+    report = definition.read(SKELETON, "_skeleton.toml", "skeleton")
+    (table,) = report.tables
+    assert [column.key for column in table.columns] == ["cpu_id", "cpu_type", "busy_pct"]
+    session = FakeSession({})
+    for rows in table.rows:
+        assert session.sql(question(table, rows, report.block)).rows == []
+
+
+def test_the_skeleton_names_every_key() -> None:
+    """It is what people copy: a key it does not show is a key nobody finds."""
+    words = set(SKELETON.replace("=", " = ").replace("#", " ").split())
+    for kind in (
+        definition.Column,
+        definition.Table,
+        definition.Rows,
+        definition.Definition,
+        definition.Note,
+    ):
+        missing = set(kind.__slots__) - words - {"tables", "columns", "groups", "rows", "notes", "file"}
+        assert not missing, (kind.__name__, missing)
+
+
+WRONG = [
+    ('name = "skeleton" ', 'name = "other" ', "its name is 'other'.*'skeleton'"),
+    ('status = "derived" ', 'status = "sure" ', "status = 'sure'.*one of verified"),
+    ('needs = "', 'neds = "', "the key 'needs' is missing"),
+    ('key = "cpu_id" ', 'wigth = 3\nkey = "cpu_id" ', "column 'cpu_id': the key 'wigth' is not known"),
+    ("width = 2 ", "width = 0 ", "width = 0.*from 1 to 200"),
+    ("width = 2 ", "width = true ", "width = True.*whole number"),
+    ("width = 2 ", 'width = "2" ', "width = '2'"),
+    ('heading = ["C", "P", "U"]', 'heading = ["CPU"]', "the heading 'CPU' is wider than the column"),
+    ('heading = ["C", "P", "U"]', 'heading = "CPU"', "heading = 'CPU'.*a list of texts"),
+    ('heading = "Busy"', 'heading = "Percent Busy"', "group heading 'Percent Busy' is wider"),
+    ('group = "busy"', 'group = "idle"', "the group 'busy' is over no column"),
+    ('type = "id" ', 'type = "integer" ', "type = 'integer'"),
+    ('type = "id" ', 'type = "id"\ndecimals = 1', "1 decimals and the type 'id'"),
+    ('total = "count" ', 'total = "sum" ', "adds up a column of type 'id'"),
+    ('measures = ["cpu.cpu_id"] ', "", "column 'cpu_id': the key 'text' is missing"),
+    ('measures = ["cpu.cpu_id"] ', 'measures = ["cpu_id"]', "the measure 'cpu_id'.*table.column"),
+    ('key = "cpu_type"\n', 'key = "cpu_id"\n', "the column 'cpu_id' stands in it twice"),
+    ('key = "cpu_type"\n', 'key = "interval_end"\n', "the key 'interval_end' is the name of a field"),
+    ('key = "cpu_type"\n', 'key = "Type"\n', "key = 'Type'.*lower-case"),
+    ('key = "cpu_type"\n', "key = 'a\" FROM x --'\n", "lower-case"),
+    ("FROM cpu\n", "FROM cpu; DROP TABLE cpu\n", "without a semicolon"),
+    ("SELECT system, interval_end, flag", "DELETE system", "query begins 'DELETE"),
+    ('time = "interval_end"', "", "rows of kind 'mean' need a time"),
+    ('subject = ["cpu_id", "cpu_type"]', "subject = []", "its subject is empty"),
+    ('by = ["cpu_type"]', 'by = ["core_id"]', "a total by 'core_id'"),
+    ('of = "mean" ', 'of = "row" ', "a total of 'row' rows, of which it has none"),
+    ('label = ">>Mean>>"', 'label = ">>>Mean>>>"', "label '>>>Mean>>>' is too long"),
+    ("blank = true ", 'by = ["cpu_type"] ', "by or rule in rows of kind 'interval'"),
+    ('# cells = { cpu_type = ">Sum" }', 'cells = { core = ">Sum" }', "a fixed text for the column 'core'"),
+    ('kind = "interval" ', 'kind = "query" ', "a query of their own"),
+    ("[[tables]]", "[[tables]", "not a TOML file"),
+    ("[[tables.rows]]", "[[tables.lines]]", "the key 'lines' is not known"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), WRONG, ids=[wrong[2][:40] for wrong in WRONG])
+def test_what_is_wrong_is_said(old: str, new: str, said: str) -> None:
+    assert old in SKELETON
+    with pytest.raises(CatalogError, match=f"(?s)skeleton.*{said}"):
+        definition.read(SKELETON.replace(old, new), "/reports/skeleton.toml", "skeleton")
+
+
+def test_a_measure_nobody_has(tmp_path: Path) -> None:
+    text = SKELETON.replace("cpu.busy_pct", "cpu.bizzy_pct")
+    (table,) = definition.read(text, "skeleton.toml", "skeleton").tables
+    with pytest.raises(CatalogError, match=r"'cpu\.bizzy_pct', which is no measure"):
+        facts.status(table.columns[2])
+
+
+def test_a_folder_of_ones_own(tmp_path: Path) -> None:
+    """A report is there by being written."""
+    text = SKELETON.replace('"skeleton" ', '"mine" ').replace("FCX000", "FCX998")
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    assert definition.names(tmp_path) == ["mine"]
+    assert definition.load("fcx998", tmp_path).name == "mine"
+    assert "busy_pct" in reports.explain_report("mine", tmp_path)
+    assert [entry.name for entry in reports.listing(folder=tmp_path)] == ["mine"]

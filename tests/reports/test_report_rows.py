@@ -1,0 +1,352 @@
+"""Which rows a report has: means, totals, interval rows, blocks, folding, footnotes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from fake_session import FakeSession
+
+from zlens import reports
+from zlens.problems import Problem
+from zlens.reports import as_text, definition, rows
+
+NOW = datetime(2026, 11, 21, 8, 0, 0)
+START = datetime(2026, 11, 20, 23, 58, 0, tzinfo=UTC)
+
+# A report with every kind of row.
+REPORT = """
+name = "every"
+title = "Every Kind of Row"
+group = "test"
+text = "t"
+source = "s"
+status = "verified"
+needs = "records of processors"
+[[tables]]
+key = "t"
+query = "SELECT system, interval_end, flag, cpu_id, cpu_type, busy_pct, user_pct FROM cpu"
+time = "interval_end"
+subject = ["cpu_id", "cpu_type"]
+[[tables.groups]]
+key = "busy"
+heading = "Busy"
+[[tables.columns]]
+key = "cpu_id"
+heading = ["CPU"]
+type = "id"
+width = 3
+keep = true
+total = "count"
+measures = ["cpu.cpu_id"]
+[[tables.columns]]
+key = "cpu_type"
+heading = ["Type"]
+type = "text"
+width = 5
+measures = ["cpu.cpu_type"]
+[[tables.columns]]
+key = "busy_pct"
+heading = ["Total"]
+group = "busy"
+width = 6
+decimals = 1
+total = "sum"
+measures = ["cpu.busy_pct"]
+[[tables.columns]]
+key = "user_pct"
+heading = ["User"]
+group = "busy"
+width = 6
+decimals = 2
+total = "max"
+measures = ["cpu.user_pct"]
+[[tables.rows]]
+kind = "mean"
+label = ">>Mean>>"
+[[tables.rows]]
+kind = "total"
+label = ">>MofM>>"
+rule = "mean"
+[[tables.rows]]
+kind = "total"
+label = ">>Mean>>"
+cells = { cpu_type = ">Sum" }
+[[tables.rows]]
+kind = "interval"
+blank = true
+[[tables.rows]]
+kind = "total"
+of = "interval"
+cells = { cpu_type = ">Sum" }
+[[tables.rows]]
+kind = "query"
+of = "interval"
+query = '''SELECT system, interval_end, NULL AS cpu_id, 'AllP' AS cpu_type, avg(busy_pct) AS busy_pct,
+NULL AS user_pct FROM cpu GROUP BY system, interval_end'''
+"""
+
+
+def report(text: str = REPORT) -> definition.Definition:
+    return definition.read(text, "every.toml", "every")
+
+
+def cpu(
+    system: str, minute: int, cpu_id: int, busy: float | None, flag: str | None = None
+) -> dict[str, object]:
+    return {
+        "system": system,
+        "source": "zvm-monitor",
+        "interval_end": START + timedelta(minutes=minute),
+        "seconds": 60.0,
+        "flag": flag,
+        "cpu_id": cpu_id,
+        "cpu_type": "IFL",
+        "busy_pct": busy,
+        "user_pct": None if busy is None else busy / 2,
+    }
+
+
+def system(name: str, **values: object) -> dict[str, object]:
+    return {"system": name, "source": "zvm-monitor", **values}
+
+
+def body(session: FakeSession, definition: definition.Definition, width: int | None = None) -> list[str]:
+    """What is printed below the rule of the first block, without footnotes."""
+    text = reports.render(definition, session, now=NOW, width=width)
+    return text.split("___\n", 1)[1].split("\n* ")[0].strip("\n").split("\n")
+
+
+def lines_of(tables: Mapping[str, list[dict[str, object]]]) -> list[str]:
+    return body(FakeSession(tables), report())
+
+
+def test_every_kind_of_row() -> None:
+    printed = lines_of(
+        {
+            "system": [system("A")],
+            "cpu": [
+                cpu("A", 1, 0, 10.0),
+                cpu("A", 1, 1, 20.0),
+                cpu("A", 2, 0, 30.0),
+                cpu("A", 2, 1, 60.0),
+            ],
+        }
+    )
+    assert printed == [
+        "Interval           <-- Busy --->",
+        "End Time CPU Type   Total   User",
+        ">>Mean>>   0 IFL     20.0  10.00",
+        ">>Mean>>   1 IFL     40.0  20.00",
+        ">>MofM>>   2         30.0  15.00",
+        ">>Mean>>   2 >Sum    60.0  20.00",
+        "",
+        "2026/11/20",
+        "23:59:00   0 IFL     10.0   5.00",
+        "23:59:00   1 IFL     20.0  10.00",
+        "23:59:00   2 >Sum    30.0  10.00",
+        "23:59:00 ... AllP    15.0 ......",
+        "",
+        "2026/11/21",
+        "00:00:00   0 IFL     30.0  15.00",
+        "00:00:00   1 IFL     60.0  30.00",
+        "00:00:00   2 >Sum    90.0  30.00",
+        "00:00:00 ... AllP    45.0 ......",
+    ]
+
+
+def test_gaps_and_stubs_are_shown_and_in_no_mean() -> None:
+    printed = lines_of(
+        {
+            "system": [system("A")],
+            "cpu": [
+                cpu("A", 3, 0, 10.0),
+                cpu("A", 4, 0, 90.0, "gap"),
+                cpu("A", 5, 0, 80.0, "short"),
+                cpu("A", 6, 0, None),
+            ],
+        }
+    )
+    assert ">>Mean>>   0 IFL     10.0   5.00" in printed
+    assert "00:02:00   0 IFL     90.0  45.00 gap" in printed
+    assert "00:03:00   0 IFL     80.0  40.00 short" in printed
+    assert "00:04:00   0 IFL   ...... ......" in printed
+
+
+def test_a_sum_without_all_its_addends_is_dotted() -> None:
+    printed = lines_of({"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0), cpu("A", 3, 1, None)]})
+    assert ">>Mean>>   2 >Sum  ......   5.00" in printed
+    assert "00:01:00   2 >Sum  ......   5.00" in printed
+
+
+def test_subjects_are_in_their_order_not_in_that_of_text() -> None:
+    printed = lines_of({"system": [system("A")], "cpu": [cpu("A", 3, i, 1.0) for i in (10, 9, 2, 0)]})
+    means = [line.split()[1] for line in printed if line.startswith(">>Mean>>") and "IFL" in line]
+    assert means == ["0", "2", "9", "10"]
+
+
+def test_a_block_for_each_system() -> None:
+    session = FakeSession(
+        {
+            "system": [system("B", release="7.3.0"), system("A"), system("C")],
+            "cpu": [cpu("B", 1, 0, 10.0), cpu("A", 1, 0, 20.0)],
+        }
+    )
+    text = reports.render(report(), session, now=NOW)
+    assert text.count("Every Kind of Row") == 3
+    places = [text.index(found) for found in (" A\n", " 20.0  10.00", " B\n", " 10.0   5.00", " C\n")]
+    assert places == sorted(places)
+    assert text.split(" C\n")[1].count("It needs: records of processors") == 1
+    assert "z/VM V.7.3.0" in text
+
+
+def test_one_block_for_one_machine() -> None:
+    """A report of the machine has one header, whichever system reported an interval."""
+    machine = REPORT.replace('needs = "', 'block = "machine"\nneeds = "', 1).replace(
+        "SELECT system,", "SELECT '2964-12F17' AS machine,"
+    )
+    machine = machine[: machine.index('[[tables.rows]]\nkind = "query"')]
+    head = {"machine": "2964-12F17", "machine_type": "2964", "serial": "12F17"}
+    session = FakeSession(
+        {
+            "system": [system("A", **head), system("B", **head)],
+            "interval": [
+                {
+                    **system(name),
+                    "interval_start": START + start,
+                    "interval_end": START + timedelta(minutes=9),
+                }
+                for name, start in (("A", timedelta(minutes=1)), ("B", timedelta(0)))
+            ],
+            "cpu": [cpu("A", 1, 0, 10.0), cpu("B", 2, 0, 20.0)],
+        }
+    )
+    text = reports.render(report(machine), session, now=NOW)
+    assert text.count("Every Kind of Row") == 1
+    assert "From 2026/11/20 23:58:00" in text
+    assert "For    540 Secs 00:09:00" in text
+    assert " 2964-12F17\n" in text
+    assert ">>Mean>>   0 IFL     15.0   7.50" in text
+
+
+def test_nothing_at_all() -> None:
+    session = FakeSession({})
+    assert (
+        reports.render(report(), session, now=NOW)
+        == "every: no system in this input; records of processors\n"
+    )
+    assert reports.render(report(), session, "json", now=NOW) == "[]\n"
+    assert reports.render(report(), session, "csv", now=NOW).count("\n") == 1
+    assert "No system in this input" in reports.render(report(), session, "html", now=NOW)
+
+
+def test_folded_in_a_terminal_only() -> None:
+    tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
+    narrow = body(FakeSession(tables), report(), 30)
+    assert narrow[:7] == [
+        "(part 1 of 2)",
+        "",
+        "Interval",
+        "End Time CPU Type",
+        ">>Mean>>   0 IFL",
+        ">>MofM>>   1",
+        ">>Mean>>   1 >Sum",
+    ]
+    second = narrow.index("(part 2 of 2)")
+    assert narrow[second + 2 : second + 5] == [
+        "Interval     <-- Busy --->",
+        "End Time CPU  Total   User",
+        ">>Mean>>   0   10.0   5.00",
+    ]
+    assert all(len(line) <= 30 for line in narrow)
+    assert body(FakeSession(tables), report(), 200) == body(FakeSession(tables), report())
+
+
+def test_a_heading_is_torn_only_if_it_must_be() -> None:
+    tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
+    narrow = body(FakeSession(tables), report(), 20)
+    assert [line for line in narrow if "part" in line] == [f"(part {i} of 3)" for i in (1, 2, 3)]
+    assert narrow[narrow.index("(part 2 of 3)") + 2] == "Interval     <Busy>"
+
+
+def test_names_longer_than_their_column_are_whole() -> None:
+    row = cpu("A", 3, 0, 10.0) | {"cpu_type": "IFL-AND-MORE"}
+    printed = body(FakeSession({"system": [system("A")], "cpu": [row]}), report())
+    assert printed[1] == "End Time CPU Type          Total   User"
+    assert ">>Mean>>   0 IFL-AND-MORE   10.0   5.00" in printed
+
+
+def test_local_times() -> None:
+    tables = {
+        "system": [system("A", utc_offset_s=-5 * 3600)],
+        "interval": [
+            {
+                **system("A"),
+                "interval_start": START,
+                "interval_end": START + timedelta(minutes=3),
+                "seconds": 180.0,
+            }
+        ],
+        "cpu": [cpu("A", 3, 0, 10.0)],
+    }
+    local = reports.render(report(), FakeSession(tables), now=NOW)
+    assert "From 2026/11/20 18:58:00" in local
+    assert "\n19:01:00   0 IFL" in local
+    assert "* Times are local to the system (UTC-05:00)." in local
+    utc = reports.render(report(), FakeSession(tables, utc=True), now=NOW)
+    assert "\n00:01:00   0 IFL" in utc
+    assert "* Times are UTC." in utc
+    unknown = {**tables, "system": [system("A", local_time=True)]}
+    assert "local to a zone it does not name" in reports.render(report(), FakeSession(unknown), now=NOW)
+
+
+def test_footnotes() -> None:
+    noted = report(
+        REPORT + '[[notes]]\ntext = "Always."\n'
+        '[[notes]]\ntext = "On 6.3."\nwhen = "SELECT 1 FROM system WHERE release = \'6.3.0\'"\n'
+        '[[notes]]\ntext = "On 7.1."\nwhen = "SELECT 1 FROM system WHERE release = \'7.1.0\'"\n'
+    )
+    problem = Problem("A", "zvm-monitor", "f", 4096, "D0R2", "truncated", "cut off", 12)
+    session = FakeSession(
+        {
+            "system": [system("A", release="6.3.0", made=True)],
+            "cpu": [cpu("A", 3, 0, 10.0) | {"user_pct": None}],
+        },
+        problems=[problem, problem],
+    )
+    text = reports.render(noted, session, now=NOW)
+    foot = [line for line in text.split("\n") if line.startswith("* ")]
+    assert foot == [
+        "* This file was made by zlens demo; nothing in it was measured.",
+        '* 2 problems in reading, see: zlens sql INPUT -q "SELECT * FROM problem"',
+        "* Always.",
+        "* On 6.3.",
+        "* Dotted, because this input does not give them: User.",
+        "* More about every column: zlens explain every",
+        "* Times are UTC.",
+    ]
+    assert '"made data, not measured"' in text
+
+
+def test_a_status_to_be_remarked_is_a_footnote() -> None:
+    text = REPORT.replace('measures = ["cpu.busy_pct"]', 'measures = ["cpu.busy_pct"]\nstatus = "unverified"')
+    tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
+    printed = reports.render(report(text), FakeSession(tables), now=NOW)
+    assert "* Not verified: the formula is held against no published number: Total." in printed
+
+
+def test_means_do_not_carry_interval_rows_into_python() -> None:
+    """Reports of thousands of guests print means only: they ask for means only."""
+    text = REPORT[: REPORT.index('[[tables.rows]]\nkind = "interval"')]
+    tables = {"system": [system("A")], "cpu": [cpu("A", m, c, 1.0) for m in range(50) for c in range(3)]}
+    session = FakeSession(tables)
+    (block,) = rows.fetch(report(text), session)
+    assert [len(section) for _, parts in block.tables for part in parts for section in part] == [3, 1, 1]
+    assert all("GROUP BY" in question for question in session.questions[2:])
+
+
+def test_group_headings() -> None:
+    assert as_text.group_heading("Percent Busy", 23) == "<--- Percent Busy ---->"
+    assert as_text.group_heading("Rates per Sec.", 23) == "<-- Rates per Sec. --->"
+    assert as_text.group_heading("Rate/s", 10) == "<-Rate/s->"
+    assert as_text.group_heading("Percent Busy", 6) == "<Perc>"
