@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from zlens.catalog import layouts as catalog
-from zlens.catalog import resets
+from zlens.catalog import metrics, resets, roles
 from zlens.catalog.columns import FIXED, field_parts
 from zlens.catalog.layouts import (
     BUILTIN,
@@ -34,6 +34,7 @@ _PAGE = re.compile(r"MR[A-Z0-9]{3,8}")
 _FIELD = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
 _SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _RELEASE = re.compile(r"\d+\.\d+")
+_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
 #: A record never crosses a 4 KB frame.
 _MAX_RECORD = 4096
 _NUMBERS = ("counter", "timer", "sampled", "gauge")
@@ -61,6 +62,30 @@ def check(root: Path | None = None) -> list[Finding]:
             found += check_file(path, pack)
     found += _evidence(root)
     return found
+
+
+def everything(root: Path | None = None) -> list[str]:
+    """Everything wrong in the catalog, a sentence each: records, roles and measures."""
+    found = [str(finding) for finding in check(root)]
+    found += roles.check()
+    found += _differences(root)
+    for name in metrics.tables():
+        try:
+            metrics.table(name)
+        except CatalogError as error:
+            found.append(str(error))
+    return found
+
+
+def summary(root: Path | None = None) -> str:
+    """How much there is to check."""
+    known = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
+    fields = sum(1 for x in known for f in (*x.fields, *_entry_fields(x)) if not f.reserved)
+    packs = len(catalog.packs(root))
+    return (
+        f"{len(catalog.records(root))} records with {len(known)} layouts of {fields:,} fields, {packs} packs, "
+        f"{len(roles.entities())} roles, {len(metrics.tables())} measures"
+    )
 
 
 def check_file(path: Path, pack: str = BUILTIN) -> list[Finding]:
@@ -330,6 +355,27 @@ def _columns(fields: Iterable[Field], where: str) -> _Found:
                         "rename it",
                     )
                 taken[name] = field.name
+
+
+def _entry_fields(layout: Layout) -> list[Field]:
+    return [field for section in layout.sections for field in section.fields]
+
+
+def _differences(root: Path | None) -> Iterator[str]:
+    """Roles take differences only of fields that have them."""
+    for name in roles.entities():
+        for origin in roles.entity(name).origins:
+            match = _TABLE.match(origin.table)
+            if match is None:
+                continue
+            known = catalog.layouts(catalog.record_id(int(match[1]), int(match[2])), root)
+            fields = {f.name: f for x in known for f in (*_entry_fields(x), *x.fields)}
+            for role, how in origin.roles.items():
+                for wanted in roles.fields(how) if how.get("take") == "difference" else ():
+                    field = fields.get(wanted)
+                    if field is not None and not field.differenced:
+                        what = f"takes differences of {wanted}, which is {field.kind}"
+                        yield f"roles/{name}.toml: {role} {what}"
 
 
 def _evidence(root: Path | None) -> Iterator[Finding]:

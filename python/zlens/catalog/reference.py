@@ -40,9 +40,8 @@ def records_page() -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        f"{len(records)} records, {described} of them with a layout; {sum(totals.values())} fields, of which the",
-        f"kind is stated for {totals['stated']}, inferred for {totals['inferred']} and unknown for "
-        f"{totals['unknown']}.",
+        f"{len(records)} records, {described} of them with a layout; {sum(totals.values())} fields.",
+        f"The kind of {totals['stated']} is stated, of {totals['inferred']} inferred, of {totals['unknown']} unknown.",
     ]
     return "\n".join(lines) + "\n"
 
