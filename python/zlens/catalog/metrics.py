@@ -1,6 +1,7 @@
 """Measures: the columns of every table that views read, as the catalog has them.
 
-One file of `metrics/` per table, read when it is first asked for. `_skeleton.toml` explains the keys.
+One file of `metrics/` per table, read when it is first asked for; `_skeleton.toml` is one to copy, and Table
+and Column below say what the keys mean.
 """
 
 from __future__ import annotations
