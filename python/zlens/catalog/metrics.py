@@ -26,7 +26,7 @@ AGGREGATES = {
 }
 #: What is known about a formula, and in which words it is told, best first.
 STATUSES = {
-    "verified": "read in a document of IBM",
+    "verified": "read in a document of IBM, or found again in the figures that IBM's own program printed",
     "linux": "a metric that IBM wrote for Linux perf, turned into counter numbers",
     "carried": "read for an earlier machine; the counters it uses are unchanged",
     "verified-secondary": "read in a source that is not IBM's",
