@@ -1,0 +1,65 @@
+//! Writes small good files for the fuzzer to begin with: `cargo run --example seeds` in this folder.
+
+use std::fs;
+use std::path::Path;
+
+use zlens_frames::{Class, Group, Header, Writer, tod};
+
+fn record(domain: u8, number: u16, length: u16, second: i64) -> Vec<u8> {
+    let tod = tod::from_unix_us((1_767_225_600 + second) * 1_000_000);
+    let header = Header {
+        length,
+        domain,
+        record: number,
+        tod,
+    };
+    let mut bytes = header.encode().to_vec();
+    bytes.resize(usize::from(length), 0x40);
+    bytes
+}
+
+fn group(class: Class, start: u32, records: &[Vec<u8>]) -> Group<'_, Vec<u8>> {
+    Group {
+        class,
+        mask1: 0x84,
+        mask2: 0,
+        start,
+        records,
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/frames");
+    fs::create_dir_all(&folder)?;
+    let few = [
+        record(0, 2, 108, 0),
+        record(0, 2, 108, 0),
+        record(1, 11, 20, 0),
+    ];
+    let many: Vec<Vec<u8>> = (0..30).map(|nth| record(4, 3, 364, nth)).collect();
+    let events = [record(2, 4, 52, 1), record(5, 21, 40, 1)];
+    type Groups<'g> = Vec<Group<'g, Vec<u8>>>;
+    let files: [(&str, Vec<Groups<'_>>); 4] = [
+        ("one", vec![vec![group(Class::Sample, 0, &few)]]),
+        ("placed", vec![vec![group(Class::Event, 0xFE0, &events)]]),
+        ("frames", vec![vec![group(Class::Sample, 0x10, &many)]]),
+        (
+            "entries",
+            vec![
+                vec![
+                    group(Class::Sample, 0x10_0000, &few),
+                    group(Class::Event, 0x800, &events),
+                ],
+                vec![group(Class::Sample, 0x10_0300, &few)],
+            ],
+        ),
+    ];
+    for (name, controls) in files {
+        let mut writer = Writer::new(Vec::new());
+        for groups in controls {
+            writer.write(&groups)?;
+        }
+        fs::write(folder.join(name), writer.finish()?)?;
+    }
+    Ok(())
+}
