@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from zlens.cli import inputs
 from zlens.errors import CatalogError, QueryError
-
-if TYPE_CHECKING:
-    from zlens.catalog.layouts import Field, Layout
 
 SUMMARY = "record layouts and formulas: show, check, what a file lacks, import of IBM's record pages"
 DESCRIPTION = """\
@@ -73,43 +69,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace, out: TextIO) -> int:
-    from zlens.catalog import layouts, metrics, roles
+    from zlens.catalog import describe
+    from zlens.explain import explain
 
-    name = arguments.name
-    if name is None:
+    if arguments.name is None:
         _overview(out)
         return 0
-    record = _record(name)
-    if record is not None:
-        found = [
-            layout
-            for layout in layouts.layouts(record)
-            if arguments.release is None or layout.release == arguments.release
-        ]
-        _show_record(out, record, found)
-        return 0
-    if name.lower() in metrics.tables():
-        table = metrics.table(name.lower())
-        out.write(f"{table.name}: {table.text}\n\n")
-        _columns(out, ((c.name, c.type, c.unit or "", c.status, c.text) for c in table.columns))
-        return 0
-    role = name.lower().removeprefix("role.")
-    if role in roles.entities():
-        entity = roles.entity(role)
-        out.write(f"role.{role}: {entity.text}\n\n")
-        _columns(out, ((one.name, one.type, one.unit or "", "", one.text) for one in entity.roles.values()))
-        for origin in entity.origins:
-            out.write(f"\nfrom {origin.table}: {origin.source}\n")
-        return 0
-    raise QueryError(
-        f"the catalog knows no {name!r}",
-        expected="a record such as D0R2 or MRSYTPRP, a measure or a role",
-        cure="zlens catalog show lists what there is",
-    )
+    record = _record(arguments.name)
+    # Measures and roles are facts of the catalog too; what is said of them is said in one place.
+    out.write(explain(arguments.name) if record is None else describe.describe(record, arguments.release))
+    return 0
 
 
 def _record(name: str) -> str | None:
-    """The record meant by D0R2, d0r2 or its page's name; None when it is none."""
+    """The record meant by D0R2, d0r2 or the name of its page; None when it is none."""
     from zlens.catalog import layouts
 
     wanted = name.upper()
@@ -124,87 +97,22 @@ def _record(name: str) -> str | None:
 
 
 def _overview(out: TextIO) -> None:
-    from zlens.catalog import layouts, metrics, packs, roles
+    from zlens.catalog import describe, metrics, packs, roles
 
     out.write("Measures\n")
     for name in metrics.tables():
-        out.write(f"  {name:<12} {metrics.table(name).text}\n")
-    out.write("\nRoles\n")
+        table = metrics.table(name)
+        out.write(f"  {name:<12} {table.text}{' (no reader fills it yet)' if table.empty else ''}\n")
+    out.write("\nRoles: what measures call the fields of records\n")
     for name in roles.entities():
-        out.write(f"  {name:<16} {roles.entity(name).text}\n")
-    out.write("\nMonitor records\n")
-    for record in layouts.records():
-        head = layouts.head(record)
-        if head is not None:
-            out.write(f"  {record:<7} {head.dsect:<9} {head.kind:<19} {head.title}\n")
-    out.write("\nLayout packs\n")
+        out.write(f"  {name:<14} {roles.entity(name).text}\n")
+    out.write("\nLayout packs of yours\n")
     listed = packs.listed()
     for pack in listed:
         out.write(f"  {pack.release:<5} {len(pack.records)} records  {pack.path}\n")
     if not listed:
         out.write("  none; zlens catalog import makes one of IBM's record pages\n")
-
-
-def _show_record(out: TextIO, record: str, found: list[Layout]) -> None:
-    from zlens.catalog import layouts
-
-    head = layouts.head(record)
-    if head is not None:
-        out.write(f"{record} {head.dsect}, {head.kind}: {head.title}\n")
-        if head.lengths:
-            lengths = ", ".join(f"{release}: {length}" for release, length in head.lengths.items())
-            out.write(f"Lengths by release: {lengths}\n")
-        if head.note:
-            out.write(f"Note: {head.note}\n")
-    if not found:
-        out.write("\nNo layout is known; zlens catalog import takes one from IBM's page.\n")
-    for layout in found:
-        length = f"{layout.length}{'+' if layout.variable else ''} bytes"
-        part = "" if layout.complete else ", only part of the fields"
-        out.write(f"\nz/VM {layout.release} ({layout.pack}): {length}{part}; {layout.status}\n")
-        out.write(f"Source: {layout.source}\n")
-        if layout.note:
-            out.write(f"Note: {layout.note}\n")
-        out.write("\n")
-        _fields(out, layout.fields)
-        for section in layout.sections:
-            out.write(f"\nSection {section.name}: {section.title}; entries of {section.length} bytes\n\n")
-            _fields(out, section.fields)
-
-
-def _fields(out: TextIO, fields: Iterable[Field]) -> None:
-    def rows() -> Iterator[tuple[str, ...]]:
-        yield ("offset", "len", "type", "kind", "unit", "name", "")
-        for field in fields:
-            kind = field.kind if field.kind_status != "inferred" else f"{field.kind} (inferred)"
-            size = f"{field.length}x{field.count}" if field.count > 1 else str(field.length)
-            name = "reserved" if field.reserved else field.name
-            yield (
-                str(field.offset),
-                size,
-                field.type,
-                "" if field.reserved else kind,
-                field.unit or "",
-                name,
-                field.text or "",
-            )
-
-    _align(out, list(rows()), right=2)
-
-
-def _columns(out: TextIO, rows: Iterable[tuple[str, ...]]) -> None:
-    _align(out, [("name", "type", "unit", "status", ""), *rows], right=0)
-
-
-def _align(out: TextIO, rows: list[tuple[str, ...]], *, right: int) -> None:
-    """Columns of text; the first `right` of them are numbers."""
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if at < right else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row[:-1], widths, strict=True))
-        ]
-        out.write("  " + "  ".join([*cells, row[-1]]).rstrip() + "\n")
+    out.write(f"\nMonitor records\n{describe.summary()}")
 
 
 # Check ------------------------------------------------------------------------------------------
@@ -212,15 +120,18 @@ def _align(out: TextIO, rows: list[tuple[str, ...]], *, right: int) -> None:
 
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import reports
-    from zlens.catalog import check
+    from zlens.catalog import check, check_metrics, layouts, metrics
 
-    wrong = check.everything()
-    for sentence in wrong:
-        out.write(f"{sentence}\n")
+    found = [*check.check(), *check_metrics.check()]
+    for finding in found:
+        out.write(f"{finding}\n")
     for name in reports.names():
         reports.load(name)
-    out.write(f"{check.summary()}: {f'{len(wrong)} wrong' if wrong else 'all in order'}\n")
-    return 1 if wrong else 0
+    checked = (
+        f"{len(layouts.records())} records, {len(metrics.tables())} measures, {len(reports.names())} reports"
+    )
+    out.write(f"{checked}: {f'{len(found)} wrong' if found else 'all in order'}\n")
+    return 1 if found else 0
 
 
 # Needs ------------------------------------------------------------------------------------------

@@ -69,14 +69,11 @@ class File:
         prefix = layout.dsect.removeprefix("MR") + "_"
         full = {prefix + key: value for key, value in values.items()}
         tod = self._native.tod_from_unix_us(time_us)
-        sections = None
+        sections = {}
         if entries is not None:
-            sections = {
-                layout.sections[0].name: [
-                    {prefix + key: value for key, value in entry.items()} for entry in entries
-                ]
-            }
-        return plans.encode(layout, full, tod=tod, sections=sections)
+            rows = [{prefix + key: value for key, value in entry.items()} for entry in entries]
+            sections[layout.sections[0].name] = rows
+        return plans.encode(layout, full, tod=tod, entries=sections)
 
     # Configuration --------------------------------------------------------------------------------
 
@@ -384,7 +381,6 @@ class File:
                 "RDEVSID": SUBCHANNEL + device.number,
                 "RDEVSER": device.volume,
                 "RDEVDEV": device.number,
-                "CALUSER": "SYSTEM",
                 "RDEVLCNT": 6 if device.use == "data" else 0,
                 "SCMSSCH": device.starts % 2**16,
                 "SCMCOUNT": device.starts % 2**16,

@@ -1,0 +1,193 @@
+"""`make bench`: what zlens costs, as ratios measured in one run on one file.
+
+The denominator is what the machine needs to look at the file at all: pread in 256 KiB windows, one byte
+touched in 64. Everything is measured with the file in the page cache; the best of several runs counts, since
+other work on the machine only ever makes a run slower.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import mix
+
+from zlens import _native
+from zlens.readers import open_inputs
+from zlens.readers.monwrite import MonwriteSource
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(__file__).parent / ".data"
+TOUCH = ROOT / "target" / "release" / "examples" / "touch"
+PROGRAM = Path(sys.executable).parent / "zlens"
+#: The record of which three columns are read, and the columns: the most frequent one of the mix.
+RECORD, COLUMNS = "D6R3", ["ioddev_rdevdev", "ioddev_scgssch", "ioddev_scmcntim"]
+
+
+class Results:
+    def __init__(self) -> None:
+        self.missed = 0
+
+    def at_least(self, what: str, ratio: float, wanted: float, detail: str) -> None:
+        self._say(what, f"{ratio:.2f}", f"at least {wanted:.2f}", ratio >= wanted, detail)
+
+    def at_most(self, what: str, seconds: float, wanted: float, detail: str) -> None:
+        self._say(what, f"{seconds:.3f} s", f"at most {wanted:.3f} s", seconds <= wanted, detail)
+
+    def _say(self, what: str, value: str, wanted: str, reached: bool, detail: str) -> None:
+        self.missed += not reached
+        print(f"{'  ok  ' if reached else 'MISSED'}  {what:<46} {value:>9}  ({wanted})  {detail}")
+
+
+def best(runs: int, run: Callable[[], object]) -> float:
+    least = float("inf")
+    for _ in range(runs):
+        begin = time.perf_counter()
+        run()
+        least = min(least, time.perf_counter() - begin)
+    return least
+
+
+def touch(path: Path, runs: int) -> float:
+    done = subprocess.run([str(TOUCH), str(path), str(runs)], capture_output=True, text=True, check=True)
+    return min(float(line) for line in done.stdout.split())
+
+
+def command(*words: str) -> Callable[[], object]:
+    def run() -> object:
+        return subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+    return run
+
+
+def source_of(path: Path) -> MonwriteSource:
+    from zlens import Options
+
+    sources, _ = open_inputs([str(path)], Options())
+    (source,) = sources
+    assert isinstance(source, MonwriteSource)
+    return source
+
+
+def decode_all(path: Path) -> int:
+    """Index, then every column of every record type as Arrow batches, each dropped when the next comes."""
+    source = source_of(path)
+    rows = 0
+    for group in source.groups:
+        chosen = [plan for record in source.types(group) for plan in source.plans(group, record)]
+        system = {
+            "name": group.info.system,
+            "source": source.name,
+            "files": group.files,
+            "interval_ends": group.ends,
+            "nominal_s": group.info.nominal_s,
+            "resets": [],
+        }
+        decoder = _native.Decoder([system], json.dumps(chosen), 0)
+        for _, batch in decoder.batches(differences=False):
+            rows += batch.num_rows
+    return rows
+
+
+def three_columns(path: Path) -> int:
+    import pyarrow
+
+    source = source_of(path)
+    rows = 0
+    for group in source.groups:
+        stream = source.plain_decoder(group, RECORD).stream(RECORD.lower(), COLUMNS)
+        for batch in pyarrow.RecordBatchReader.from_stream(stream):
+            rows += batch.num_rows
+    return rows
+
+
+def bench_file(size: int) -> Path:
+    """The file of this size and of this mix; made once."""
+    recipe = hashlib.sha256(Path(mix.__file__).read_bytes()).hexdigest()[:12]
+    path = DATA / f"mix-{recipe}-{size}.monwrite"
+    if path.exists():
+        return path
+    DATA.mkdir(exist_ok=True)
+    for old in DATA.glob("mix-*.monwrite"):
+        old.unlink()
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory(dir=DATA) as folder:
+        part = Path(folder) / "part"
+        mix.write(part, size)
+        os.replace(part, path)
+    print(f"wrote {path.name} in {time.perf_counter() - begin:.0f} s")
+    return path
+
+
+def machine() -> str:
+    model = platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    except OSError:
+        pass
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    system = f"{platform.system()} {platform.release()}, load {os.getloadavg()[0]:.1f}"
+    return f"{os.cpu_count()} x {model}, {memory:.0f} GiB, {system}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--megabytes", type=int, default=1000, help="size of the file (1000)")
+    parser.add_argument("--runs", type=int, default=5, help="runs of which the best counts (5)")
+    arguments = parser.parse_args()
+    runs = arguments.runs
+    path = bench_file(arguments.megabytes * 1_000_000)
+    size = path.stat().st_size
+    print(f"machine: {machine()}, Python {platform.python_version()}")
+    print(f"file: {size / 1e9:.3f} GB, an interval holds")
+    for line in mix.described():
+        print(f"  {line}")
+    results = Results()
+
+    base = touch(path, runs)
+    print(f"\npread and touch: {base:.3f} s, {size / base / 1e9:.1f} GB/s")
+    rows = decode_all(path)
+    seconds = best(runs, lambda: decode_all(path))
+    base = min(base, touch(path, runs))
+    results.at_least(
+        "every column of every record into Arrow", base / seconds, 0.40, f"{seconds:.3f} s, {rows:,} rows"
+    )
+    rows = three_columns(path)
+    seconds = best(runs, lambda: three_columns(path))
+    base = min(base, touch(path, runs))
+    results.at_least(
+        f"index and three columns of {RECORD}", base / seconds, 0.75, f"{seconds:.3f} s, {rows:,} rows"
+    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"        peak memory of these {peak:.0f} MiB")
+
+    checksum = best(runs, command("sha256sum", str(path)))
+    print(f"\nsha256sum: {checksum:.3f} s")
+    name = str(PROGRAM)
+    seconds = best(runs, command(name, "report", "prclog", str(path)))
+    results.at_most("zlens report prclog", seconds, checksum + 0.5, "sha256sum plus 0.5 s")
+    seconds = best(runs, command(name, "info", str(path)))
+    results.at_most("zlens info", seconds, (checksum + 0.5) / 2, "half of that")
+    seconds = best(runs, command(name, "--help"))
+    results.at_most("zlens --help", seconds, 0.2, "")
+    print(f"\n{results.missed} of 5 missed" if results.missed else "\nall reached")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
