@@ -24,8 +24,13 @@ _MAX_NUMBER = 999
 _MAX_BITS = 64
 #: How often a name may stand in the cross reference (once in the record and in each section).
 _MAX_PLACES = 16
+#: Widths of the name column over the releases; a name that fills it runs into its description.
+_WIDTHS = (23, 20)
+_LEAST_WIDTH = 20
 #: Every record begins with the same header.
 _HEADER = 20
+#: More names than any page has; among more no cut name is looked for.
+_MAX_SEARCHED = 1_000
 _MAX_PROLOG = 100_000
 
 #: Types that are known to occur; another capitalised word at their place is reported.
@@ -284,8 +289,10 @@ def _table_begin(whole: str) -> tuple[int, int | None]:
     match = _TABLE.search(whole)
     if match:
         heading = whole[whole.rfind("\n", 0, match.start()) + 1 : match.end()]
-        in_columns = "\n" not in heading and "  " in heading and match[1]
-        return match.end(), heading.index("Description") - heading.index("Name") if in_columns else None
+        width = (
+            heading.index("Description") - heading.index("Name") if match[1] and "\n" not in heading else 0
+        )
+        return match.end(), width if width >= _LEAST_WIDTH else None
     # Copies that lost the heading of the columns.
     first = re.search(r"(?<!\S)0\s{1,20}0\s{1,20}Structure\s{1,20}\d", whole)
     return (-1 if first is None else first.start()), None
@@ -337,8 +344,8 @@ def _items_of_text(text: str, line: int) -> Iterator[_Item]:
     marks = [(m.start(), m, True) for m in _ROW_ANYWHERE.finditer(text)]
     marks += [(m.start(), m, False) for m in _BIT_ANYWHERE.finditer(text)]
     marks.sort(key=lambda mark: mark[0])
-    ends = [mark[0] for mark in marks[1:]] + [len(text)]
-    for (_, match, is_row), end in zip(marks, ends, strict=True):
+    ends = [*(mark[0] for mark in marks[1:]), len(text)]
+    for (_, match, is_row), end in zip(marks, ends, strict=False):
         rest = text[match.end() : end].strip()
         yield _Item(line, match if is_row else None, "" if is_row else match[1], rest)
 
@@ -448,10 +455,16 @@ def _split(item: _Item, page: Page, offset: int, length: int) -> tuple[str, re.M
     else:
         bounds = _BOUNDS.match(rest)
         text = f"{rest[bounds.end() if bounds else 0 :]} {text}"
-    if name != "*" and page.references and name not in page.references:
+    if name != "*" and page.references and not _is_at(name, page, offset):
         name, more = _referenced(name, page, offset, length)
         text = f"{more} {text}"
     return name, bounds, text.strip()
+
+
+def _is_at(name: str, page: Page, offset: int) -> bool:
+    """Whether the cross reference has the name, and at this place if the name may have been cut."""
+    refs = page.references.get(name, ())
+    return bool(refs) and (len(name) < _LEAST_WIDTH or any(ref.offset == offset for ref in refs))
 
 
 def _is_word(name: str) -> bool:
@@ -460,14 +473,17 @@ def _is_word(name: str) -> bool:
 
 def _referenced(name: str, page: Page, offset: int, length: int) -> tuple[str, str]:
     """The name of the cross reference that a name run together with its description, or cut, stands for."""
-    # Only a name that fills its column (20 letters on the oldest pages) runs into what follows.
-    for end in range(len(name) - 1, 19, -1):
+    for end in range(len(name) - 1, _LEAST_WIDTH - 1, -1):
         if any(ref.offset == offset for ref in page.references.get(name[:end], ())):
             return name[:end], name[end:]
-    if len(name) >= 20:
+    for width in (len(name), *(width for width in _WIDTHS if width < len(name))):
+        if width < _LEAST_WIDTH or len(page.references) > _MAX_SEARCHED:
+            continue
         for known, refs in page.references.items():
-            if known.startswith(name) and any(ref.offset == offset and ref.length == length for ref in refs):
-                return known, ""
+            if known.startswith(name[:width]) and any(
+                r.offset == offset and r.length == length for r in refs
+            ):
+                return known, name[width:]
     return name, ""
 
 

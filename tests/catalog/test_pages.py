@@ -1,0 +1,525 @@
+"""Record pages of every style give back the layouts they were rendered from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import page_render
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zlens.catalog import choose, layouts, packs, page_kinds, page_table, page_text, pages
+from zlens.catalog.layouts import BUILTIN, Field, Layout
+from zlens.catalog.page_layout import Built, build
+from zlens.errors import CatalogError
+
+
+def complete_layouts() -> Iterator[Layout]:
+    nowhere = Path("/nonexistent")
+    for record in layouts.records(nowhere):
+        for layout in layouts.layouts(record, nowhere):
+            if layout.complete and layout.pack == BUILTIN:
+                yield layout
+
+
+LAYOUTS = list(complete_layouts())
+
+
+def layout_of(record: str) -> Layout:
+    return next(layout for layout in LAYOUTS if layout.record == record)
+
+
+def parsed(text: str, file: str = "page") -> page_table.Page:
+    return page_table.parse(page_text.from_bytes(text.encode(), file))
+
+
+def built(text: str, release: str = "7.3") -> Built:
+    return build(parsed(text), release)
+
+
+def imported(text: str) -> Layout:
+    return built(text).file.layouts[0]
+
+
+def placed(fields: tuple[Field, ...]) -> list[tuple[object, ...]]:
+    """What a page must give back of a field; a reserved area has no type of its own."""
+    return [
+        (f.name, f.offset, f.length, f.count, f.first, None if f.reserved else f.type, f.overlay)
+        for f in fields
+    ]
+
+
+def known(fields: tuple[Field, ...]) -> dict[str, tuple[object, ...]]:
+    return {f.name: (f.kind, f.kind_status, f.unit, f.direction) for f in fields if not f.reserved}
+
+
+# Every layout in every style ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("style", page_render.STYLES)
+def test_every_complete_layout_comes_back(style: str) -> None:
+    assert len(LAYOUTS) >= 125
+    for layout in LAYOUTS:
+        made = built(page_render.page(layout, style))
+        one = made.file.layouts[0]
+        where = f"{layout.record} {layout.release} {style}"
+        assert made.record == layout.record, where
+        assert (one.length, one.kind, one.title) == (layout.length, layout.kind, layout.title), where
+        assert placed(one.fields) == placed(layout.fields), where
+        assert known(one.fields) == known(layout.fields), where
+        assert (set(one.subject), one.subject_kind, one.reset_on) == (
+            set(layout.subject),
+            layout.subject_kind,
+            layout.reset_on,
+        ), where
+        assert one.complete, where
+        assert [f for f in made.findings if "cut off" not in f] == [], where
+        assert made.new == [], where
+
+
+@pytest.mark.parametrize("style", page_render.STYLES)
+def test_sections_come_back_with_their_places(style: str) -> None:
+    sections = 0
+    for layout in LAYOUTS:
+        wanted = [s for s in layout.sections if not s.match and not s.within]
+        got = imported(page_render.page(layout, style)).sections
+        assert [s.name for s in got] == [s.name for s in wanted]
+        for one, other in zip(got, wanted, strict=True):
+            sections += 1
+            assert placed(one.fields) == placed(other.fields)
+            assert known(one.fields) == known(other.fields)
+            assert (one.offset, one.stride, one.count, one.length) == (
+                other.offset,
+                other.stride,
+                other.count,
+                other.length,
+            )
+            assert (one.subject, one.subject_kind) == (other.subject, other.subject_kind)
+    assert sections >= 4
+
+
+@pytest.mark.parametrize("style", page_render.STYLES)
+def test_html_and_text_of_a_page_are_the_same(style: str) -> None:
+    for layout in LAYOUTS[::7]:
+        plain = imported(page_render.page(layout, style))
+        assert imported(page_render.page(layout, style, markup=True)) == plain
+
+
+def test_closed_up_columns_are_read() -> None:
+    """Some copies keep the lines and lose the columns, so that nothing marks a continued description."""
+    for layout in LAYOUTS:
+        text = page_render.page(layout, "6.2")
+        closed = "\n".join(" ".join(line.split()) for line in text.split("\n"))
+        assert placed(imported(closed).fields) == placed(layout.fields)
+        one_line = [" ".join(part.split()) for part in text.split("Offsets\n")]
+        assert placed(imported(" Offsets ".join(one_line)).fields) == placed(layout.fields)
+
+
+def test_a_table_made_of_cells_is_read() -> None:
+    rows = [
+        "<tr><td>0</td><td>0</td><td>Structure</td><td>24</td><td>MTRSUS</td><td>all of it</td></tr>",
+        "<tr><td>20</td><td>14</td><td>Unsigned</td><td>4</td><td>MTRSUS_CALLOST</td>"
+        "<td>lost &amp; gone</td></tr>",
+    ]
+    text = (
+        "<html><h2>MRMTRSUS Prolog</h2><p>DESCRIPTIVE NAME - Monitor Event Record<br>"
+        "Domain 1 - Monitor Domain<br>Record 3 - Suspension<p>DESCRIPTION - ours"
+        "<h2>MRMTRSUS Control Block Contents</h2><table>"
+        "<tr><th>Dec</th><th>Hex</th><th>Type</th><th>Len</th><th>Name (Dim)</th><th>Description</th></tr>"
+        + "".join(rows)
+        + "</table><p>This page is based on z/VM V7R3.0."
+    )
+    made = imported(text)
+    assert placed(made.fields) == [("MTRSUS_CALLOST", 20, 4, 1, 1, "unsigned", False)]
+    assert made.fields[0].text == "lost & gone"
+
+
+# Other layouts than ours ---------------------------------------------------------------------------
+
+
+@st.composite
+def shuffled(draw: st.DrawFn) -> Layout:
+    """A known record with its fields elsewhere and new ones between, as a later release may have it."""
+    layout = draw(st.sampled_from([x for x in LAYOUTS if not x.sections and not x.variable]))
+    at, fields = 20, []
+    plain = [f for f in layout.fields if not f.overlay and not f.reserved and f.length]
+    for number, old in enumerate(draw(st.permutations(plain))):
+        gap = draw(st.sampled_from((0, 0, 1, 3, 8)))
+        if gap:
+            fields.append(Field("*", at, gap))
+        at += gap
+        if draw(st.booleans()):
+            name = f"{layout.dsect[2:]}_NEW{number}"
+            length = draw(st.sampled_from((1, 2, 4, 8)))
+            fields.append(Field(name, at, length, "unsigned", text="something that no rule knows"))
+            at += length
+        fields.append(replace(old, offset=at))
+        at += old.span
+    return replace(layout, fields=tuple(fields), length=at)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(shuffled(), st.sampled_from(page_render.STYLES))
+def test_known_names_keep_their_kind_wherever_they_stand(layout: Layout, style: str) -> None:
+    made = built(page_render.page(layout, style))
+    one = made.file.layouts[0]
+    assert placed(one.fields) == placed(layout.fields)
+    assert known(one.fields) == known(layout.fields)
+    assert made.new == [f.name for f in layout.fields if "_NEW" in f.name]
+    assert set(made.new) <= set(made.unknown)
+    assert set(one.subject) == set(layout.subject)
+
+
+def test_a_field_is_known_without_the_prefix_of_its_record() -> None:
+    old = layout_of("D0R2")
+    renamed = [replace(f, name=f.name.replace("SYTPRP_", "SYTPRX_")) for f in old.fields]
+    made = built(page_render.page(replace(old, fields=tuple(renamed))))
+    one = made.file.layouts[0]
+    assert made.new == []
+    assert one.subject == ("SYTPRX_PFXCPUAD",)
+    field = one.field("SYTPRX_PFXPRBTM")
+    assert field is not None
+    assert (field.kind, field.direction) == ("timer", "down")
+
+
+def test_bits_make_flags_and_are_listed() -> None:
+    layout = layout_of("D2R10")
+    flags = next(f for f in layout.fields if f.type == "bitstring")
+    bits = {flags.name: [(0x80, "*"), (0x40, "*"), (0x08, "SCLSQD_BITA"), (0x01, "SCLSQD_BITB")]}
+    for style in page_render.STYLES:
+        made = built(page_render.page(layout, style, bits=bits))
+        assert made.findings == []
+        field = made.file.layouts[0].field(flags.name)
+        assert field is not None
+        assert field.kind == "flags"
+        assert "0:08 SCLSQD_BITA, 0:01 SCLSQD_BITB" in (field.note or "")
+    new = replace(
+        layout, fields=(*layout.fields[:-1], Field("SCLSQD_NEWFLAGS", 29, 1, "bitstring"), Field("*", 30, 2))
+    )
+    field = imported(page_render.page(new, bits={"SCLSQD_NEWFLAGS": [(0x80, "SCLSQD_ON")]})).field(
+        "SCLSQD_NEWFLAGS"
+    )
+    assert field is not None
+    assert (field.kind, field.kind_status) == ("flags", "stated")
+
+
+def test_bits_of_several_bytes_go_to_their_byte() -> None:
+    layout = replace(
+        layout_of("D2R10"), fields=(Field("SCLSQD_WIDE", 20, 2, "bitstring"), Field("*", 22, 10))
+    )
+    bits = {"SCLSQD_WIDE": [(0x80, "SCLSQD_A"), (0x01, "SCLSQD_B"), (0x80, "SCLSQD_C"), (0x40, "SCLSQD_D")]}
+    page = parsed(page_render.page(layout, bits=bits))
+    row = next(row for row in page.structures[0].rows if row.name == "SCLSQD_WIDE")
+    assert [(bit.name, bit.byte) for bit in row.bits] == [
+        ("SCLSQD_A", 0),
+        ("SCLSQD_B", 0),
+        ("SCLSQD_C", 1),
+        ("SCLSQD_D", 1),
+    ]
+
+
+def test_a_name_that_fills_its_column_is_parted_from_its_description() -> None:
+    name = "SYTPRP_AVERYLONGNAME"  # as wide as the column of the oldest pages
+    longer = name + "XYZ"  # cut there
+    layout = replace(
+        layout_of("D0R2"),
+        fields=(
+            Field(name, 20, 4, "unsigned", text="Number of something"),
+            Field(longer, 24, 8, "unsigned", text="TOD of something"),
+            Field("SYTPRP_STEALS", 32, 2, "unsigned", text="Array of steals", count=31, first=0),
+        ),
+        length=94,
+    )
+    for style in ("4.x", "6.2"):
+        for closed in (False, True):
+            text = page_render.page(layout, style)
+            if closed:
+                text = " ".join(text.split())
+            made = imported(text)
+            assert placed(made.fields) == placed(layout.fields)
+            assert [f.text for f in made.fields] == [f.text for f in layout.fields]
+
+
+def test_bounds_that_the_column_cuts_are_worked_out() -> None:
+    layout = replace(
+        layout_of("D5R3"),
+        fields=(
+            Field("PRCPRP_PLSSTLNU", 20, 2, "unsigned", count=31, first=0),
+            Field("PRCPRP_PLSX", 82, 2, "unsigned"),
+        ),
+        length=84,
+    )
+    text = page_render.page(layout, "4.x")
+    assert "PRCPRP_PLSSTLNU(0:30" in text
+    assert "(0:30)" not in text
+    for form in (text, " ".join(text.split())):
+        assert placed(imported(form).fields) == placed(layout.fields)
+
+
+# Kinds by words ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "length", "kind"),
+    [
+        ("Number of times a page was taken away", "unsigned", 4, "counter"),
+        ("Cumulative count of requests", "unsigned", 8, "counter"),
+        ("Count of frames that are available", "unsigned", 4, None),
+        ("Number of frames in the list", "unsigned", 4, None),
+        ("Maximum number of times it was tried", "unsigned", 4, None),
+        ("Current number of users", "unsigned", 4, "gauge"),
+        ("Cardinal count of frames", "unsigned", 4, "gauge"),
+        ("Time spent waiting, in CPU timer format", "character", 8, "timer"),
+        ("Total time in CPU timer format", "unsigned", 4, None),
+        ("TOD when the user logged on", "character", 8, "time"),
+        ("Time-of-day the command was issued", "character", 8, "time"),
+        ("Elapsed time since the time at which it began", "character", 8, None),
+        ("Userid of the owner", "character", 8, "identifier"),
+        ("Address of the processor", "unsigned", 2, "identifier"),
+        ("Name of the group, EBCDIC", "character", 8, "text"),
+        ("Number of times the current number of users was asked for", "unsigned", 4, None),
+        ("Countdown", "unsigned", 4, None),
+        ("", "unsigned", 4, None),
+    ],
+)
+def test_only_plain_words_make_a_kind(text: str, type_: str, length: int, kind: str | None) -> None:
+    rule = page_kinds.by_words(text, type_, length)
+    assert (rule.kind if rule else None) == kind
+
+
+def test_words_say_the_kind_of_a_new_field_and_the_rule_is_named() -> None:
+    layout = layout_of("D0R2")
+    new = Field("SYTPRP_NEW", layout.length, 8, "unsigned", text="number of times something happened")
+    other = Field("SYTPRP_OTHER", layout.length + 8, 8, "unsigned", text="how much of something")
+    page = page_render.page(replace(layout, fields=(*layout.fields, new, other), length=layout.length + 16))
+    made = built(page)
+    field = made.file.layouts[0].field("SYTPRP_NEW")
+    assert field is not None
+    assert (field.kind, field.kind_status, field.unit) == ("counter", "stated", "count")
+    assert "`times`" in (field.note or "")
+    assert made.new == ["SYTPRP_NEW", "SYTPRP_OTHER"]
+    assert "SYTPRP_OTHER" in made.unknown
+
+
+def test_counters_of_a_record_without_a_known_subject_are_not_differenced() -> None:
+    """Rows of two devices must not be differenced with each other."""
+    old = layout_of("D0R2")
+    new = replace(
+        old,
+        record="D6R99",
+        domain=6,
+        number=99,
+        dsect="MRIODNEW",
+        title="Something (Per Device)",
+        fields=(Field("IODNEW_COUNT", 20, 4, "unsigned", text="number of times it was used"),),
+        length=24,
+    )
+    field = imported(page_render.page(new)).fields[0]
+    assert (field.kind, field.differenced) == ("counter", False)
+    assert imported(page_render.page(replace(new, title="Something (Global)"))).fields[0].differenced
+
+
+# What does not agree -------------------------------------------------------------------------------
+
+
+def findings(text: str) -> list[str]:
+    return built(text).findings
+
+
+def test_a_cross_reference_that_disagrees_is_told() -> None:
+    layout = layout_of("D0R2")
+    text = page_render.page(layout, cross_changes={"SYTPRP_PFXUTIME": (40, 4)})
+    [finding] = findings(text)
+    assert "SYTPRP_PFXUTIME" in finding
+    assert "offset 32 length 8" in finding
+    assert "offset 40 length 4" in finding
+    assert imported(text).field("SYTPRP_PFXUTIME") == imported(page_render.page(layout)).field(
+        "SYTPRP_PFXUTIME"
+    )
+
+
+def test_names_on_one_side_only_are_told() -> None:
+    layout = layout_of("D0R2")
+    assert findings(page_render.page(layout, cross_changes={"SYTPRP_GHOST": (40, 4)})) == [
+        "SYTPRP_GHOST is in the cross reference but not in the table"
+    ]
+    text = page_render.page(layout)
+    lines = [line for line in text.split("\n") if not line.startswith("SYTPRP_PFXRUNCI ")]
+    [finding] = findings("\n".join(lines))
+    assert "SYTPRP_PFXRUNCI" in finding
+    assert "not in the cross reference" in finding
+
+
+def test_a_page_without_a_cross_reference_is_read_and_says_so() -> None:
+    layout = layout_of("D0R2")
+    made = built(page_render.page(layout, cross=False))
+    assert made.findings == ["the page has no cross reference; the table was not checked against it"]
+    assert placed(made.file.layouts[0].fields) == placed(layout.fields)
+
+
+def test_a_wrong_bit_value_is_told() -> None:
+    layout = layout_of("D2R10")
+    flags = next(f for f in layout.fields if f.type == "bitstring")
+    text = page_render.page(layout, bits={flags.name: [(0x08, "SCLSQD_BIT")]})
+    assert findings(text) == []
+    [finding] = findings(text.replace("            08", "            04"))
+    assert "SCLSQD_BIT" in finding
+
+
+def test_a_record_length_that_is_too_short_is_corrected_when_the_cross_reference_knows_the_fields() -> None:
+    layout = layout_of("D0R2")
+    made = built(page_render.page(layout, length=100))
+    assert any("the last field ends at 108, but its length is 100" in f for f in made.findings)
+    assert made.file.layouts[0].length == 108
+    made = built(page_render.page(layout, length=100, cross=False))
+    assert made.file.layouts[0].length == 100
+    assert not made.file.layouts[0].complete
+    assert all(f.end <= 100 for f in made.file.layouts[0].fields)
+    assert any("run past its 100 bytes" in f for f in made.findings)
+
+
+def test_a_record_length_that_is_too_long_is_told() -> None:
+    made = built(page_render.page(layout_of("D0R2"), length=124))
+    assert any("16 of its 124 bytes are not described" in f for f in made.findings)
+    assert not made.file.layouts[0].complete
+
+
+def test_a_prolog_with_a_wrong_number_is_told_and_the_name_counts() -> None:
+    text = page_render.page(layout_of("D0R2")).replace("Domain 0  -", "Domain 5  -")
+    made = built(text)
+    assert made.record == "D0R2"
+    assert any("domain 5 record 2" in f for f in made.findings)
+
+
+def test_a_wrong_dsect_name_does_no_harm() -> None:
+    text = page_render.page(layout_of("D5R11")).replace("DSECT NAME - PRCINS", "DSECT NAME - PRCPRP")
+    assert built(text).record == "D5R11"
+
+
+def test_a_field_that_stands_twice_is_taken_once() -> None:
+    layout = layout_of("D0R2")
+    twice = replace(layout, fields=(*layout.fields[:3], layout.fields[2], *layout.fields[3:]))
+    made = built(page_render.page(twice))
+    assert any("stands in the table twice" in f for f in made.findings)
+    assert placed(made.file.layouts[0].fields) == placed(layout.fields)
+
+
+# Importing -----------------------------------------------------------------------------------------
+
+
+def write(
+    folder: Path, layout: Layout, style: str = "6.2", name: str | None = None, **options: object
+) -> Path:
+    path = folder / (name or f"{layout.dsect}.HTML")
+    text = page_render.page(layout, style, markup=style != "flat", **options)  # type: ignore[arg-type]
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_folder_becomes_a_pack_that_layouts_and_the_choice_see(tmp_path: Path) -> None:
+    folder, root = tmp_path / "mon730", tmp_path / "packs"
+    folder.mkdir()
+    old = layout_of("D0R2")
+    longer = replace(
+        old,
+        fields=(*old.fields, Field("SYTPRP_NEW", 108, 8, "unsigned", text="something new")),
+        length=116,
+    )
+    write(folder, longer)
+    write(folder, layout_of("D4R1"), "4.x")
+    write(folder, layout_of("D0R16"), "flat", "MRSYTCUP.txt")
+    (folder / "MRPRCVFN.HTML").write_text(page_render.null_page("MRPRCVFN", 5, 4), encoding="utf-8")
+    (folder / "index.html").write_text("<html>a list of pages</html>", encoding="utf-8")
+    (folder / "logo.png").write_bytes(b"\x89PNG")
+    steps: list[tuple[int, int]] = []
+    report = pages.import_pages(
+        [folder], pack_root=root, progress=lambda done, total: steps.append((done, total))
+    )
+    assert report.release == "7.3"
+    assert [r.record for r in report.imported] == ["D0R2", "D0R16", "D4R1", "D5R4"]
+    assert report.new_fields == ("D0R2 SYTPRP_NEW",)
+    assert "D0R2 SYTPRP_NEW" in report.unknown_kinds
+    assert report.disagreements == ()
+    assert {Path(skip.file).name for skip in report.skipped} == {"index.html", "1 other files"}
+    assert steps[0] == (0, 5)
+    assert steps[-1] == (5, 5)
+    [pack] = packs.listed(root)
+    assert (pack.release, pack.records, pack.null_records) == ("7.3", ["D0R2", "D0R16", "D4R1"], ["D5R4"])
+    assert [x.pack for x in layouts.layouts("D0R2", root)][-1] == "7.3"
+    assert placed(layouts.layouts("D0R2", root)[-1].fields) == placed(longer.fields)
+    chosen = choose.choose("D0R2", 116, release="7.3", root=root)
+    assert chosen.layout is not None
+    assert (chosen.layout.pack, chosen.problems) == ("7.3", ())
+    text = report.text()
+    assert "imported 3 records of z/VM 7.3" in text
+    assert "SYTPRP_NEW" in text
+    assert str(root / "7.3") in text
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    page = write(tmp_path, layout_of("D0R2"))
+    report = pages.import_pages([page], pack_root=tmp_path / "packs", dry_run=True)
+    assert report.text().startswith("would import 1 record of z/VM 7.3")
+    assert not (tmp_path / "packs").exists()
+
+
+@pytest.mark.parametrize(
+    "footer",
+    [
+        "This page is based on z/VM V6R4.0.",
+        "This page is\nbased on z/VM V6R4.0.\nLast updated on 1 May",
+        "This page is based on z/VM Version 6 Release 4.",
+        "This page is based on z/VM 6.4",
+    ],
+)
+def test_the_release_is_read_in_each_of_its_forms(tmp_path: Path, footer: str) -> None:
+    page = tmp_path / "page.txt"
+    page.write_text(page_render.page(layout_of("D0R2"), release=None) + "\n" + footer, encoding="utf-8")
+    assert pages.import_pages([page], pack_root=tmp_path / "packs").release == "6.4"
+
+
+def test_a_page_without_a_release_needs_one(tmp_path: Path) -> None:
+    page = write(tmp_path, layout_of("D0R2"), release=None)
+    with pytest.raises(CatalogError, match=r"--release 7\.3") as caught:
+        pages.import_pages([page], pack_root=tmp_path / "packs")
+    assert caught.value.file == str(page)
+    report = pages.import_pages([page], release="V7R2.0", pack_root=tmp_path / "packs")
+    assert report.release == "7.2"
+
+
+def test_a_release_that_is_asked_for_goes_before_the_page(tmp_path: Path) -> None:
+    page = write(tmp_path, layout_of("D0R2"), release="7.2")
+    report = pages.import_pages([page], release="7.3", pack_root=tmp_path / "packs")
+    assert report.release == "7.3"
+    assert report.disagreements == ("D0R2: the page is for z/VM 7.2; imported for 7.3 as asked",)
+
+
+def test_pages_of_several_releases_go_to_their_packs(tmp_path: Path) -> None:
+    write(tmp_path, layout_of("D0R2"), release="6.4", name="a.html")
+    write(tmp_path, layout_of("D0R2"), release="7.2", name="b.html")
+    report = pages.import_pages([tmp_path], pack_root=tmp_path / "packs")
+    assert report.release == "6.4, 7.2"
+    assert [pack.release for pack in packs.listed(tmp_path / "packs")] == ["6.4", "7.2"]
+
+
+def test_of_two_pages_of_a_record_the_longer_one_is_taken(tmp_path: Path) -> None:
+    old = layout_of("D0R2")
+    longer = replace(old, fields=(*old.fields, Field("SYTPRP_NEW", 108, 8, "unsigned")), length=116)
+    write(tmp_path, longer, name="a.html")
+    write(tmp_path, old, name="b.html")
+    (tmp_path / "c.html").write_bytes((tmp_path / "a.html").read_bytes())
+    report = pages.import_pages([tmp_path], pack_root=tmp_path / "packs")
+    assert [record.length for record in report.imported] == [116]
+    reasons = {Path(skip.file).name: skip.reason for skip in report.skipped}
+    assert "no less of it" in reasons["b.html"]
+    assert "the same page as" in reasons["c.html"]
+
+
+def test_description_text_stays_in_the_users_pack(tmp_path: Path) -> None:
+    old = layout_of("D0R2")
+    changed = replace(old, fields=tuple(replace(f, text="a word of the page") for f in old.fields))
+    pages.import_pages([write(tmp_path, changed)], pack_root=tmp_path / "packs")
+    assert {f.text for f in layouts.layouts("D0R2", tmp_path / "packs")[-1].fields} == {"a word of the page"}
