@@ -8,6 +8,7 @@ from pathlib import Path
 from zlens.errors import QueryError
 from zlens.reports.definition import FOLDER, Definition, load, names
 from zlens.reports.explain import Entry, explain_report, listing, listing_text
+from zlens.reports.facts import check
 from zlens.reports.rows import Session
 
 FORMATS = ("text", "csv", "json", "html")
@@ -16,6 +17,7 @@ __all__ = [
     "FORMATS",
     "Definition",
     "Entry",
+    "check",
     "explain_report",
     "listing",
     "listing_text",

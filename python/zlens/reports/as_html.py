@@ -67,7 +67,7 @@ for (const head of document.querySelectorAll("th[data-i]")) {
     for (const body of table.tBodies) {
       const rows = [...body.rows].map((row) => [value(row), row]);
       rows.sort((a, b) => compare(a[0], b[0]));
-      body.append(...rows.map((pair) => pair[1]));
+      for (const pair of rows) body.append(pair[1]);
     }
   };
   head.addEventListener("click", sort);

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zlens.reports import facts
-from zlens.reports.definition import FOLDER, Column, Definition, load, names
+from zlens.reports.definition import FOLDER, Column, Definition, Rows, load, names
 from zlens.reports.rows import Session, quoted
 
 _WIDTH = 100
@@ -94,7 +94,7 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
             lines += ["", table.title]
         for rows in table.rows:
             lines += _wrapped(
-                _ROWS[rows.kind].format(of=_KINDS[rows.of]), f"Rows    {rows.label} ".rstrip() + " "
+                _ROWS[rows.kind].format(of=_KINDS[rows.of]), f"Rows    {rows.label or _label(rows):<8} "
             )
         for column in table.columns:
             lines += ["", *_column(column)]
@@ -104,7 +104,6 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
 
 
 _KINDS = {"mean": "mean rows", "interval": "rows of each interval", "row": "rows"}
-_LABELS = {"interval": "hh:mm:ss", "row": "", "query": "", "mean": "", "total": ""}
 _ROWS = {
     "mean": "one per subject: the plain mean of its intervals, without those flagged gap or short and those "
     "that have no value",
@@ -121,6 +120,11 @@ _TOTALS = {
     "mix": "the common value, or MIX",
     "count": "number of rows",
 }
+
+
+def _label(rows: Rows) -> str:
+    """What stands at the left of rows without a label."""
+    return "hh:mm:ss" if rows.kind == "interval" or rows.of == "interval" else ""
 
 
 def _column(column: Column) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from zlens.catalog import metrics
 from zlens.errors import CatalogError
-from zlens.reports.definition import STATUSES, Column
+from zlens.reports.definition import FOLDER, STATUSES, Column, load, names
 
 
 def facts(column: Column) -> list[tuple[str, metrics.Column]]:
@@ -35,3 +37,16 @@ def unit(column: Column) -> str:
 def text(column: Column) -> str:
     """What it shows: its own words, else those of its measures."""
     return column.text or "; ".join(dict.fromkeys(fact.text for _, fact in facts(column)))
+
+
+def check(folder: Path = FOLDER) -> list[str]:
+    """What is wrong with the report files, a sentence each; a measure that nobody has is wrong, too."""
+    found = []
+    for name in names(folder):
+        try:
+            for table in load(name, folder).tables:
+                for column in table.columns:
+                    facts(column)
+        except CatalogError as error:
+            found.append(f"reports/{name}.toml: {error.message}")
+    return found
