@@ -136,6 +136,32 @@ def test_a_measure_nobody_has(tmp_path: Path) -> None:
         facts.status(table.columns[2])
 
 
+def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
+    assert reports.check() == []
+    text = SKELETON.replace('"skeleton" ', '"one" ')
+    (tmp_path / "one.toml").write_text(text.replace("cpu.busy_pct", "cpu.bizzy_pct"), encoding="utf-8")
+    (tmp_path / "two.toml").write_text(text, encoding="utf-8")
+    one, two = reports.check(tmp_path)
+    assert "reports/one.toml" in one
+    assert "bizzy" in one
+    assert "reports/two.toml: the report: its name is 'one'" in two
+
+
+def test_rows_are_explained() -> None:
+    text = reports.explain_report("fcx304")
+    assert "\nRows    >>Mean>> one per subject: the plain mean of its intervals" in text
+    assert "\nRows    >>Total> totals of the mean rows" in text
+    assert "\nRows    hh:mm:ss one per interval and subject\n" in text
+    assert max(map(len, text.split("\n"))) <= 100
+
+
+def test_a_dotted_column_names_its_page() -> None:
+    text = reports.explain_report("prclog")
+    sigp = text[text.index("SIGP [sigp_rate]") : text.index("SSCH [ssch_rate]")]
+    assert "status   unverified" in sigp
+    assert "dotted   it needs the page of D0R11 (MRSYTCOM)" in sigp
+
+
 def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     """A report is there by being written."""
     text = SKELETON.replace('"skeleton" ', '"mine" ').replace("FCX000", "FCX998")
