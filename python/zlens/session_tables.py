@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from zlens.session import Session
 
 _MICROSECONDS = 1_000_000
+#: A bucket of --every of which less than this part is covered is a stub.
+SHORT = 0.5
 
 INVENTORY = (
     Column("system", "text", "", "system"),
@@ -39,6 +41,7 @@ _INTERVAL = (
     Column("flag", "text"),
     Column("samples", "int"),
     Column("bucket_end", "time"),
+    Column("bucket_flag", "text"),
 )
 
 _RESET = (
@@ -114,6 +117,10 @@ def tables(
         ]
 
     joined = [_interval_row(info, interval, every_s) for info, interval in intervals]
+    if every_s:
+        joined = _with_bucket_flags(joined, every_s)
+    else:
+        joined = [(*row, row[5]) for row in joined]
     shown = _summed(joined) if every_s else [row[:7] for row in joined]
     # The measure `interval` has its own order of columns: the length stands before the start.
     plain = [(s, o, end, seconds, flag, start, n) for s, o, end, start, seconds, flag, n in shown]
@@ -172,6 +179,19 @@ def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> 
     )
 
 
+def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[Any, ...]]:
+    """The intervals with the flag of their bucket: short where less than half of it is covered."""
+    covered: dict[tuple[str, str, int], float] = {}
+    for row in rows:
+        if row[5] is None and row[4] is not None:
+            key = (row[0], row[1], row[7])
+            covered[key] = covered.get(key, 0.0) + row[4]
+    return [
+        (*row, "short" if covered.get((row[0], row[1], row[7]), 0.0) < SHORT * every_s else None)
+        for row in rows
+    ]
+
+
 def _summed(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Intervals summed over buckets; flagged ones are left out as they are of every sum."""
     buckets: dict[tuple[str, str, int], list[tuple[Any, ...]]] = {}
@@ -184,7 +204,7 @@ def _summed(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         summed.append(
             (
                 system, source, end, min(part[3] for part in parts), sum(part[4] for part in parts),
-                None, sum(samples) if samples else None,
+                parts[0][8], sum(samples) if samples else None,
             )
         )  # fmt: skip
     return summed

@@ -275,7 +275,7 @@ def summed_sql(name: str, rows: str) -> str:
     keys = "".join(f", r.{expressions.quote(key)}" for key in what.key)
     return (
         "SELECT r.system, r.source, i.bucket_end AS interval_end, sum(r.seconds) AS seconds, "
-        f"CAST(NULL AS VARCHAR) AS flag, {', '.join(selected)} FROM ({rows}) AS r "
+        f"any_value(i.bucket_flag) AS flag, {', '.join(selected)} FROM ({rows}) AS r "
         "JOIN _interval AS i USING (system, source, interval_end) "
         "WHERE r.seconds IS NOT NULL AND r.flag IS NULL AND i.flag IS NULL "
         f"GROUP BY r.system, r.source, i.bucket_end{keys}"
