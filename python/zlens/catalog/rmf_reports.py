@@ -47,6 +47,8 @@ class Section:
     segment: str
     part: str
     columns: tuple[ReportColumn, ...]
+    #: The columns by the key of their head.
+    heads: dict[str, tuple[ReportColumn, ...]]
     #: What the rows of a table are: by type SUM, by the first cell, otherwise. Empty: rows are of one kind.
     row_kind_sum: str = ""
     row_kind_first: dict[str, str] = field(default_factory=dict)
@@ -142,12 +144,14 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
         sections: dict[str, Section] = {}
         for row in facts["section"]:
             kinds = row.get("row_kind", {})
+            own = columns(row["column"], f"section {row['id']}", headed=True)
             section = Section(
                 id=row["id"],
                 shape=row["shape"],
                 segment=row.get("segment", ""),
                 part=row.get("part", ""),
-                columns=columns(row["column"], f"section {row['id']}", headed=True),
+                columns=own,
+                heads={key(c.head): tuple(o for o in own if key(o.head) == key(c.head)) for c in own},
                 row_kind_sum=kinds.get("sum", ""),
                 row_kind_first=kinds.get("first", {}),
                 row_kind_other=kinds.get("other", ""),

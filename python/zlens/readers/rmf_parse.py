@@ -24,6 +24,8 @@ MAX_DEPTH = 32
 MAX_TEXT = 1024
 #: Expat must hold a tag or comment whole, so one without end would grow in memory.
 MAX_TOKEN = 1024 * 1024
+#: Expat keeps the name of every element and attribute it ever met; reports have about fifty.
+MAX_NAMES = 2_000
 MAX_CELLS = 256
 #: A machine has at most 85 partitions and a few hundred processors.
 MAX_ROWS_PER_INTERVAL = 20_000
@@ -214,6 +216,8 @@ class Rows:
     section: Section
     width: int
     cells: list[tuple[int, Converter] | None]
+    #: Heads the catalog does not know.
+    unknown: list[str]
 
 
 @dataclass(slots=True)
@@ -246,6 +250,7 @@ class ReportInterval:
     #: Rows of the sections that are tables, by section: offset, kind, values.
     rows: dict[str, list[tuple[int, str | None, list[Any]]]] = field(default_factory=dict)
     row_count: int = 0
+    lost_rows: int = 0
     sections: dict[str, Seen] = field(default_factory=dict)
     answered: bool = False
     cut: bool = False
@@ -284,7 +289,7 @@ class Parser:
         self.server = ""
         self._sections: dict[tuple[str, str, str], Section | None] = {}
         self._plans: dict[tuple[str, tuple[str, ...]], Rows] = {}
-        self._heads: dict[tuple[str, str], list[ReportColumn]] = {}
+        self._heads: dict[tuple[str, str], tuple[ReportColumn, ...]] = {}
         self._ends: dict[tuple[str, str], Callable[[str], None]] = {
             ("server", "version"): self._end_server,
             ("metric", "description"): self._end_metric_description,
@@ -340,6 +345,7 @@ class Parser:
                 f"{damage.detail}; {found - at:,} bytes skipped to the next report",
                 at,
                 lost=found - at,
+                about=damage.detail,
                 system=system,
             )
             begin, prefix = found, _PREFIX.encode(_codec(form))
@@ -349,7 +355,8 @@ class Parser:
         self, fd: int, size: int, begin: int, prefix: bytes, form: Form
     ) -> tuple[int, _DamageError | None, int]:
         """Parse from `begin`. Returns how far the file reached, what stopped the parse, and where."""
-        parser = expat.ParserCreate(form.encoding)
+        names: dict[str, str] = {}
+        parser = expat.ParserCreate(form.encoding, intern=names)
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -369,6 +376,9 @@ class Parser:
                 if position - self._here() > MAX_TOKEN:
                     detail = f"a tag or comment of more than {MAX_TOKEN:,} bytes"
                     return position, _DamageError("length", detail), self._here()
+                if len(names) > MAX_NAMES:
+                    detail = f"more than {MAX_NAMES:,} different names of elements"
+                    return position, _DamageError("header", detail), self._here()
                 self.progress(position)
             whole = not self._stack
             try:
@@ -562,9 +572,10 @@ class Parser:
 
     def _end_other(self, text: str) -> None:
         self._foreign = False
-        title = f" ({self._other_title})" if self._other_title else ""
-        name = self._other or "without a name"
-        why = f"this is the RMF Monitor III report {name}{title}; this version reads the Postprocessor's CPU"
+        name, title = self._other or "without a name", self._other_title
+        # Titles begin with the name: CPC (Central Processor Complex).
+        name = title if title.startswith(name) else f"{name} ({title})" if title else name
+        why = f"this is the RMF Monitor III report {name}; this version reads the Postprocessor's CPU"
         self._refuse(why, self._foreign_offset, self._here() - self._foreign_offset)
 
     def _refuse(self, why: str, offset: int, lost: int = 0) -> None:
@@ -643,18 +654,18 @@ class Parser:
             )
         self._part = ""
 
-    def _columns(self, section: Section, head: str) -> list[ReportColumn]:
-        """The columns a head feeds; an unknown head is noted."""
+    def _columns(self, section: Section, head: str) -> tuple[ReportColumn, ...]:
+        """The columns a head feeds; none if the catalog does not know it."""
         place = (section.id, head)
         columns = self._heads.get(place)
         if columns is None:
-            wanted = key(head)
-            columns = [column for column in section.columns if key(column.head) == wanted]
+            columns = section.heads.get(key(head), ())
             if len(self._heads) < _CACHE:
                 self._heads[place] = columns
-        if not columns:
-            self._note("section", f"{head[:80]!r} is not in the catalog; not read", about=head)
         return columns
+
+    def _unknown(self, head: str) -> None:
+        self._note("section", f"{head[:80]!r} is not in the catalog; not read", about=head)
 
     def _converter(self, section: Section, column: ReportColumn) -> Converter:
         place = (section.id, column.name)
@@ -691,7 +702,10 @@ class Parser:
         if section is None:
             return
         into = interval.variables.setdefault(section.id, {})
-        for column in self._columns(section, self._variable):
+        columns = self._columns(section, self._variable)
+        if not columns:
+            self._unknown(self._variable)
+        for column in columns:
             converter = self._converter(section, column)
             if self._value in converter.cache:
                 into[column.name] = converter.cache[self._value]
@@ -716,9 +730,13 @@ class Parser:
                         self._note("section", f"{head[:80]!r} stands twice; the first is read", about=head)
                     else:
                         found[column.name] = (number, self._converter(section, column))
-            rows = Rows(section, len(heads), [found.get(column.name) for column in section.columns])
+            cells = [found.get(column.name) for column in section.columns]
+            unknown = [head for head in heads if not self._columns(section, head)]
+            rows = Rows(section, len(heads), cells, unknown)
             if len(self._plans) < _CACHE // 16:
                 self._plans[place] = rows
+        for head in rows.unknown:
+            self._unknown(head)
         self._rows = rows
 
     def _end_table(self, text: str) -> None:
@@ -735,9 +753,10 @@ class Parser:
             # Rows of empty cells only part the blocks of a printed table.
             return
         if interval.row_count >= MAX_ROWS_PER_INTERVAL:
-            self._note(
-                "length", f"more than {MAX_ROWS_PER_INTERVAL:,} rows in one interval; the rest is not read"
-            )
+            if interval.lost_rows == 0:
+                said = f"more than {MAX_ROWS_PER_INTERVAL:,} rows in one interval; the rest is not read"
+                self._note("length", said, offset=self._row_offset)
+            interval.lost_rows += 1
             return
         section = rows.section
         if len(cells) != rows.width:

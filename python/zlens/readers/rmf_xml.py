@@ -232,7 +232,9 @@ class RmfXmlSource:
         self._system.append(code)
         self._file.append(number)
         self._end.append(end)
-        self._start.append(end - length * 1000 if start_local is None else end - _us(end_local - start_local))
+        span = _us(end_local - start_local) if start_local is not None else 0
+        # Over a change of the clock the printed ends say nothing of the time between them.
+        self._start.append(end - (span if span and abs(span - length * 1000) < 60e6 else length * 1000))
         self._ms.append(length)
         self._flags.append("cut" if found.cut else None)
         file.intervals += 1

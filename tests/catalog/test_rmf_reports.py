@@ -1,0 +1,70 @@
+"""The catalog of RMF reports: what stands in it is whole, and faults are named."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zlens.catalog import rmf_reports
+from zlens.errors import CatalogError
+
+FILE = Path(rmf_reports.__file__).parent / "rmf" / "postprocessor_cpu.toml"
+FACTS = tomllib.loads(FILE.read_text("utf-8"))
+
+
+def test_the_built_in_report() -> None:
+    facts = rmf_reports.report("postprocessor_cpu")
+    assert facts.report == "CPU"
+    assert {table.name for table in facts.tables} == {
+        *("rmf_interval", "rmf_cpu", "rmf_processor_count", "rmf_partition", "rmf_address_space"),
+        *("rmf_inready", "rmf_work_unit", "rmf_blocked", "rmf_multithreading"),
+    }
+    for table in facts.tables:
+        assert table.text
+        assert all(column.text for column in table.columns)
+    # What no file has shown is marked.
+    unverified = {c.name for s in facts.sections.values() for c in s.columns if c.status == "unverified"}
+    assert {"mt_prod_pct", "mt_util_pct", "max_cf"} <= unverified
+
+
+def test_sections_are_found_whatever_blanks_and_case() -> None:
+    facts = rmf_reports.report("postprocessor_cpu")
+    found = facts.find("PARTITION  data report", " Partition Data", "table")
+    assert found is facts.sections["partitions"]
+    assert facts.find("Partition Data Report", "Partition Data", "variables") is None
+
+
+def _section(facts: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(s for s in facts["section"] if s["id"] == name)
+    return found
+
+
+FAULTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "no title": (lambda f: f.pop("title"), "title is missing"),
+    "no head": (lambda f: _section(f, "cpu")["column"][0].pop("head"), "its head is missing"),
+    "no text": (lambda f: _section(f, "cpu")["column"][0].update(text=""), "it has no text"),
+    "no name": (lambda f: _section(f, "cpu")["column"][0].pop("name"), "name"),
+    "wrong name": (lambda f: _section(f, "cpu")["column"][0].update(name="CPU #"), "lower-case"),
+    "wrong type": (lambda f: _section(f, "cpu")["column"][0].update(type="percent"), "its type"),
+    "wrong status": (lambda f: _section(f, "cpu")["column"][0].update(status="sure"), "its status"),
+    "wrong take": (lambda f: _section(f, "cpu")["column"][0].update(take="half"), "cannot take"),
+    "stray key": (lambda f: _section(f, "cpu")["column"][0].update(units="%"), "units"),
+    "twice": (lambda f: _section(f, "cpu")["column"][1].update(name="cpu_number"), "one name"),
+    "wrong shape": (lambda f: _section(f, "cpu").update(shape="list"), "wrong shape"),
+    "no table": (lambda f: f["table"].pop(), "belongs to no table"),
+    "unknown section": (lambda f: f["table"][0]["sections"].append("x"), "x is missing"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "words"), FAULTS.values(), ids=FAULTS)
+def test_faults_are_named(spoil: Callable[[dict[str, Any]], Any], words: str) -> None:
+    facts = copy.deepcopy(FACTS)
+    spoil(facts)
+    with pytest.raises(CatalogError, match=words) as caught:
+        rmf_reports.compile_report(facts, "made.toml")
+    assert caught.value.file == "made.toml"

@@ -1,0 +1,319 @@
+"""The RMF XML reader on damaged, cut off and hostile files: it says what and where, and reads the rest."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import random
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from rmf_made import (
+    CPU_HEADS,
+    DECLARATION,
+    Opened,
+    document,
+    half_hours,
+    kinds,
+    part,
+    report,
+    rows,
+    segment,
+    table,
+    utc,
+)
+
+from zlens.errors import InputError
+from zlens.options import Options
+from zlens.problems import KINDS
+from zlens.readers import rmf_parse
+from zlens.readers.rmf_xml import RmfXmlSource, detect, open_files
+
+
+def whole(source: RmfXmlSource) -> None:
+    """What holds of any source, however bad its files: tables that read, problems that say where."""
+    assert source.systems
+    counted = sum(len(s.intervals) for s in source.systems)
+    for name, (raw,) in source.tables.items():
+        found = pa.table(raw.stream([c.name for c in raw.columns]))
+        if name == "rmf_interval":
+            assert found.num_rows == counted
+    for problem in source.problems():
+        assert problem.kind in KINDS
+        assert problem.detail
+        assert problem.offset is not None or problem.kind == "gap" or "more problems" in problem.detail
+    source.inventory()
+    source.info()
+
+
+def test_cut_off_anywhere(opened: Opened) -> None:
+    """Everything complete before the cut is kept, and the cut is told."""
+    text = document(*half_hours(3)).encode()
+    ends = [n + 16 for n in range(len(text)) if text.startswith(b"</postprocessor>", n)]
+    kept_partial = 0
+    refused = []
+    for cut in range(40, len(text) - 9, 97):
+        if not detect(text[:cut], cut):
+            assert cut < 60
+            continue
+        closed = sum(end <= cut for end in ends)
+        try:
+            source = opened(text[:cut])
+        except InputError as error:
+            refused.append((closed, error.offset == cut, "the file ends inside" in error.message))
+            continue
+        whole(source)
+        flags = [i["flag"] for i in rows(source, "rmf_interval")]
+        partial = len(flags) - closed
+        assert partial in {0, 1}
+        kept_partial += partial
+        assert flags == [None] * closed + ["cut"] * partial
+        (problem,) = [p for p in source.problems() if p.kind == "truncated"]
+        assert problem.offset == cut
+        before_cut = text[:cut].count(b"</row>")
+        stored = sum(len(rows(source, n)) for n in ("rmf_cpu", "rmf_partition", "rmf_processor_count"))
+        if partial:
+            assert stored == before_cut
+            assert f"{before_cut - closed * 9:,} rows are whole" in problem.detail
+    assert kept_partial > 50
+    assert set(refused) == {(0, True, True)}
+
+
+def test_damage_costs_one_interval(opened: Opened) -> None:
+    reports = half_hours(4)
+    damages = [
+        "<",
+        "&",
+        "<row>",
+        "</part>",
+        "</postprocessor>",
+        "\0\0\0",
+        "<postprocessor>",
+        "<![CDATA[",
+        "<!--",
+    ]
+    for damage in damages:
+        middle = reports[1].index("00.06.06.000")
+        hurt = reports[1][:middle] + damage + reports[1][middle:]
+        source = opened(document(reports[0], hurt, *reports[2:]))
+        whole(source)
+        ends = [i["interval_end"].strftime("%H%M") for i in rows(source, "rmf_interval")]
+        if damage in {"<![CDATA[", "<!--"}:
+            # Without an end it swallows what follows; the file is then cut off inside it.
+            assert ends == ["0930", "1000"]
+            assert "truncated" in kinds(source)
+            continue
+        assert ends == ["0930", "1000", "1030", "1100"], damage
+        assert "resync" in kinds(source)
+
+
+def test_several_documents_in_one_file(opened: Opened) -> None:
+    first, second = half_hours(2)
+    source = opened(document(first) + document(second) + "\x1a")
+    assert len(rows(source, "rmf_interval")) == 2
+    assert kinds(source) == ["resync", "resync"]
+
+
+BOMB = (
+    "<!DOCTYPE ddsml [\n<!ENTITY l0 'ha'>\n"
+    + "".join(f"<!ENTITY l{n} '{f'&l{n - 1};' * 10}'>\n" for n in range(1, 12))
+    + "]>\n"
+)
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        BOMB,
+        "<!DOCTYPE ddsml SYSTEM 'http://127.0.0.1:9/evil.dtd'>",
+        "<!DOCTYPE ddsml [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>",
+        "<!DOCTYPE ddsml [<!ENTITY % p SYSTEM 'file:///etc/passwd'> %p;]>",
+        "<!DOCTYPE ddsml [<!ATTLIST row type CDATA 'SUM'>]>",
+    ],
+)
+@pytest.mark.parametrize("entity", ["", "&l11;", "&x;"])
+def test_entities_are_neither_expanded_nor_fetched(opened: Opened, doctype: str, entity: str) -> None:
+    reports = half_hours(2)
+    body = document(reports[0].replace("SYSA", f"SYSA{entity}"), reports[1])
+    text = body.replace(DECLARATION, DECLARATION + doctype)
+    began = time.perf_counter()
+    source = opened(text)
+    assert time.perf_counter() - began < 1
+    whole(source)
+    first = source.problems()[0]
+    assert first.kind == "header"
+    assert len(DECLARATION) < first.offset < len(DECLARATION + doctype)
+    assert "document type" in first.detail
+    # Nothing of the declaration is used: neither the entity nor the default of an attribute.
+    ends = [i["interval_end"].strftime("%H%M") for i in rows(source, "rmf_interval")]
+    assert ends == (["1000"] if entity else ["0930", "1000"])
+    assert all("root:" not in str(row) and "haha" not in str(row) for row in rows(source, "rmf_interval"))
+    assert sum(r["row_kind"] == "total" for r in rows(source, "rmf_partition")) == len(ends)
+
+
+def test_a_document_type_alone_is_refused(opened: Opened) -> None:
+    with pytest.raises(InputError, match="document type declaration") as caught:
+        opened(DECLARATION + BOMB + "<ddsml>&l11;</ddsml>")
+    assert caught.value.offset
+    assert len(DECLARATION) < caught.value.offset < len(DECLARATION + BOMB)
+
+
+def peak_of(action: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+BIG = 8_000_000
+LONG = "x" * BIG
+HOSTILE = {
+    "deep": ("<a>" * 400_000, "header"),
+    "long cell": (f"<col>{LONG}</col>", "length"),
+    "long name": (f"<var><name>{LONG}</name><value>1</value></var>", "length"),
+    "long tag": (f"<{LONG}/>", "length"),
+    "long attribute": (f"<a b='{LONG}'/>", "length"),
+    "long comment": (f"<!--{LONG}-->", "length"),
+    "long instruction": (f"<?x {LONG}?>", "length"),
+    "many sections": ("".join(f"<part><name>n{n}</name></part>" for n in range(20_000)), "section"),
+    "many elements": ("".join(f"<e{n}/>" for n in range(60_000)), "section"),
+    "many heads": (part(table(["h"] * 60_000, ["1"])), "section"),
+    "many cells": (part(table(CPU_HEADS, ["1|" * 60_000])), "long"),
+    "many rows": (part(table(CPU_HEADS, ["0|CP|1|1|1|HIGH"] * 30_000)), "length"),
+}
+
+
+@pytest.mark.parametrize(("hostile", "kind"), HOSTILE.values(), ids=HOSTILE)
+def test_lengths_are_bounded(opened: Opened, tmp_path: Path, hostile: str, kind: str) -> None:
+    hurt = report(body=segment("CPU Activity", hostile))
+    good = report(end="03/02/2026-10.00.00", start="03/02/2026-09.30.00")
+    source = opened(document(hurt, good))
+    whole(source)
+    assert kind in kinds(source)
+    assert len(source.problems()) <= rmf_parse.MAX_NOTES + 5
+    assert rows(source, "rmf_interval")[-1]["interval_end"] == utc("2026-03-02 10:00")
+    path = str(tmp_path / "report0.xml")
+    assert peak_of(lambda: open_files([path], Options())) < 12_000_000
+
+
+def test_damage_without_end_is_bounded(opened: Opened) -> None:
+    """A file of nothing but damaged beginnings: so many are tried, then the rest is left."""
+    began = time.perf_counter()
+    source = opened(document(report()) + "<postprocessor></x>" * 200_000)
+    assert time.perf_counter() - began < 2
+    assert kinds(source) == ["resync"] * 3
+    assert sum(p.bytes or 0 for p in source.problems()) > 3_000_000
+    assert len(rows(source, "rmf_interval")) == 1
+
+
+def test_zeros_after_the_end(opened: Opened) -> None:
+    text = document(*half_hours(2))
+    source = opened(text.encode() + bytes(4 * 1024 * 1024))
+    (problem,) = source.problems()
+    assert (problem.kind, problem.offset, problem.bytes) == ("resync", len(text), 4 * 1024 * 1024)
+
+
+def test_a_file_that_changes_while_it_is_read(opened: Opened, tmp_path: Path) -> None:
+    path = tmp_path / "report0.xml"
+    text = document(*half_hours(300)).encode()
+
+    def run(change: Callable[[], object]) -> RmfXmlSource:
+        path.write_bytes(text)
+        pending = [change]
+
+        def progress(done: int, total: int, what: str) -> None:
+            if pending:
+                pending.pop()()
+
+        return open_files([str(path)], Options(tz=dt.UTC), progress)
+
+    def grow() -> None:
+        with path.open("ab") as file:
+            file.write(b"<more/>")
+
+    grown = run(grow)
+    assert len(rows(grown, "rmf_interval")) == 300
+    (problem,) = grown.problems()
+    assert (problem.kind, problem.offset) == ("changed", len(text))
+
+    shrunk = run(lambda: os.truncate(path, 501_500))
+    assert 10 < len(rows(shrunk, "rmf_interval")) < 300
+    assert set(kinds(shrunk)) == {"truncated", "changed"}
+    assert rows(shrunk, "rmf_interval")[-1]["flag"] == "cut"
+
+    vanished = run(path.unlink)
+    assert len(rows(vanished, "rmf_interval")) == 300
+    with pytest.raises(InputError, match="cannot be read"):
+        open_files([str(path)], Options())
+    path.write_bytes(text)
+    beside = open_files([str(tmp_path / "not there.xml"), str(path)], Options(tz=dt.UTC))
+    assert kinds(beside) == ["changed"]
+
+
+PIECES = [
+    *(b"<", b">", b"&", b"</col>", b"<row>", b"</row>", b"<part>", b"</segment>"),
+    *(b"<postprocessor>", b"</postprocessor>", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"&b;"),
+    *(b"<![CDATA[", b"]]>", b"<!--", b"-->", b"<?x ?>", b"\0", b"\xff\xfe", b"\xc3", b'encoding="UTF-7"'),
+    *(b"-1", b"99999999999999999999", b"nan", b"1e999", b"24.61.00", b"N/A", b"\xe2\x82\xac"),
+]
+
+
+def mutated(seed: bytes, chance: random.Random) -> bytes:
+    data = bytearray(seed)
+    for _ in range(chance.choice((1, 1, 1, 2, 3, 8, 30))):
+        if not data:
+            break
+        at, other = chance.randrange(len(data)), chance.randrange(len(data))
+        piece = chance.choice(PIECES)
+        match chance.randrange(7):
+            case 0:
+                data[at] = chance.randrange(256)
+            case 1:
+                data[at] ^= 1 << chance.randrange(8)
+            case 2:
+                del data[at : at + chance.choice((1, 4, 64, 2_000))]
+            case 3:
+                data[at:at] = piece
+            case 4:
+                data[at:at] = data[other : other + chance.randrange(1, 400)]
+            case 5:
+                data[at : at + len(piece)] = piece
+            case 6 if chance.random() < 0.2:
+                del data[at + 1 :]
+    return bytes(data or b"<")
+
+
+def test_mutations(tmp_path: Path) -> None:
+    """Thousands of damaged copies of a small report: an answer or an InputError, nothing else."""
+    chance = random.Random(20260302)
+    seed = document(*half_hours(2)).encode()
+    path = tmp_path / "mutation.xml"
+    # Emptying a file anew thousands of times is slow on some file systems; writing over it is not.
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
+    read = refused = unseen = 0
+    for _ in range(2_500):
+        data = mutated(seed, chance)
+        os.pwrite(fd, data, 0)
+        os.ftruncate(fd, len(data))
+        if not detect(data[:65536], len(data)):
+            unseen += 1
+            continue
+        try:
+            found = open_files([str(path)], Options(tz=dt.UTC))
+        except InputError as error:
+            refused += error.file == str(path)
+            continue
+        read += 1
+        assert all(p.kind in KINDS and p.detail for p in found.problems())
+        if read % 32 == 0:
+            whole(found)
+    os.close(fd)
+    assert read > 2_000
+    assert refused > 20
+    assert unseen < 200
