@@ -163,10 +163,11 @@ def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> 
     start = end - round((interval.seconds or 0) * _MICROSECONDS)
     bucket = end
     if every_s:
-        # Buckets end on local hours and days, as shifts and reports do.
+        # Buckets end on local hours and days, as shifts and reports do. Where an interval's middle lies
+        # decides: intervals end some milliseconds after the minute they are named by.
         offset = (info.utc_offset_s or 0) * _MICROSECONDS
         length = every_s * _MICROSECONDS
-        bucket = -(-(end + offset) // length) * length - offset
+        bucket = -(-((start + end) // 2 + offset) // length) * length - offset
     return (
         info.system,
         info.source,
