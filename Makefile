@@ -76,6 +76,10 @@ bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	cargo build --release --locked --quiet --package zlens-frames --examples
 	$(BIN)/python bench/bench.py $(BENCH_ARGS)
 
+.PHONY: docs
+docs: setup ## the pages of docs/reference, from the catalog
+	$(BIN)/python docs/generate.py
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
 	@test -x target/tools/bin/cargo-fuzz \

@@ -120,18 +120,16 @@ def _overview(out: TextIO) -> None:
 
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import reports
-    from zlens.catalog import check, check_metrics, layouts, metrics
+    from zlens.catalog import check, check_metrics
 
-    found = [*check.check(), *check_metrics.check()]
-    for finding in found:
-        out.write(f"{finding}\n")
+    wrong = [*check.everything(), *map(str, check_metrics.check())]
+    for sentence in wrong:
+        out.write(f"{sentence}\n")
     for name in reports.names():
         reports.load(name)
-    checked = (
-        f"{len(layouts.records())} records, {len(metrics.tables())} measures, {len(reports.names())} reports"
-    )
-    out.write(f"{checked}: {f'{len(found)} wrong' if found else 'all in order'}\n")
-    return 1 if found else 0
+    counted = f"{check.summary()}, {len(reports.names())} reports"
+    out.write(f"{counted}: {f'{len(wrong)} wrong' if wrong else 'all in order'}\n")
+    return 1 if wrong else 0
 
 
 # Needs ------------------------------------------------------------------------------------------

@@ -1,0 +1,48 @@
+"""`make docs`: the pages of docs/reference, written from the catalog."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def pages() -> dict[str, str]:
+    """Text of every generated page by its place in the repository."""
+    from zlens.catalog import reference, reference_measures
+
+    return {
+        reference.RECORDS_PAGE: reference.records_page(),
+        reference_measures.MEASURES_PAGE: reference_measures.measures_page(),
+        "docs/reference/reports.md": reports_page(),
+    }
+
+
+def reports_page() -> str:
+    """Every report with its columns, as `zlens explain` tells them."""
+    from zlens import reports
+
+    lines = [
+        "# Reports",
+        "",
+        "Made from `python/zlens/catalog/reports`; `zlens report --list` lists them.",
+        "",
+    ]
+    for name in reports.names():
+        lines += [f"## {name}", "", "```text", reports.explain_report(name).rstrip("\n"), "```", ""]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    for name, text in pages().items():
+        path = ROOT / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
