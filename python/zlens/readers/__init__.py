@@ -215,7 +215,7 @@ def find(inputs: Iterable[str]) -> Found:
     modules = [import_module(f"zlens.readers.{name}") for name in READERS]
     files: dict[str, list[str]] = {}
     problems: list[Problem] = []
-    errors: list[InputError] = []
+    errors: list[tuple[InputError, str]] = []
     by_inode: dict[tuple[int, int], str] = {}
     by_head: dict[tuple[int, bytes], list[str]] = {}
     for path in expand(inputs):
@@ -247,37 +247,31 @@ def find(inputs: Iterable[str]) -> Found:
             )
             continue
         if not head:
-            errors.append(
-                InputError("the file is empty", file=path, offset=0, cure="check how it was copied")
-            )
+            empty = InputError("the file is empty", file=path, offset=0, cure="check how it was copied")
+            errors.append((empty, "truncated"))
             continue
         for module in modules:
             try:
                 mine_too = module.detect(head, status.st_size)
             except InputError as error:
                 error.file = path
-                errors.append(error)
+                errors.append((error, "transfer"))
                 break
             if mine_too:
                 files.setdefault(module.NAME, []).append(path)
                 break
         else:
-            errors.append(_unknown(path, head))
+            errors.append((_unknown(path, head), "header"))
     if not files and errors:
-        raise errors[0]
-    problems += [
-        Problem(None, "", e.file or "", e.offset, None, _kind(e), _sentence(e), None) for e in errors
-    ]
+        raise errors[0][0]
+    problems += [_as_problem(error, kind) for error, kind in errors]
     return Found(files, problems)
 
 
-def _sentence(error: InputError) -> str:
-    # Without file and offset: the table has columns of its own for them.
-    return str(InputError(error.message, expected=error.expected, cure=error.cure))
-
-
-def _kind(error: InputError) -> str:
-    return "transfer" if "transfer" in str(error) else "truncated" if "empty" in error.message else "header"
+def _as_problem(error: InputError, kind: str) -> Problem:
+    # The sentence without file and offset: the table has columns of its own for them.
+    sentence = str(InputError(error.message, expected=error.expected, cure=error.cure))
+    return Problem(None, "", error.file or "", error.offset, None, kind, sentence, None)
 
 
 def _unknown(path: str, head: bytes) -> InputError:
@@ -315,9 +309,7 @@ def open_inputs(
         sources.append(source)
     if not sources and errors:
         raise errors[0]
-    problems += [
-        Problem(None, "", e.file or "", e.offset, None, _kind(e), _sentence(e), None) for e in errors
-    ]
+    problems += [_as_problem(error, "header") for error in errors]
     if options.systems:
         known = {info.system for source in sources for info in source.systems}
         missing = [name for name in options.systems if name not in known]
