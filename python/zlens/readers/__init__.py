@@ -232,14 +232,11 @@ def find(inputs: Iterable[str]) -> Found:
                     twin = next((other for other in alike if _digest(other) == mine), path)
                 alike.append(path)
         except InputError as error:
-            errors.append(error)
+            errors.append((error, "header"))
             continue
         except OSError as error:
-            errors.append(
-                InputError(
-                    f"cannot be read: {error.strerror or error}", file=path, cure="check name and permissions"
-                )
-            )
+            what = f"cannot be read: {error.strerror or error}"
+            errors.append((InputError(what, file=path, cure="check name and permissions"), "changed"))
             continue
         if again or twin != path:
             problems.append(
