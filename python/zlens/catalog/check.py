@@ -82,10 +82,8 @@ def summary(root: Path | None = None) -> str:
     known = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
     fields = sum(1 for x in known for f in (*x.fields, *_entry_fields(x)) if not f.reserved)
     packs = len(catalog.packs(root))
-    return (
-        f"{len(catalog.records(root))} records with {len(known)} layouts of {fields:,} fields, {packs} packs, "
-        f"{len(roles.entities())} roles, {len(metrics.tables())} measures"
-    )
+    rest = f"{packs} packs, {len(roles.entities())} roles, {len(metrics.tables())} measures"
+    return f"{len(catalog.records(root))} records with {len(known)} layouts of {fields:,} fields, {rest}"
 
 
 def check_file(path: Path, pack: str = BUILTIN) -> list[Finding]:

@@ -152,14 +152,21 @@ def _allowed(layout: Layout, callevel: bytes | None) -> bool:
 def _by_length(fitting: list[Layout], length: int) -> list[Layout]:
     """The layouts of the best length: the greatest not above the record's, else the smallest above.
 
-    A layout of which only some fields are known is taken only where it knows more bytes of the record.
+    A layout of which only some fields are known is taken only where its length is nearer and it knows
+    more bytes of the record.
     """
     full = _nearest([x for x in fitting if x.complete], length)
     partial = _nearest([x for x in fitting if not x.complete], length)
     if not full or not partial:
         return full or partial
+    if _distance(full[0], length) <= _distance(partial[0], length):
+        return full
     more = max(_known_bytes(x, length) for x in partial) > max(_known_bytes(x, length) for x in full)
     return partial if more else full
+
+
+def _distance(layout: Layout, length: int) -> tuple[bool, int]:
+    return layout.length > length, abs(layout.length - length)
 
 
 def _nearest(fitting: list[Layout], length: int) -> list[Layout]:

@@ -41,7 +41,7 @@ def records_page() -> str:
     lines += [
         "",
         f"{len(records)} records, {described} of them with a layout; {sum(totals.values())} fields.",
-        f"The kind of {totals['stated']} is stated, of {totals['inferred']} inferred, of {totals['unknown']} unknown.",
+        ", ".join(f"{totals[status]} kinds are {status}" for status in KIND_STATUS) + ".",
     ]
     return "\n".join(lines) + "\n"
 

@@ -14,7 +14,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 def text(file: RecordFile) -> str:
     """The text of a record file."""
     head = file.head
-    lines = [f"# {head.record} {head.dsect}: {_plain(head.title)}"]
+    lines = [f"# {head.record} {_plain(f'{head.dsect}: {head.title}')}"]
     lines += _head(head)
     if file.subject:
         lines.append(f"subject = {_strings(file.subject)}")

@@ -1,0 +1,274 @@
+"""The record files: all there, read lazily, round-tripped, and refused with a sentence when wrong."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import fields as members
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zlens.catalog import layouts, write
+from zlens.catalog.layouts import Field, Head, Layout, RecordFile, Section
+from zlens.errors import CatalogError
+
+NOWHERE = Path(__file__).parent / "no packs here"
+
+
+def builtin() -> list[Layout]:
+    return [layout for record in layouts.records(NOWHERE) for layout in layouts.layouts(record, NOWHERE)]
+
+
+def test_every_known_record_is_there() -> None:
+    assert len(layouts.records(NOWHERE)) == 193
+    assert layouts.records(NOWHERE)[:3] == ["D0R1", "D0R2", "D0R3"]
+    assert layouts.records(NOWHERE)[-1] == "D11R8"
+
+
+def test_every_complete_layout_of_5_3_is_there() -> None:
+    complete = [x for x in builtin() if x.release == "5.3" and x.complete]
+    assert len(complete) == 125
+    assert sum(1 for x in complete for f in x.fields if not f.reserved) == 2259
+    arrays = {s.name: s for x in complete for s in x.sections}
+    assert {"CPUDATA", "MIBDATA", "CHPDATA", "CALLKDATA"} <= set(arrays)
+
+
+def test_every_field_that_is_known_is_there() -> None:
+    known = builtin()
+    assert len(known) == 155
+    assert sum(len(x.fields) for x in known) == 2603
+    assert sum(1 for x in known for f in x.fields if not f.reserved) == 2380
+    assert sum(1 for x in known for s in x.sections for f in s.fields if not f.reserved) == 133
+
+
+#: Lengths that published pages give for 5.3, or for another release that changed nothing.
+@pytest.mark.parametrize(
+    ("record", "length"),
+    [
+        *[
+            ("D0R1", 116),
+            ("D0R16", 64),
+            ("D0R17", 36),
+            ("D0R22", 88),
+            ("D1R1", 24),
+            ("D1R9", 36),
+            ("D1R11", 20),
+        ],
+        *[("D2R12", 32), ("D4R9", 352), ("D5R3", 384), ("D5R12", 800), ("D6R22", 80), ("D10R2", 52)],
+    ],
+)
+def test_lengths_are_those_of_the_pages(record: str, length: int) -> None:
+    (layout,) = (x for x in layouts.layouts(record, NOWHERE) if x.release == "5.3")
+    assert layout.length == length
+
+
+def test_places_of_fields_that_several_sources_give() -> None:
+    (d0r2,) = (x for x in layouts.layouts("D0R2", NOWHERE) if x.release == "5.3")
+    places = {f.name.removeprefix("SYTPRP_"): (f.offset, f.length) for f in d0r2.fields if not f.reserved}
+    assert places["PFXCPUAD"] == (20, 2)
+    assert places["PFXPRBTM"] == (24, 8)
+    assert places["PFXUTIME"] == (32, 8)
+    assert places["PFXTMSYS"] == (40, 8)
+    assert places["PFXTOTWT"] == (68, 8)
+    assert places["PFXCPUTY"] == (104, 1)
+
+
+def test_a_head_is_read_without_its_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    real = layouts.tomllib.loads
+
+    def loads(text: str) -> dict[str, object]:
+        parsed.append(text)
+        return real(text)
+
+    layouts.forget()
+    monkeypatch.setattr(layouts.tomllib, "loads", loads)
+    assert layouts.records(NOWHERE)
+    assert parsed == []
+    head = layouts.head("D0R2", NOWHERE)
+    assert head is not None
+    assert (head.dsect, head.title, head.kind) == ("MRSYTPRP", "Processor Data (Per Processor)", "sample")
+    assert head.lengths["6.4"] == 352
+    assert len(parsed) == 1
+    assert "PFXUTIME" not in parsed[0]
+    layouts.layouts("D0R2", NOWHERE)
+    layouts.layouts("D0R2", NOWHERE)
+    assert len(parsed) == 2, "a file is parsed once"
+
+
+def test_an_unknown_record_has_nothing() -> None:
+    assert layouts.layouts("D31R999", NOWHERE) == []
+    assert layouts.head("D31R999", NOWHERE) is None
+    with pytest.raises(CatalogError, match="not a monitor record"):
+        layouts.layouts("SYTPRP", NOWHERE)
+
+
+def test_packs_add_layouts_and_records(tmp_path: Path) -> None:
+    for pack, record in (("7.3", "d00r02"), ("6.4", "d00r02"), ("7.3", "d31r07")):
+        (tmp_path / pack).mkdir(exist_ok=True)
+        text = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
+        if record == "d31r07":
+            text = text.replace('record = "D0R2"', 'record = "D31R7"')
+        (tmp_path / pack / f"{record}.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "7.3" / "pack.toml").write_text("release = '7.3'\n", encoding="utf-8")
+    (tmp_path / ".new-7.4-x").mkdir()
+    assert layouts.packs(tmp_path) == ["6.4", "7.3"]
+    assert [pack for pack, _ in layouts.files("D0R2", tmp_path)] == ["zlens", "6.4", "7.3"]
+    assert {x.pack for x in layouts.layouts("D0R2", tmp_path)} == {"zlens", "6.4", "7.3"}
+    assert layouts.records(tmp_path)[-1] == "D31R7"
+    head = layouts.head("D31R7", tmp_path)
+    assert head is not None
+    assert head.pack == "7.3"
+
+
+def test_the_pack_root_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
+    assert layouts.pack_root() == tmp_path / "packs"
+    assert layouts.packs() == []
+    monkeypatch.delenv("ZLENS_DATA")
+    assert layouts.pack_root().name == "packs"
+
+
+def test_changed_files_are_read_again_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "7.3" / "d00r02.toml"
+    path.parent.mkdir()
+    shutil.copy(layouts.monitor_root() / "d00r02.toml", path)
+    assert {x.pack for x in layouts.layouts("D0R2", tmp_path)} == {"zlens", "7.3"}
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("length = 108", "length = 104"), encoding="utf-8"
+    )
+    layouts.forget()
+    assert 104 in {x.length for x in layouts.layouts("D0R2", tmp_path)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('record = "D0R2"', 'record = "X"', "not a monitor record"),
+        ('dsect = "MRSYTPRP"', "", "dsect is missing"),
+        ('dsect = "MRSYTPRP"', "dsect = 5", "dsect is 5"),
+        ('"5.4" = 124', '"5.4" = "124"', "length of release 5.4"),
+        ("length = 108", "length = true", "length is True"),
+        ("complete = true", "colour = 1\ncomplete = true", "unknown key colour"),
+        ("at = 20,", "at = '20',", "at is '20'"),
+        ("len = 2,", "", "len is missing"),
+        ("fields = [", "fields = [1,", "not a table"),
+        ('subject = ["SYTPRP_PFXCPUAD"]', "subject = [1]", "not a string"),
+        ("complete = true", "complete = true\ncallevel = ['a']", "callevel"),
+        ("[[layout]]", "[[layout", "not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_a_sentence(old: str, new: str, words: str) -> None:
+    text = (layouts.monitor_root() / "d00r02.toml").read_text(encoding="utf-8")
+    assert old in text
+    with pytest.raises(CatalogError) as caught:
+        layouts.parse(text.replace(old, new, 1), path="d00r02.toml")
+    assert words in str(caught.value)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "d00r02.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(CatalogError, match="cannot be read"):
+        layouts.read(path)
+
+
+def test_releases_are_in_order() -> None:
+    releases = ["5.3", "5.4", "6.1", "6.4", "7.1", "7.3", "7.10"]
+    assert sorted(["6.4", "7.10", "5.4", "7.3", "5.3", "6.1", "7.1"], key=layouts.release_key) == releases
+    assert layouts.release_key(None) == ()
+
+
+# Writing
+
+
+def test_every_file_is_as_the_writer_writes_it() -> None:
+    for record in layouts.records(NOWHERE):
+        path = layouts.monitor_root() / layouts.file_name(record)
+        text = path.read_text(encoding="utf-8")
+        assert write.text(layouts.parse(text)) == text, record
+
+
+def test_a_file_is_written_whole(tmp_path: Path) -> None:
+    file = layouts.read(layouts.monitor_root() / "d00r16.toml")
+    path = tmp_path / "new" / "d00r16.toml"
+    write.save(file, path)
+    assert layouts.read(path) == file
+    assert [p.name for p in path.parent.iterdir()] == ["d00r16.toml"]
+
+
+_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+_some_text = st.none() | _text
+_number = st.integers(0, 4096)
+_fields = st.builds(
+    Field,
+    name=_text,
+    offset=_number,
+    length=_number,
+    type=_text,
+    kind=_text,
+    kind_status=_text,
+    unit=_some_text,
+    text=_some_text,
+    direction=_some_text,
+    overlay=st.booleans(),
+    count=_number,
+    first=_number,
+    note=_some_text,
+)
+_sections = st.builds(
+    Section,
+    name=_text,
+    title=_text,
+    length=_number,
+    offset=_number | _text,
+    stride=_number | _text,
+    count=st.none() | _number | _text,
+    fields=st.lists(_fields, max_size=1).map(tuple),
+    subject=st.lists(_text, max_size=2).map(tuple),
+    subject_kind=_text.map(lambda text: text or None),
+    match=st.none() | st.tuples(_text, _text),
+    within=_text.map(lambda text: text or None),
+    source=_text,
+    status=_text,
+    note=_text.map(lambda text: text or None),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_fields, max_size=2), st.lists(_sections, max_size=1), _text, st.integers(0, 2))
+def test_whatever_a_page_says_is_written_and_read_back(
+    some: list[Field], sections: list[Section], text: str, copies: int
+) -> None:
+    head = Head("D3R4", 3, 4, text, text, text, {text: 1}, bool(copies), text or None, "p")
+    made = tuple(
+        Layout(
+            *("D3R4", 3, 4, text, text, text, f"{text}{i}", i, bool(i), not i, text, text, text or None, "p"),
+            *(tuple(some), (), None, (), tuple(sections), tuple(range(i)), i or None),
+        )
+        for i in range(copies)
+    )
+    file = RecordFile(head, (), None, (), made)
+    assert layouts.parse(write.text(file), "p") == file
+
+
+def test_the_writer_knows_every_member_of_a_field() -> None:
+    made = Field("N", 1, 2, "signed", "timer", "stated", "u", "t", "up", True, 3, 0, "n")
+    assert all(getattr(made, m.name) != m.default for m in members(Field))
+    head = Head("D3R4", 3, 4, "MRX", "t", "sample", {}, False, None, "p")
+    layout = Layout(
+        *("D3R4", 3, 4, "MRX", "t", "sample", "5.3", 30, False, True, "s", "verified", None, "p"),
+        *((made,), (), None, (), ()),
+    )
+    assert layouts.parse(write.text(RecordFile(head, (), None, (), (layout,))), "p").layouts == (layout,)
+
+
+def test_layouts_in_one_file_share_their_subject() -> None:
+    both = layouts.layouts("D0R2", NOWHERE)
+    head = layouts.head("D0R2", NOWHERE)
+    assert head is not None
+    file = write.record_file(head, tuple(both))
+    assert file.subject == ("SYTPRP_PFXCPUAD",)
+    assert file.subject_kind == "processor"
