@@ -339,7 +339,7 @@ def test_an_interval_known_from_another_file_is_read_once() -> None:
     assert len(system.intervals) == INTERVALS + 1
     assert system.files == [str(MONTH), str(SMALL)]
     kinds = Counter(p.kind for p in source.problems())
-    assert kinds == {"time": 3, "duplicate": 1}
+    assert kinds == {"time": 2, "duplicate": 1}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from rmf_made import (
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import KINDS
-from zlens.readers import rmf_parse
+from zlens.readers import rmf_parse, rmf_store, rmf_xml
 from zlens.readers.rmf_xml import RmfXmlSource, detect, open_files
 
 
@@ -45,7 +45,8 @@ def whole(source: RmfXmlSource) -> None:
     for problem in source.problems():
         assert problem.kind in KINDS
         assert problem.detail
-        assert problem.offset is not None or problem.kind == "gap" or "more problems" in problem.detail
+        # Only what concerns no one place has none.
+        assert problem.offset is not None or problem.kind == "gap" or problem.bytes is None
     source.inventory()
     source.info()
 
@@ -317,3 +318,27 @@ def test_mutations(tmp_path: Path) -> None:
     assert read > 2_000
     assert refused > 20
     assert unseen < 200
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "kept"),
+    [("MAX_INTERVALS", 2, 2), ("MAX_ROWS", 45, 4), ("MAX_NAMES", 1, 1)],
+)
+def test_what_is_kept_is_bounded(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, kept: int
+) -> None:
+    monkeypatch.setattr(rmf_xml, bound, value)
+    each = [report(system=f"SYS{n}") for n in range(6)] if bound == "MAX_NAMES" else half_hours(6)
+    source = opened(document(*each))
+    whole(source)
+    assert len(rows(source, "rmf_interval")) == kept
+    (problem,) = [p for p in source.problems() if p.kind == "length"]
+    assert "not read" in problem.detail
+    assert problem.bytes
+
+
+def test_texts_kept_are_bounded(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rmf_store, "MAX_TEXTS", 20)
+    source = opened(document(report()))
+    whole(source)
+    assert "texts beyond the bound" in source.problems()[-1].detail

@@ -31,6 +31,8 @@ NAME = "rmf-xml"
 #: Rows kept of one input: centuries of half-hours, and a bound for files that are no reports.
 MAX_ROWS = 4_000_000
 MAX_INTERVALS = 500_000
+#: Systems and sections by name: a sysplex has at most 32 systems, a report about ten sections.
+MAX_NAMES = 5_000
 #: Holes between intervals that get a row of their own.
 MAX_GAPS = 1_000
 
@@ -101,6 +103,7 @@ class RmfXmlSource:
         self._ms = array("q")
         self._flags: list[str | None] = []
         self._seen: dict[tuple[int, int], int] = {}
+        self._names: set[int] = set()
         common = {
             "system": lambda i: texts.texts[self._system[i]],
             "source": lambda i: NAME,
@@ -224,9 +227,11 @@ class RmfXmlSource:
                 "duplicate", f"the interval that ends {found.end[0]} is known {where}{hint}; not read", other
             )
             return
-        if len(self._end) >= MAX_INTERVALS or self._rows + found.row_count > MAX_ROWS or code < 0:
-            refuse("length", "more intervals than zlens keeps of one input; not read", "bound")
+        full = len(self._end) >= MAX_INTERVALS or self._rows + found.row_count > MAX_ROWS
+        if full or code < 0 or (code not in self._names and len(self._names) >= MAX_NAMES):
+            refuse("length", "more intervals or systems than zlens keeps of one input; not read", "bound")
             return
+        self._names.add(code)
         index = len(self._end)
         self._seen[code, end] = index
         self._system.append(code)
@@ -238,9 +243,18 @@ class RmfXmlSource:
         self._ms.append(length)
         self._flags.append("cut" if found.cut else None)
         file.intervals += 1
+        if file.intervals == 1 and self.zone is None:
+            said = (
+                "times are local, their zone is not known; give it with --tz to join this with other sources"
+            )
+            notes.add("time", said, found.offset)
         self._store(found, index, start_local)
         for label, seen in found.sections.items():
-            place = self._sections.setdefault((name, file.path, label), _Section())
+            spot = (name, file.path, label)
+            if spot not in self._sections and len(self._sections) >= MAX_NAMES:
+                notes.add("section", "more sections than zlens counts; not in the inventory", found.offset)
+                continue
+            place = self._sections.setdefault(spot, _Section())
             place.count += seen.count
             place.bytes += seen.bytes
             place.known = place.known or seen.known
@@ -332,16 +346,11 @@ class RmfXmlSource:
     def _utc(self, local: dt.datetime, system: str, offset: int, notes: Notes, again: Counter[str]) -> int:
         zone = self.zone
         if zone is None:
-            notes.add(
-                "time",
-                "times are local, their zone is not known; give it with --tz to join this with other sources",
-                offset,
-                about="zone",
-            )
             return values.as_utc(local)
         if values.occurs_twice(local, zone):
             key = f"{system} {local}"
-            again[key] += 1
+            if key in again or len(again) < MAX_NAMES:
+                again[key] += 1
             if again[key] == 1:
                 notes.add(
                     "time",
