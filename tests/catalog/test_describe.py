@@ -1,0 +1,83 @@
+"""What is told of a record, and the page made from the catalog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zlens.catalog import reference, resets
+from zlens.catalog.describe import describe, summary
+from zlens.errors import CatalogError
+
+NOWHERE = Path(__file__).parent / "no packs here"
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_record_with_everything() -> None:
+    text = describe("d0r16", root=NOWHERE)
+    assert text.startswith("D0R16  MRSYTCUP  CPU Utilization Data in a Logical Partition\n")
+    assert "subject   SYTCUP_LCUPNAME (partition)" in text
+    assert "Section CPUDATA: one logical processor of the partition (table d0r16_cpudata)" in text
+    assert "found   at SYTCUP_CALCPUOF, every SYTCUP_CALCPULN, count SYTCUP_LCUPCPCT" in text
+    assert " 32   20    2  signed     gauge                bytes   SYTCUP_CALCPUOF" in text
+    assert "kinds: 2 stated, 7 inferred" in text
+
+
+def test_what_a_release_would_be_decoded_with() -> None:
+    text = describe("D0R2", "6.4", NOWHERE)
+    assert "For release 6.4 (records of 352 bytes):" in text
+    assert "records of 352 bytes are longer than the layout of 5.3 (108)" in text
+    assert "244 bytes are not described" in text
+    assert "https://www.vm.ibm.com/pubs/mon640/MRSYTPRP.HTML" in text
+    assert "timer down" in text
+
+
+def test_counters_say_what_resets_them() -> None:
+    text = describe("D0R2", root=NOWHERE)
+    assert "IPL (D1R4), vary on (D5R1), vary off (D5R2), SMT change (D5R21)" in text
+    assert "resets" not in describe("D5R1", root=NOWHERE)
+
+
+def test_a_record_of_which_nothing_is_known() -> None:
+    text = describe("D5R13", "7.3", NOWHERE)
+    assert "No field is known." in text
+    assert "https://www.ibm.com/support/pages/zvm/pubs/mon730/mrprcmfc.html" in text
+
+
+def test_payloads_and_arrays() -> None:
+    text = describe("D10R2", root=NOWHERE)
+    assert "only    where APLSDT_MDGPROD begins with d3c9d5e4e7d2d9d5d301" in text
+    assert "within  linux_os" in text
+    assert "STOBPG_PGDBR(1:20)" in describe("D3R8", root=NOWHERE)
+
+
+def test_every_record_can_be_described() -> None:
+    lines = summary(NOWHERE).splitlines()
+    assert len(lines) == 194
+    for line in lines[1:]:
+        for release in (None, "7.5"):
+            text = describe(line.split()[0], release, NOWHERE)
+            assert text.startswith(line.split()[0])
+            assert not any(row != row.rstrip() for row in text.splitlines())
+
+
+def test_an_unknown_record_is_an_error() -> None:
+    with pytest.raises(CatalogError, match="does not know D31R9"):
+        describe("D31R9", root=NOWHERE)
+
+
+def test_the_page_of_records_is_not_stale() -> None:
+    page = (ROOT / reference.RECORDS_PAGE).read_text(encoding="utf-8")
+    assert page == reference.records_page()
+
+
+def test_evidence_of_resets() -> None:
+    known = {item.record: item for item in resets.evidence()}
+    assert (known["D1R4"].subject_kind, known["D1R4"].time) == (resets.ALL, "MTRSYS_SYSTODST")
+    assert (known["D5R1"].subject_kind, known["D5R1"].fields) == ("processor", ("PRCVON_PFXCPUAD",))
+    assert {"D4R1", "D4R2", "D5R21", "D6R1", "D6R2"} <= set(known)
+    of_devices = {item.record for item in resets.concerning("device")}
+    assert {"D1R4", "D6R1"} <= of_devices
+    assert "D5R1" not in of_devices
+    assert all(item.source for item in known.values())

@@ -1,0 +1,387 @@
+"""Plans for the decoder, and records written and read back by every layout."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zlens.catalog import layouts, plans
+from zlens.catalog.columns import FIXED, column_type, field_parts
+from zlens.catalog.layouts import Field, Layout, Section
+from zlens.errors import CatalogError
+
+NOWHERE = Path(__file__).parent / "no packs here"
+ALL = [x for record in layouts.records(NOWHERE) for x in layouts.layouts(record, NOWHERE)]
+TOD = 0xD0C0_FFEE_0000_0000
+
+
+def of(record: str, release: str = "5.3") -> Layout:
+    return next(x for x in layouts.layouts(record, NOWHERE) if x.release == release)
+
+
+def column(plan: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = (c for c in plan["columns"] if c["name"] == name)
+    return found
+
+
+def places(plan: dict[str, Any], length: int) -> dict[str, dict[str, Any]]:
+    (layout,) = (x for x in plan["layouts"] if length in x["lengths"])
+    return {plan["columns"][f["column"]]["name"]: f for f in layout["fields"]}
+
+
+# Plans
+
+
+def test_the_plan_of_a_record() -> None:
+    plan = plans.plan("d0r2", "D0R2", {108: of("D0R2"), 124: of("D0R2")})
+    assert (plan["table"], plan["domain"], plan["record"]) == ("d0r2", 0, 2)
+    assert (plan["subject"], plan["subject_kind"], plan["section"]) == (
+        ["sytprp_pfxcpuad"],
+        "processor",
+        None,
+    )
+    assert [x["lengths"] for x in plan["layouts"]] == [[108, 124]]
+    utime = column(plan, "sytprp_pfxutime")
+    assert utime["type"] == "int"
+    assert utime["unit"] == "tod"
+    assert utime["difference"]["width"] == 8
+    assert utime["difference"]["direction"] == "learn"
+    assert column(plan, "sytprp_pfxprbtm")["difference"]["direction"] == "down"
+    assert column(plan, "sytprp_pfxspinc")["difference"]["direction"] == "up"
+    assert column(plan, "sytprp_pfxcpuad")["difference"] is None
+    place = places(plan, 124)["sytprp_pfxutime"]
+    assert (place["offset"], place["length"], place["part"], place["element"]) == (32, 8, "record", None)
+    assert not any("*" in c["name"] for c in plan["columns"])
+
+
+def test_the_plan_of_a_section() -> None:
+    own, entries = plans.plans("D0R16", {64 + 40 * n: of("D0R16") for n in (1, 2)})
+    assert own["table"] == "d0r16"
+    assert entries["table"] == "d0r16_cpudata"
+    assert entries["section"] == {
+        **{"offset_at": 32, "offset_len": 2, "stride_at": 34, "stride_len": 2, "count_at": 30, "count_len": 1}
+    }
+    assert entries["subject"] == ["sytcup_lcupname", "sytcup_lcucpuid"]
+    assert entries["subject_kind"] == "partition-processor"
+    assert column(entries, "sytcup_lcucactm")["difference"]["direction"] == "learn"
+    names = [c["name"] for c in entries["columns"]]
+    assert names.index("sytcup_lcupname") < names.index("sytcup_lcucpuid")
+    found = places(entries, 104)
+    assert (found["sytcup_lcucactm"]["offset"], found["sytcup_lcucactm"]["part"]) == (8, "entry")
+    assert found["sytcup_lcupname"]["part"] == "record"
+
+
+def test_payloads_are_told_apart_by_their_bytes() -> None:
+    made = {plan["table"]: plan for plan in plans.plans("D10R2", {196: of("D10R2")})}
+    assert set(made) == {
+        *("d10r2", "d10r2_linux_mem", "d10r2_linux_os", "d10r2_linux_net"),
+        *("d10r2_mon_fsstatd", "d10r2_mon_procd", "d10r2_mon_procd_task"),
+    }
+    section = made["d10r2_linux_mem"]["section"]
+    assert section["match"] == {"at": 32, "hex": "d3c9d5e4e7d2d9d5d301"}
+    assert (section["offset_at"], section["stride"], section["count"]) == (20, 144, 1)
+
+
+def test_events_and_configuration_have_no_differences() -> None:
+    for record in ("D4R2", "D1R19", "D6R27"):
+        plan = plans.plan(record.lower(), record, {of(record).length: of(record)})
+        assert all(c["difference"] is None for c in plan["columns"])
+
+
+def test_an_unknown_kind_is_never_differenced() -> None:
+    for layout in ALL:
+        for plan in plans.plans(layout.record, {layout.length: layout}):
+            for c in plan["columns"]:
+                if c["difference"] is not None:
+                    name = c["name"].upper()
+                    every = (*layout.fields, *(f for s in layout.sections for f in s.fields))
+                    field = next(f for f in every if name.startswith(f.name.upper()))
+                    assert field.kind in ("counter", "timer", "sampled")
+
+
+def test_columns_of_several_layouts_are_joined() -> None:
+    old, new = of("D5R2"), of("D5R2", "6.4")
+    plan = plans.plan("d5r2", "D5R2", {24: old, 28: new})
+    assert [c["name"] for c in plan["columns"]] == ["prcvof_pfxcpuad", "prcvof_voffrson"]
+    assert set(places(plan, 24)) == {"prcvof_pfxcpuad"}
+    assert set(places(plan, 28)) == {"prcvof_pfxcpuad", "prcvof_voffrson"}
+
+
+def _made(*fields: Field, release: str = "7.3", sections: tuple[Section, ...] = ()) -> Layout:
+    return Layout(
+        *("D0R99", 0, 99, "MRX", "t", "sample", release, 60, False, False, "s", "verified", None, "p"),
+        *(fields, (), None, (), sections),
+    )
+
+
+def test_layouts_that_disagree_on_a_type_do_not_share_a_column() -> None:
+    one = _made(Field("A", 20, 8, "unsigned", "counter", "stated"), Field("B", 28, 4, "unsigned"))
+    two = _made(Field("A", 20, 8, "character", "text", "stated", "ebcdic"), release="7.2")
+    plan = plans.plan("d0r99", "D0R99", {60: one, 64: two})
+    assert column(plan, "a")["type"] == "int"
+    assert "a" in places(plan, 60)
+    assert places(plan, 64) == {}
+
+
+def test_what_one_release_does_not_say_another_may() -> None:
+    one = _made(Field("A", 20, 4, "unsigned"), Field("B", 28, 4, "unsigned"))
+    two = _made(Field("A", 20, 4, "unsigned", "counter", "stated"), release="7.2")
+    plan = plans.plan("d0r99", "D0R99", {60: one, 64: two})
+    assert column(plan, "a")["difference"] is not None
+
+
+def test_sections_that_are_found_in_two_ways_are_read_in_one() -> None:
+    entry = (Field("E", 0, 4, "unsigned"),)
+    one = _made(Field("A", 20, 4, "unsigned"), sections=(Section("S", "t", 4, 24, 4, None, entry),))
+    two = _made(
+        Field("A", 20, 4, "unsigned"), sections=(Section("S", "t", 4, 32, 4, None, entry),), release="7.2"
+    )
+    plan = plans.plan("d0r99_s", "D0R99", {60: one, 64: two})
+    assert [x["lengths"] for x in plan["layouts"]] == [[60]]
+    assert plan["section"] == {"offset": 24, "stride": 4}
+
+
+def test_no_plan_without_a_layout() -> None:
+    with pytest.raises(CatalogError, match="no layout"):
+        plans.plan("d0r2", "D0R2", {})
+    with pytest.raises(CatalogError, match="no table d0r2_x"):
+        plans.plan("d0r2_x", "D0R2", {108: of("D0R2")})
+
+
+def test_every_plan_is_plain_json_with_names_of_its_own() -> None:
+    for layout in ALL:
+        made = plans.plans(layout.record, {layout.length: layout})
+        assert json.loads(json.dumps(made, allow_nan=False)) == made
+        for plan in made:
+            leaving = [c.name for c in plans.columns(plan)]
+            assert len({*leaving, *FIXED}) == len(leaving) + len(FIXED)
+            assert set(plan["subject"]) <= {c["name"] for c in plan["columns"]}
+            assert plan["layouts"][0]["lengths"] == [layout.length]
+
+
+def test_columns_leave_with_their_differences() -> None:
+    plan = plans.plan("d0r2", "D0R2", {108: of("D0R2")})
+    leaving = {c.name: c for c in plans.columns(plan)}
+    assert list(leaving)[:3] == ["sytprp_pfxcpuad", "sytprp_plscuhaf", "sytprp_plscuhaf_d"]
+    assert leaving["sytprp_pfxutime_d"].unit == "tod"
+    assert leaving["sytprp_pfxutime"].text.startswith("raw CPU time")
+    d0r16 = plans.plan("d0r16_cpudata", "D0R16", {104: of("D0R16")})
+    texts = {c.name: c for c in plans.columns(d0r16)}
+    assert (texts["sytcup_lcupname"].type, texts["sytcup_lcupname"].unit) == ("text", "")
+    assert "unit guessed" in texts["sytcup_lcucactm"].text
+    assert texts["sytcup_lcutctod"].type == "time"
+
+
+@pytest.mark.parametrize(
+    ("field", "type_"),
+    [
+        (Field("A", 0, 8, "character", "timer", "stated"), "int"),
+        (Field("A", 0, 8, "character", "time", "stated"), "time"),
+        (Field("A", 0, 4, "unsigned", "time", "stated"), "int"),
+        (Field("A", 0, 8, "character", "identifier", "stated", "ebcdic"), "text"),
+        (Field("A", 0, 2, "character", "identifier", "stated", "packed"), "hex"),
+        (Field("A", 0, 2, "unsigned", "identifier", "stated", "packed"), "hex"),
+        (Field("A", 0, 2, "unsigned", "identifier", "stated"), "int"),
+        (Field("A", 0, 6, "character", "text", "stated", "ascii"), "hex"),
+        (Field("A", 0, 8, "character"), "hex"),
+        (Field("A", 0, 8, "unsigned"), "int"),
+        (Field("A", 0, 16, "unsigned"), "hex"),
+        (Field("A", 0, 4, "bitstring", "flags", "stated"), "int"),
+        (Field("A", 0, 9, "bitstring", "flags", "stated"), "hex"),
+        (Field("A", 0, 1, "character", "flags", "stated"), "int"),
+        (Field("A", 0, 0, "character", "text", "stated", "ebcdic"), "text"),
+        (Field("A", 0, 0, "character"), "hex"),
+    ],
+)
+def test_types_follow_the_kind(field: Field, type_: str) -> None:
+    assert column_type(field) == type_
+
+
+def test_arrays_give_a_column_for_each_element() -> None:
+    made = field_parts(Field("A", 20, 4, "unsigned", count=3, first=0))
+    assert [(p.name, p.element) for p in made] == [("A_0", 0), ("A_1", 1), ("A_2", 2)]
+    (whole,) = field_parts(Field("A", 20, 4, "character", count=3))
+    assert (whole.name, whole.type, whole.element) == ("A", "hex", None)
+    plan = plans.plan("d3r8", "D3R8", {260: of("D3R8")})
+    place = places(plan, 260)["stobpg_pgdbr_20"]
+    assert (place["offset"], place["length"], place["element"]) == (20, 4, 19)
+    assert places(plan, 260)["stobpg_pgdbr_tbl"]["length"] == 80
+
+
+def test_how_differences_are_judged() -> None:
+    facts = plans.difference_facts()
+    assert (facts["gap_factor"], facts["short_factor"]) == (1.5, 0.5)
+    d6r3 = plans.plan("d6r3", "D6R3", {260: of("D6R3")})
+    assert column(d6r3, "ioddev_scmssch")["difference"] == {
+        **{"width": 2, "signed": False, "direction": "up", "half_range": 0.5, "max_rate": 5e4}
+    }
+    connect = column(d6r3, "ioddev_scmcntim")["difference"]
+    assert (connect["width"], connect["max_rate"]) == (4, 15625.0)
+    assert column(d6r3, "ioddev_hfctio")["difference"]["max_rate"] == 1e6
+    d0r2 = plans.plan("d0r2", "D0R2", {108: of("D0R2")})
+    assert column(d0r2, "sytprp_pfxutime")["difference"]["half_range"] == 0.0
+    assert column(d0r2, "sytprp_pfxspinc")["difference"]["max_rate"] == 1e7
+
+
+# Records written and read back
+
+LETTERS = "ABCXYZ0123456789$#@ äöüÄÖÜß"
+
+
+def some_value(field: Field, kind: str, rng: random.Random, width: int) -> Any:
+    if kind == "text":
+        return "".join(rng.choice(LETTERS) for _ in range(rng.randint(0, width or 12))).rstrip()
+    if kind == "hex":
+        return rng.randbytes(width or rng.randint(0, 12)).hex()
+    bits = 8 * width
+    if field.type == "signed" and kind == "int":
+        return rng.choice([0, -1, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1, rng.randrange(2 ** (bits - 1))])
+    top = 2**bits - 1
+    return rng.choice([0, 1, top, top // 2, rng.randint(0, top)])
+
+
+def some_values(fields: tuple[Field, ...], rng: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values to write and, by name of part, what must be read back."""
+    given: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
+    for field in fields:
+        # An overlay's bytes are another field's.
+        if field.overlay:
+            continue
+        parts = field_parts(field)
+        values = []
+        for part in parts:
+            width = field.span if part.element is None else field.length
+            value = some_value(field, part.type, rng, width)
+            values.append(value)
+            expected[part.name] = value
+            if part.type == "time":
+                expected[part.name] = value or None
+            elif part.type == "int" and value > 2**63 - 1:
+                expected[part.name] = None
+        if parts:
+            given[field.name] = values[0] if parts[0].element is None else values
+    return given, expected
+
+
+def some_record(
+    layout: Layout, rng: random.Random
+) -> tuple[bytes, dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """A record of random values, what must be read back of it, and of its entries."""
+    given, expected = some_values(layout.fields, rng)
+    entries: dict[str, list[dict[str, Any]]] = {}
+    wanted: dict[str, list[dict[str, Any]]] = {}
+    # Payloads exclude one another; arrays follow one another.
+    sections = [s for s in layout.sections if s.within is None]
+    payloads = [s for s in sections if s.match]
+    for section in [s for s in sections if not s.match] + ([rng.choice(payloads)] if payloads else []):
+        rows = [
+            some_values(section.fields, rng) for _ in range(rng.randint(0, 4) if section.count != 1 else 1)
+        ]
+        entries[section.name] = [row for row, _ in rows]
+        wanted[section.name] = [read for _, read in rows]
+        for place in (section.offset, section.stride, section.count, section.match and section.match[0]):
+            if isinstance(place, str):
+                given.pop(place, None)
+                expected.pop(place, None)
+    return plans.encode(layout, given, tod=TOD, entries=entries), expected, wanted
+
+
+def check_round_trip(layout: Layout, seed: int) -> None:
+    data, expected, wanted = some_record(layout, random.Random(seed))
+    assert int.from_bytes(data[:2], "big") == len(data)
+    assert (data[2:4], data[4], data[5]) == (b"\0\0", layout.domain, 0)
+    assert int.from_bytes(data[6:8], "big") == layout.number
+    assert int.from_bytes(data[8:16], "big") == TOD
+    if not layout.variable:
+        assert len(data) == layout.length
+    values = plans.decode(layout, data)
+    tails = {f.name for f in layout.fields if f.length == 0}
+    for name, value in expected.items():
+        if name in tails and wanted:
+            continue
+        assert values[name] == value, name
+    for name, rows in wanted.items():
+        section = layout.section(name)
+        assert section is not None
+        assert plans.decode_entries(layout, section, data) == rows
+
+
+@pytest.mark.parametrize("layout", ALL, ids=lambda x: f"{x.record}-{x.release}")
+def test_every_layout_is_written_and_read_back(layout: Layout) -> None:
+    for seed in range(3):
+        check_round_trip(layout, seed)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(ALL), st.integers(0, 2**32))
+def test_any_layout_is_written_and_read_back(layout: Layout, seed: int) -> None:
+    check_round_trip(layout, seed)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sampled_from(ALL), st.integers(0, 2**32), st.integers(20, 400))
+def test_what_is_beyond_the_end_is_none(layout: Layout, seed: int, cut: int) -> None:
+    data, expected, _ = some_record(layout, random.Random(seed))
+    short = data[:cut]
+    values = plans.decode(layout, short)
+    for field in layout.fields:
+        for part in field_parts(field):
+            end = field.end if part.element is None else field.offset + (part.element + 1) * field.length
+            if end > len(short) and field.length:
+                assert values[part.name] is None
+            elif part.name in expected and field.length:
+                assert values[part.name] == expected[part.name]
+
+
+def test_overlays_are_read_from_the_bytes_under_them() -> None:
+    layout = of("D4R2")
+    data = plans.encode(layout, {"USELOF_ASCDEFSZ": (7 << 32) + 9}, tod=TOD)
+    values = plans.decode(layout, data)
+    assert values["USELOF_CALDEFHI"] == 7
+    assert values["USELOF_CALDEFLO"] == 9
+    again = plans.encode(layout, {"USELOF_ASCDEFSZ": 5, "USELOF_CALDEFHI": 1}, tod=TOD)
+    assert plans.decode(layout, again)["USELOF_ASCDEFSZ"] == (1 << 32) + 5
+
+
+def test_records_of_another_length() -> None:
+    long = plans.encode(of("D0R2"), {"SYTPRP_PFXUTIME": 4096}, tod=TOD, length=352)
+    assert len(long) == 352
+    assert plans.decode(of("D0R2"), long)["SYTPRP_PFXUTIME"] == 4096
+    short = plans.encode(of("D0R2"), {"SYTPRP_PFXUTIME": 4096}, tod=TOD, length=36)
+    assert plans.decode(of("D0R2"), short)["SYTPRP_PFXUTIME"] is None
+
+
+def test_entries_that_a_record_does_not_hold_are_not_read() -> None:
+    layout = of("D0R16")
+    data = plans.encode(layout, {}, tod=TOD, entries={"CPUDATA": [{"SYTCUP_LCUCPUID": n} for n in range(3)]})
+    section = layout.sections[0]
+    assert len(plans.decode_entries(layout, section, data)) == 3
+    assert len(plans.decode_entries(layout, section, data[:-1])) == 2
+    for values in ({"SYTCUP_CALCPUOF": 4}, {"SYTCUP_CALCPULN": 0}, {"SYTCUP_CALCPULN": -40}):
+        bad = plans.encode(layout, values, tod=TOD)
+        assert plans.decode_entries(layout, section, bad) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "entries", "words"),
+    [
+        ({"SYTCUP_X": 1}, {}, "no field SYTCUP_X"),
+        ({}, {"X": []}, "no section X"),
+        ({}, {"CPUDATA": [{"SYTCUP_X": 1}]}, "no field SYTCUP_X"),
+        ({"SYTCUP_LCUPPNUM": 256}, {}, "does not fit"),
+        ({"SYTCUP_LCUPPNUM": -1}, {}, "does not fit"),
+        ({"SYTCUP_LCUPNAME": "NINECHARS"}, {}, "longer than the 8 bytes"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(
+    values: dict[str, Any], entries: dict[str, list[dict[str, Any]]], words: str
+) -> None:
+    with pytest.raises(CatalogError, match=words):
+        plans.encode(of("D0R16"), values, tod=TOD, entries=entries)
