@@ -58,13 +58,23 @@ pub fn unreadable(py: Python<'_>, file: &OsStr, offset: Option<u64>, error: &io:
     .raise(py)
 }
 
-/// The exception `zlens.errors.CatalogError` for a plan that contradicts itself.
-pub fn wrong_plan(py: Python<'_>, message: String) -> PyErr {
+/// An exception of `zlens.errors` that is only a sentence.
+fn sentence(py: Python<'_>, class: &str, message: String) -> PyErr {
     let class = py
         .import("zlens.errors")
-        .and_then(|module| module.getattr("CatalogError"));
+        .and_then(|module| module.getattr(class));
     match class.and_then(|class| class.call1((message,))) {
         Ok(error) => PyErr::from_value(error),
         Err(error) => error,
     }
+}
+
+/// The exception `CatalogError` for a plan that contradicts itself.
+pub fn wrong_plan(py: Python<'_>, message: String) -> PyErr {
+    sentence(py, "CatalogError", message)
+}
+
+/// The exception `QueryError` for a table or a column that there is not.
+pub fn wrong_question(py: Python<'_>, message: String) -> PyErr {
+    sentence(py, "QueryError", message)
 }

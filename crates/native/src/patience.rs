@@ -1,8 +1,8 @@
 //! Long work without the interpreter's lock that still notices Ctrl-C.
 
+use std::sync::OnceLock;
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
-
-use pyo3::prelude::*;
 
 /// How long work runs before it looks up.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -28,13 +28,16 @@ impl Patience {
         }
         over
     }
+}
 
-    /// Lets signal handlers run if it is time; what they raise ends the work.
-    pub fn check(&mut self) -> PyResult<()> {
-        if self.is_over() {
-            Python::attach(|py| py.check_signals())
-        } else {
-            Ok(())
-        }
-    }
+static MAIN: OnceLock<ThreadId> = OnceLock::new();
+
+/// Notes the thread that Python delivers signals to; to be called on it.
+pub fn this_is_the_main_thread() {
+    MAIN.get_or_init(|| thread::current().id());
+}
+
+/// Whether Python delivers signals to this thread.
+pub fn on_main_thread() -> bool {
+    MAIN.get() == Some(&thread::current().id())
 }

@@ -6,7 +6,7 @@ use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringB
 use arrow_array::{
     ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, TimestampMicrosecondArray,
 };
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{Field, Schema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -17,18 +17,6 @@ use crate::capsule;
 #[pyclass(frozen, module = "zlens._native")]
 pub struct ArrowTable {
     batch: RecordBatch,
-}
-
-/// The Arrow type of one of the five types that leave the program.
-pub fn data_type(name: &str) -> Option<DataType> {
-    Some(match name {
-        "int" => DataType::Int64,
-        "float" => DataType::Float64,
-        "text" => DataType::Utf8,
-        "bool" => DataType::Boolean,
-        "time" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-        _ => return None,
-    })
 }
 
 /// The values of one column, taken row by row; the error names the column and the row.

@@ -1,0 +1,113 @@
+//! What is known to have reset the counters of a table: IPL, logon, VARY and the like.
+
+use std::collections::HashMap;
+
+/// One thing that reset counters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// When, as a TOD value.
+    pub tod: u64,
+    /// Table whose counters it reset.
+    pub table: String,
+    /// Whose counters: the subject's values joined by `/`; none: everybody's in that table.
+    pub subject: Option<String>,
+    /// What it was.
+    pub what: String,
+}
+
+/// The evidence for one table, in the order of time.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    everybody: Vec<(u64, String)>,
+    subjects: Vec<Vec<(u64, String)>>,
+    by_name: HashMap<String, u32>,
+}
+
+/// A subject of whom nothing is known.
+pub(crate) const NOTHING: u32 = u32::MAX;
+
+impl Known {
+    /// What `all` says about `table`.
+    pub(crate) fn of(table: &str, all: &[Evidence]) -> Self {
+        let mut known = Self::default();
+        for evidence in all.iter().filter(|evidence| evidence.table == table) {
+            let item = (evidence.tod, evidence.what.clone());
+            let Some(subject) = &evidence.subject else {
+                known.everybody.push(item);
+                continue;
+            };
+            let next = known.subjects.len() as u32;
+            let place = *known.by_name.entry(subject.clone()).or_insert(next);
+            if place == next {
+                known.subjects.push(Vec::new());
+            }
+            known.subjects[place as usize].push(item);
+        }
+        known.everybody.sort_by_key(|(tod, _)| *tod);
+        known
+            .subjects
+            .iter_mut()
+            .for_each(|list| list.sort_by_key(|(tod, _)| *tod));
+        known
+    }
+
+    /// Whether there is anything to look up by name.
+    pub(crate) fn names_subjects(&self) -> bool {
+        !self.by_name.is_empty()
+    }
+
+    /// Where the evidence about a subject is kept.
+    pub(crate) fn place(&self, subject: &str) -> u32 {
+        self.by_name.get(subject).copied().unwrap_or(NOTHING)
+    }
+
+    /// The last evidence after `from` up to `to`, for everybody or for the subject kept at `place`.
+    pub(crate) fn between(&self, place: u32, from: u64, to: u64) -> Option<(u64, &str)> {
+        let own = self
+            .subjects
+            .get(place as usize)
+            .and_then(|list| last(list, from, to));
+        let all = last(&self.everybody, from, to);
+        own.or(all)
+    }
+}
+
+fn last(list: &[(u64, String)], from: u64, to: u64) -> Option<(u64, &str)> {
+    let end = list.partition_point(|(tod, _)| *tod <= to);
+    let (tod, what) = list.get(end.checked_sub(1)?)?;
+    (*tod > from).then_some((*tod, what.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_counts_after_the_previous_sample_up_to_this_one() {
+        let all = [
+            (20, None, "IPL"),
+            (5, None, "IPL"),
+            (10, Some("A"), "logon"),
+            (7, Some("B"), "x"),
+        ]
+        .map(|(tod, subject, what)| Evidence {
+            tod,
+            table: "t".into(),
+            subject: subject.map(Into::into),
+            what: what.into(),
+        });
+        let known = Known::of("t", &all);
+        let a = known.place("A");
+        assert_eq!(known.between(a, 9, 10), Some((10, "logon")));
+        assert_eq!(known.between(a, 10, 19), None);
+        assert_eq!(known.between(NOTHING, 4, 30), Some((20, "IPL")));
+        assert_eq!(known.between(NOTHING, 5, 19), None);
+        assert_eq!(known.between(known.place("C"), 9, 10), None);
+        assert_eq!(known.between(known.place("B"), 5, 8), Some((7, "x")));
+        assert!(
+            Known::of("other", &all)
+                .between(NOTHING, 0, u64::MAX)
+                .is_none()
+        );
+    }
+}

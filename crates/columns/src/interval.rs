@@ -1,0 +1,70 @@
+//! Which interval a time belongs to.
+
+use std::sync::Arc;
+
+/// No interval ends at or after the time.
+pub(crate) const OPEN: u32 = u32::MAX;
+
+/// Finds the first interval end at or after a time. Records come almost in order of time, so the last answer is
+/// tried first.
+#[derive(Debug, Clone)]
+pub(crate) struct Intervals {
+    ends: Arc<[u64]>,
+    last: usize,
+}
+
+impl Intervals {
+    /// The intervals that end at `ends`, which rise.
+    pub(crate) fn new(ends: Arc<[u64]>) -> Self {
+        Self { ends, last: 0 }
+    }
+
+    /// The number of the interval that `tod` is in, or [`OPEN`].
+    #[inline]
+    pub(crate) fn of(&mut self, tod: u64) -> u32 {
+        let begins = self
+            .last
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before]);
+        let after = self.last == 0 || tod > begins;
+        match self.ends.get(self.last) {
+            Some(&end) if after && tod <= end => self.last as u32,
+            None if after => OPEN,
+            _ => self.search(tod),
+        }
+    }
+
+    fn search(&mut self, tod: u64) -> u32 {
+        self.last = self.ends.partition_point(|&end| end < tod);
+        if self.last < self.ends.len() {
+            self.last as u32
+        } else {
+            OPEN
+        }
+    }
+
+    /// When the interval ends.
+    pub(crate) fn end(&self, interval: u32) -> Option<u64> {
+        self.ends.get(interval as usize).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_end_at_or_after_a_time_is_its_interval() {
+        let ends = [10, 20, 20, 35];
+        let times = [0, 10, 11, 20, 21, 9, 36, 35, 36, 37, 1, 20];
+        let mut intervals = Intervals::new(Arc::from(ends));
+        for time in times {
+            let expected = ends
+                .iter()
+                .position(|&end| end >= time)
+                .map_or(OPEN, |at| at as u32);
+            assert_eq!(intervals.of(time), expected, "time {time}");
+        }
+        assert_eq!(Intervals::new(Arc::from([])).of(5), OPEN);
+    }
+}

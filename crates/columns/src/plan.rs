@@ -1,0 +1,425 @@
+//! The plan: what a raw table holds and where its columns stand in a record.
+//!
+//! Plans are compiled from the catalog elsewhere and come as JSON, so that this crate knows no field by name.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+/// Bytes of the header that begins every record; no field or section can stand inside it.
+pub const HEADER: u32 = 20;
+/// Longest integer, in bytes.
+const INT_MAX: u32 = 8;
+
+/// A plan that cannot be used, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("plan of table {table}: {reason}")]
+pub struct PlanError {
+    /// Table the plan is for; empty when the JSON itself is wrong.
+    pub table: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// One raw table: which records feed it and how.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Plan {
+    /// Name of the table.
+    pub table: String,
+    /// Domain of the record.
+    pub domain: u8,
+    /// Number of the record in its domain.
+    pub record: u16,
+    /// Columns in the order of the table.
+    pub columns: Vec<Column>,
+    /// Columns whose values identify the subject; none: one subject for each system.
+    #[serde(default)]
+    pub subject: Vec<String>,
+    /// Columns whose change is evidence of a reset.
+    #[serde(default)]
+    pub reset_on: Vec<String>,
+    /// Where the entries are, if a row is an entry and not a record.
+    #[serde(default)]
+    pub section: Option<Section>,
+    /// Places of the columns, by length of the record.
+    pub layouts: Vec<Layout>,
+}
+
+/// One column of a raw table.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Column {
+    /// Name of the column.
+    pub name: String,
+    /// What its bytes mean.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// How its differences are made; none: it has no `_d` column.
+    #[serde(default)]
+    pub difference: Option<Difference>,
+}
+
+/// How the bytes of a field become a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Big-endian integer of 1 to 8 bytes.
+    Int,
+    /// Big-endian IEEE number of 4 or 8 bytes.
+    Float,
+    /// EBCDIC text (code page 037), trailing blanks and zeros taken off.
+    Text,
+    /// The bytes themselves in lower-case hexadecimal.
+    Hex,
+    /// TOD clock value of 8 bytes; zero is no time.
+    Time,
+    /// True when any bit is set.
+    Bool,
+}
+
+/// How a counter's differences are made.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Difference {
+    /// Bytes at which the counter wraps.
+    pub width: u8,
+    /// Whether its values are ordered as signed numbers.
+    #[serde(default)]
+    pub signed: bool,
+    /// Which way it runs.
+    #[serde(default)]
+    pub direction: Direction,
+    /// A step back is a wrap only when the modular difference is at most this part of the range.
+    #[serde(default = "half")]
+    pub half_range: f64,
+    /// A step back is a wrap only when the modular difference is at most this many units a second.
+    #[serde(default = "unlimited")]
+    pub max_rate: f64,
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn unlimited() -> f64 {
+    f64::INFINITY
+}
+
+/// Which way a counter or timer runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Values grow.
+    #[default]
+    Up,
+    /// Values shrink; the difference is previous minus current.
+    Down,
+    /// Not stated: the first interval in which values move decides.
+    Learn,
+}
+
+/// Where the entries of a record stand. Each of the three is read from the record (`_at`, `_len`) or is fixed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Section {
+    /// Offset of the field that holds the offset of the first entry.
+    #[serde(default)]
+    pub offset_at: Option<u32>,
+    /// Length of that field.
+    #[serde(default)]
+    pub offset_len: u32,
+    /// Offset of the first entry, where no field says it.
+    #[serde(default)]
+    pub offset: Option<u32>,
+    /// Offset of the field that holds the bytes from one entry to the next.
+    #[serde(default)]
+    pub stride_at: Option<u32>,
+    /// Length of that field.
+    #[serde(default)]
+    pub stride_len: u32,
+    /// Bytes from one entry to the next, where no field says it.
+    #[serde(default)]
+    pub stride: Option<u32>,
+    /// Offset of the field that holds the number of entries.
+    #[serde(default)]
+    pub count_at: Option<u32>,
+    /// Length of that field.
+    #[serde(default)]
+    pub count_len: u32,
+    /// Number of entries, where no field says it; with neither, entries run to the end of the record.
+    #[serde(default)]
+    pub count: Option<u32>,
+    /// Records without these bytes at this place have no such entries.
+    #[serde(default, rename = "match")]
+    pub matching: Option<Match>,
+}
+
+/// Bytes that tell one payload of a record type from another.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Match {
+    /// Offset in the record.
+    pub at: u32,
+    /// The bytes, hexadecimal.
+    pub hex: String,
+}
+
+/// Places of the columns in records of some lengths.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Layout {
+    /// Record lengths this layout is for; none: every length no other layout names.
+    #[serde(default)]
+    pub lengths: Vec<u32>,
+    /// Where the columns are; a column without a place is NULL.
+    pub fields: Vec<Field>,
+}
+
+/// The place of one column.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Field {
+    /// Number of the column in the table.
+    pub column: usize,
+    /// Offset from the start of its part.
+    pub offset: u32,
+    /// Length in bytes; 0: text or bytes up to the end of the part.
+    pub length: u32,
+    /// Whether an integer is signed.
+    #[serde(default)]
+    pub signed: bool,
+    /// Which part of a section table's row holds it.
+    #[serde(default)]
+    pub part: Part,
+    /// Which element of an array it is, counted from 0; the offset is then that of the array.
+    #[serde(default)]
+    pub element: Option<u32>,
+}
+
+/// A part of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// The record.
+    #[default]
+    Record,
+    /// The entry of the section.
+    Entry,
+}
+
+impl Field {
+    /// Offset of the value itself; None when it lies beyond every record.
+    pub fn start(&self) -> Option<u32> {
+        match self.element {
+            None => Some(self.offset),
+            Some(element) => element.checked_mul(self.length)?.checked_add(self.offset),
+        }
+    }
+}
+
+impl Match {
+    /// The bytes; None when the text is not pairs of hexadecimal digits.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        let digits = self.hex.as_bytes();
+        if !digits.len().is_multiple_of(2) {
+            return None;
+        }
+        digits
+            .chunks_exact(2)
+            .map(|pair| {
+                let high = char::from(pair[0]).to_digit(16)?;
+                let low = char::from(pair[1]).to_digit(16)?;
+                u8::try_from(high * 16 + low).ok()
+            })
+            .collect()
+    }
+}
+
+impl Plan {
+    /// Reads and checks a JSON array of plans.
+    ///
+    /// # Errors
+    /// When the JSON is no such array or a plan contradicts itself.
+    pub fn parse(json: &str) -> Result<Vec<Plan>, PlanError> {
+        let plans: Vec<Plan> = serde_json::from_str(json).map_err(|error| PlanError {
+            table: String::new(),
+            reason: error.to_string(),
+        })?;
+        let mut tables = HashSet::new();
+        for plan in &plans {
+            plan.check().map_err(|reason| PlanError {
+                table: plan.table.clone(),
+                reason,
+            })?;
+            if !tables.insert(plan.table.as_str()) {
+                return Err(PlanError {
+                    table: plan.table.clone(),
+                    reason: "given twice".into(),
+                });
+            }
+        }
+        Ok(plans)
+    }
+
+    /// Number of the column of that name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let mut names = HashSet::new();
+        for column in &self.columns {
+            if !names.insert(column.name.as_str()) {
+                return Err(format!("column {} is given twice", column.name));
+            }
+            if let Some(difference) = &column.difference {
+                if column.kind != Kind::Int {
+                    return Err(format!(
+                        "column {} is no integer and has no differences",
+                        column.name
+                    ));
+                }
+                if difference.width == 0 || difference.width > 8 {
+                    return Err(format!(
+                        "column {}: a counter has 1 to 8 bytes",
+                        column.name
+                    ));
+                }
+                // Also refuses NaN, which no comparison lets through.
+                if !(difference.half_range >= 0.0 && difference.max_rate >= 0.0) {
+                    return Err(format!("column {}: a bound is negative", column.name));
+                }
+            }
+        }
+        for name in self.subject.iter().chain(&self.reset_on) {
+            if self.column(name).is_none() {
+                return Err(format!("there is no column {name}"));
+            }
+        }
+        if let Some(section) = &self.section {
+            section.check()?;
+        }
+        for layout in &self.layouts {
+            self.check_layout(layout)?;
+        }
+        Ok(())
+    }
+
+    fn check_layout(&self, layout: &Layout) -> Result<(), String> {
+        let mut placed = vec![false; self.columns.len()];
+        for field in &layout.fields {
+            let Some(column) = self.columns.get(field.column) else {
+                return Err(format!(
+                    "a field names column {}, which there is not",
+                    field.column
+                ));
+            };
+            if std::mem::replace(&mut placed[field.column], true) {
+                return Err(format!(
+                    "column {} is placed twice in one layout",
+                    column.name
+                ));
+            }
+            if field.part == Part::Entry && self.section.is_none() {
+                return Err(format!(
+                    "column {} stands in an entry, but there is no section",
+                    column.name
+                ));
+            }
+            let fits = match column.kind {
+                Kind::Int => (1..=INT_MAX).contains(&field.length),
+                Kind::Float => field.length == 4 || field.length == 8,
+                Kind::Time => field.length == 8,
+                Kind::Bool => field.length >= 1,
+                Kind::Text | Kind::Hex => true,
+            };
+            if !fits {
+                return Err(format!(
+                    "column {} cannot be {} bytes of {:?}",
+                    column.name, field.length, column.kind
+                ));
+            }
+            if field
+                .start()
+                .and_then(|start| start.checked_add(field.length))
+                .is_none()
+            {
+                return Err(format!("column {} stands beyond every record", column.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Section {
+    fn check(&self) -> Result<(), String> {
+        for (what, at, length, fixed, needed) in [
+            ("offset", self.offset_at, self.offset_len, self.offset, true),
+            ("stride", self.stride_at, self.stride_len, self.stride, true),
+            ("count", self.count_at, self.count_len, self.count, false),
+        ] {
+            if at.is_some() && !(1..=4).contains(&length) {
+                return Err(format!(
+                    "the section's {what} cannot be a field of {length} bytes"
+                ));
+            }
+            if needed && at.is_none() && fixed.is_none() {
+                return Err(format!("the section has no {what}"));
+            }
+        }
+        if self.matching.as_ref().is_some_and(|m| m.bytes().is_none()) {
+            return Err("the section's match is not hexadecimal".into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"[{"table":"d0r2","domain":0,"record":2,
+        "columns":[{"name":"a","type":"int","difference":{"width":4,"direction":"down"}},
+                   {"name":"b","type":"text","difference":null}],
+        "subject":["b"],"reset_on":[],"section":null,
+        "layouts":[{"lengths":[108],"fields":[
+            {"column":0,"offset":24,"length":4,"signed":false,"part":"record","element":null},
+            {"column":1,"offset":28,"length":8}]}]}]"#;
+
+    #[test]
+    fn reads_what_the_catalog_writes() {
+        let plans = Plan::parse(GOOD).unwrap();
+        assert_eq!(plans[0].column("b"), Some(1));
+        let difference = plans[0].columns[0].difference.unwrap();
+        assert_eq!(difference.direction, Direction::Down);
+        assert!((difference.half_range - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn refuses_what_cannot_be_meant() {
+        for (from, to, word) in [
+            (r#""type":"int""#, r#""type":"text""#, "no integer"),
+            (r#""width":4"#, r#""width":9"#, "1 to 8 bytes"),
+            (r#""subject":["b"]"#, r#""subject":["c"]"#, "no column c"),
+            (r#""name":"b""#, r#""name":"a""#, "twice"),
+            (r#""column":1"#, r#""column":7"#, "which there is not"),
+            (r#""column":1"#, r#""column":0"#, "placed twice"),
+            (
+                r#""offset":24,"length":4"#,
+                r#""offset":24,"length":12"#,
+                "12 bytes",
+            ),
+            (r#""part":"record""#, r#""part":"entry""#, "no section"),
+            (
+                r#""section":null"#,
+                r#""section":{"stride":4}"#,
+                "no offset",
+            ),
+            (
+                r#""offset":28"#,
+                r#""offset":4294967295"#,
+                "beyond every record",
+            ),
+            (r#""table":"d0r2""#, r#""tabel":"d0r2""#, "missing field"),
+        ] {
+            let json = GOOD.replacen(from, to, 1);
+            assert_ne!(json, GOOD);
+            let error = Plan::parse(&json).unwrap_err().to_string();
+            assert!(error.contains(word), "{error} should speak of {word}");
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! `Decoder` and what it hands out.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use zlens_columns::{
+    Evidence, File, Plan, Reader, Scan, ScanError, SelectError, Selection, Step, System,
+};
+
+use crate::capsule;
+use crate::errors::{unreadable, wrong_plan, wrong_question};
+use crate::monwrite::{MonwriteFile, record_name};
+use crate::patience::{Patience, on_main_thread};
+
+/// Raw tables of one or more systems, decoded from their files by compiled plans.
+#[pyclass(frozen, module = "zlens._native")]
+pub struct Decoder {
+    inner: Arc<zlens_columns::Decoder>,
+}
+
+/// One system as `zlens.readers` describes it.
+fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
+    let get = |name: &str| given.as_any().get_item(name);
+    let resets: Vec<(u64, String, Option<String>, String)> = get("resets")?.extract()?;
+    let mut files = Vec::new();
+    for file in get("files")?.try_iter()? {
+        let file = file?;
+        let file = file.cast::<MonwriteFile>()?.get();
+        files.push(File {
+            name: file.path().to_string_lossy().into_owned(),
+            source: Arc::clone(&file.source) as _,
+            index: Arc::clone(&file.index),
+        });
+    }
+    Ok(System {
+        name: get("name")?.extract()?,
+        source: get("source")?.extract()?,
+        files,
+        interval_ends: get("interval_ends")?.extract()?,
+        nominal_s: get("nominal_s")?.extract()?,
+        resets: resets
+            .into_iter()
+            .map(|(tod, table, subject, what)| Evidence {
+                tod,
+                table,
+                subject,
+                what,
+            })
+            .collect(),
+    })
+}
+
+fn select_error(py: Python<'_>, error: &SelectError) -> PyErr {
+    wrong_question(py, error.to_string())
+}
+
+#[pymethods]
+impl Decoder {
+    /// `systems` are dictionaries of name, source, files (in the order of time), interval_ends (TOD values),
+    /// nominal_s and resets (TOD value, table, subject or None, evidence).
+    #[new]
+    #[pyo3(signature = (systems, plans_json, leap_seconds = 0))]
+    fn new(
+        py: Python<'_>,
+        systems: Vec<Bound<'_, PyDict>>,
+        plans_json: &str,
+        leap_seconds: i32,
+    ) -> PyResult<Self> {
+        let plans = Plan::parse(plans_json).map_err(|error| wrong_plan(py, error.to_string()))?;
+        let systems = systems.iter().map(system).collect::<PyResult<Vec<_>>>()?;
+        Ok(Self {
+            inner: Arc::new(zlens_columns::Decoder::new(systems, plans, leap_seconds)),
+        })
+    }
+
+    /// Names and types of the columns of a table.
+    fn schema(&self, py: Python<'_>, table: &str) -> PyResult<Vec<(String, &'static str)>> {
+        self.inner
+            .schema(table)
+            .map_err(|error| select_error(py, &error))
+    }
+
+    /// The named columns of a table, in that order; all columns if none are named.
+    #[pyo3(signature = (table, columns = None))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        columns: Option<Vec<String>>,
+    ) -> PyResult<ArrowStream> {
+        let selection = self.inner.select(table, columns.as_deref(), true);
+        let selection = selection.map_err(|error| select_error(py, &error))?;
+        Ok(ArrowStream {
+            decoder: Arc::clone(&self.inner),
+            selection,
+        })
+    }
+
+    /// All tables, or those named, in one pass; without differences also without `seconds` and `flag`.
+    #[pyo3(signature = (tables = None, differences = true))]
+    fn batches(
+        &self,
+        py: Python<'_>,
+        tables: Option<Vec<String>>,
+        differences: bool,
+    ) -> PyResult<Batches> {
+        let tables = tables.unwrap_or_else(|| self.inner.tables().map(str::to_owned).collect());
+        let select = |table: &String| self.inner.select(table, None, differences);
+        let selections = tables.iter().map(select).collect::<Result<Vec<_>, _>>();
+        let selections = selections.map_err(|error| select_error(py, &error))?;
+        Ok(Batches {
+            scan: self.inner.scan(&selections),
+            tables,
+        })
+    }
+
+    /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
+    #[allow(clippy::type_complexity, reason = "the row of a table")]
+    fn problems(&self) -> Vec<(String, String, u64, u64, String, &'static str, String)> {
+        let systems = self.inner.systems();
+        let row = |found: zlens_columns::Found| {
+            let system = &systems[found.system];
+            let problem = found.problem;
+            (
+                system.name.clone(),
+                system.files[found.file].name.clone(),
+                problem.offset,
+                problem.bytes,
+                problem.record.map(record_name).unwrap_or_default(),
+                problem.kind.as_str(),
+                problem.detail,
+            )
+        };
+        self.inner.problems().into_iter().map(row).collect()
+    }
+
+    /// System, TOD value, table, subject, evidence of each subject whose counters began anew.
+    fn resets(&self) -> Vec<(String, u64, String, String, String)> {
+        let systems = self.inner.systems();
+        let row = |reset: zlens_columns::Reset| {
+            (
+                systems[reset.system].name.clone(),
+                reset.tod,
+                reset.table,
+                reset.subject,
+                reset.evidence,
+            )
+        };
+        self.inner.resets().into_iter().map(row).collect()
+    }
+}
+
+/// One raw table: every `__arrow_c_stream__` is a fresh scan of the files.
+#[pyclass(frozen, module = "zlens._native")]
+pub struct ArrowStream {
+    decoder: Arc<zlens_columns::Decoder>,
+    selection: Selection,
+}
+
+#[pymethods]
+impl ArrowStream {
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema(py, &self.selection.schema())
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol lets a producer answer with its own schema, which is all a raw table has.
+        drop(requested_schema);
+        let reader = Attentive {
+            reader: self.decoder.read(&self.selection),
+            patience: Patience::new(),
+        };
+        capsule::stream(py, Box::new(reader))
+    }
+}
+
+/// A reader that ends when Ctrl-C is pressed.
+///
+/// Consumers pull from it on threads of their own, mostly without the interpreter. Signals are delivered to the main
+/// thread alone, so only there is it worth asking, and nowhere else is the interpreter waited for.
+struct Attentive {
+    reader: Reader,
+    patience: Patience,
+}
+
+impl Attentive {
+    fn interrupted(&mut self) -> bool {
+        if !self.patience.is_over() || !on_main_thread() {
+            return false;
+        }
+        let raised = Python::try_attach(|py| {
+            let error = py.check_signals().err()?;
+            // The consumer will raise an error of its own; asked again, the interpreter raises this one after it.
+            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                drop(
+                    py.import("_thread")
+                        .and_then(|module| module.call_method0("interrupt_main")),
+                );
+            }
+            Some(())
+        });
+        raised.flatten().is_some()
+    }
+}
+
+impl Iterator for Attentive {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.interrupted() {
+                return Some(Err(ArrowError::ExternalError("interrupted".into())));
+            }
+            match self.reader.step() {
+                Ok(Step::Batch(_, batch)) => return Some(Ok(batch)),
+                Ok(Step::Working) => {}
+                Ok(Step::Done) => return None,
+                Err(error) => return Some(Err(error.into())),
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Attentive {
+    fn schema(&self) -> SchemaRef {
+        self.reader.schema()
+    }
+}
+
+/// The batches of several tables, as they come.
+#[pyclass(module = "zlens._native")]
+pub struct Batches {
+    scan: Scan,
+    tables: Vec<String>,
+}
+
+#[pymethods]
+impl Batches {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<(String, ArrowBatch)>> {
+        let scan = &mut self.scan;
+        let mut patience = Patience::new();
+        loop {
+            let step = py.detach(|| {
+                loop {
+                    match scan.step() {
+                        Ok(Step::Working) if !patience.is_over() => {}
+                        other => return other,
+                    }
+                }
+            });
+            match step {
+                Ok(Step::Batch(table, batch)) => {
+                    return Ok(Some((self.tables[table].clone(), ArrowBatch { batch })));
+                }
+                Ok(Step::Working) => py.check_signals()?,
+                Ok(Step::Done) => return Ok(None),
+                Err(ScanError::Io {
+                    file,
+                    offset,
+                    source,
+                }) => {
+                    return Err(unreadable(py, file.as_ref(), Some(offset), &source));
+                }
+                Err(ScanError::Arrow(error)) => {
+                    return Err(pyo3::exceptions::PyRuntimeError::new_err(error.to_string()));
+                }
+            }
+        }
+    }
+}
+
+/// Some rows of one raw table.
+#[pyclass(frozen, module = "zlens._native")]
+pub struct ArrowBatch {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl ArrowBatch {
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema(py, self.batch.schema_ref())
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        drop(requested_schema);
+        capsule::array(py, &self.batch)
+    }
+}
