@@ -147,7 +147,9 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         zlens.open(files, progress=progress) as session,
     ):
         progress.close()
-        sources = [source for source in session.sources if isinstance(source, MonwriteSource)]
+        sources: list[MonwriteSource] = [
+            source for source in session.sources if isinstance(source, MonwriteSource)
+        ]
         if not sources:
             raise QueryError(
                 "the input holds no z/VM monitor data", cure="only its records have layouts to import"

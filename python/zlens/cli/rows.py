@@ -13,8 +13,8 @@ from typing import Any, TextIO
 TERMINAL_ROWS = 60
 #: Digits that a number in a table shows; CSV and JSON have them all.
 DIGITS = 6
-#: A column is not made wider than this for people.
-WIDEST = 80
+#: Nor is a column made wider than this on a terminal.
+WIDEST = 100
 
 #: A time and the row it stands in (whose system decides the zone) as text.
 Show = Callable[[dt.datetime, Sequence[Any]], str]
@@ -26,13 +26,16 @@ def write_table(
     types: Sequence[str],
     rows: Sequence[Sequence[Any]],
     show_time: Show,
+    widest: int | None = None,
 ) -> None:
-    """Aligned columns under their names: numbers to the right, the rest to the left."""
+    """Aligned columns under their names: numbers to the right, the rest to the left, cut at `widest`."""
     cells = [_column(kind, at, rows, show_time) for at, kind in enumerate(types)]
     widths = [
-        min(WIDEST, max([_width(name), *(_width(cell) for cell in column)]))
+        max([_width(name), *(_width(cell) for cell in column)])
         for name, column in zip(columns, cells, strict=True)
     ]
+    if widest is not None:
+        widths = [min(widest, width) for width in widths]
     right = [kind in ("int", "float") for kind in types]
 
     def put(parts: Sequence[str]) -> None:

@@ -6,12 +6,13 @@ import argparse
 import datetime as dt
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.cli import inputs
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
+    from zlens.engine import Answer
     from zlens.session import Session
 
 SUMMARY = "any question in SQL"
@@ -70,16 +71,25 @@ def run(arguments: argparse.Namespace) -> int:
             elif arguments.format == "json":
                 rows.write_json(out, result.columns, result.rows)
             else:
-                most = _most(arguments)
-                shown = result.rows[:most] if most else result.rows
-                rows.write_table(out, result.columns, result.types, shown, _clock(session, result.columns))
-                if len(shown) < len(result.rows):
-                    out.flush()
-                    print(
-                        f"zlens: {len(shown)} of {len(result.rows):,} rows; --rows 0 shows all",
-                        file=sys.stderr,
-                    )
+                _table(out, session, result, arguments)
         return inputs.status_of(session.problems, strict=arguments.strict)
+
+
+def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Namespace) -> None:
+    """Rows for people; on a terminal not too many, nor too wide."""
+    from zlens.cli import rows
+
+    terminal = arguments.output is None and sys.stdout.isatty()
+    most = rows.TERMINAL_ROWS if terminal else 0
+    if arguments.rows is not None:
+        most = max(0, arguments.rows)
+    shown = result.rows[:most] if most else result.rows
+    clock = _clock(session, result.columns)
+    widest = rows.WIDEST if terminal else None
+    rows.write_table(out, result.columns, result.types, shown, clock, widest)
+    if len(shown) < len(result.rows):
+        out.flush()
+        print(f"zlens: {len(shown)} of {len(result.rows):,} rows; --rows 0 shows all", file=sys.stderr)
 
 
 def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, Sequence[Any]], str]:
@@ -97,14 +107,6 @@ def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, S
         return (session.display(time, system) if system else time).isoformat(" ")
 
     return show
-
-
-def _most(arguments: argparse.Namespace) -> int:
-    from zlens.cli.rows import TERMINAL_ROWS
-
-    if arguments.rows is not None:
-        return max(0, int(arguments.rows))
-    return TERMINAL_ROWS if arguments.output is None and sys.stdout.isatty() else 0
 
 
 def _question(text: str) -> str:

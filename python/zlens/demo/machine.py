@@ -160,6 +160,11 @@ class Hour:
         self.devices = _devices()
         self.page_reads = 0
         self.page_writes = 0
+        #: Of all processors since IPL: what the locks of CP count.
+        self.lock_spins = 0
+        self.lock_us = 0
+        #: High-frequency samples that found a virtual machine in the dispatch list.
+        self.dispatch_samples = 0
         self._live_through_the_past()
 
     def _live_through_the_past(self) -> None:
@@ -183,6 +188,7 @@ class Hour:
             processor.system_us = int(up_us * 0.013)
             processor.wait_us = up_us - processor.user_us - processor.system_us - int(up_us * 0.004)
             processor.spin_us = int(processor.user_us * 0.0004)
+            self.lock_us += processor.spin_us
             processor.dispatched_us = processor.user_us + processor.system_us
             processor.management_us = processor.dispatched_us // 400
             self._count(processor, processor.user_us - processor.emulation_us, processor.emulation_us, 0.0)
@@ -273,7 +279,9 @@ class Hour:
             processor.emulation_us += emulation
             processor.system_us += system[processor.address]
             processor.wait_us += us - busy - suspended
-            processor.spin_us += int(busy * (0.0003 + 0.004 * max(0.0, pressure - 0.8)))
+            spun_us = int(busy * (0.0003 + 0.004 * max(0.0, pressure - 0.8)))
+            processor.spin_us += spun_us
+            self.lock_us += spun_us
             processor.dispatched_us += busy
             processor.management_us += int(busy * self.random.uniform(0.002, 0.004))
             self._count(processor, user - emulation, emulation, page_rate / len(users))
@@ -282,6 +290,7 @@ class Hour:
             if device.online:
                 factor = (1 + 3.5 * paging) if device.use == "page" else (0.7 + 0.9 * load)
                 self._device(device, MINUTE, factor)
+        self.dispatch_samples += 30 * sum(guest.logged_on for guest in self.guests)
         self._after(begin_s)
         events += self._work_events(begin_s, wanted)
         events.sort(key=lambda event: event.time_us)
@@ -327,7 +336,9 @@ class Hour:
         processor.add("dispatches", emulation * 2100 * vary(0.97, 1.03))
         processor.add("fast_path", emulation * 310 * vary(0.97, 1.03))
         processor.add("cp_path", emulation * 1450 * vary(0.97, 1.03))
-        processor.add("spins", emulation * 120 * vary(0.9, 1.1))
+        spins = round(emulation * 120 * vary(0.9, 1.1))
+        processor.add("spins", spins)
+        self.lock_spins += spins
         processor.add("simulated", cp * 41_000 * vary(0.95, 1.05))
         processor.add("diagnose", cp * 1900 * vary(0.95, 1.05))
         processor.add("external", emulation * 260 * vary(0.95, 1.05))

@@ -219,7 +219,7 @@ class File:
             self.record(
                 "D0R12",
                 now(),
-                {"CALQDISP": 30 * (users - 5) * (minute.number + 1), "CALCPURN": 60 * (minute.number + 1)},
+                {"CALQDISP": hour.dispatch_samples, "CALCPURN": 60 * (minute.number + 1)},
             ),
             self.record(
                 "D0R15",
@@ -355,8 +355,6 @@ class File:
         return records
 
     def _locks(self, hour: Hour, time_us: int) -> bytes:
-        spins = sum(processor.counts.get("spins", 0) for processor in hour.processors)
-        spin_us = sum(processor.spin_us for processor in hour.processors)
         parts = {"SRMSLOCK": 0.62, "HCPTRQLK": 0.21, "SRMALOCK": 0.10, "RSAAVLLK": 0.07}
         return self.record(
             "D0R23",
@@ -365,8 +363,8 @@ class File:
             [
                 {
                     "CALLCKID": name,
-                    "CALXSCNT": int(spins * part) % 2**32,
-                    "CALXTIME": int(spin_us * part) * TICK,
+                    "CALXSCNT": int(hour.lock_spins * part) % 2**32,
+                    "CALXTIME": int(hour.lock_us * part) * TICK,
                 }
                 for name, part in parts.items()
             ],

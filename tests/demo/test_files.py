@@ -1,0 +1,106 @@
+"""The demo files: the same each time, read back without a problem, telling what the machine did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens import demo
+from zlens.demo import machine
+from zlens.options import parse_zone
+from zlens.session import Session
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return demo.write(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(scope="module")
+def session(paths: list[Path]) -> Iterator[Session]:
+    options = zlens.Options(tz=parse_zone(demo.ZONE))
+    with zlens.open(paths[:2], options=options) as opened:
+        yield opened
+
+
+def one(session: Session, query: str) -> tuple[object, ...]:
+    (row,) = session.sql(query).rows
+    return row
+
+
+def test_the_same_each_time(paths: list[Path], tmp_path: Path) -> None:
+    for first, second in zip(paths, demo.write(tmp_path), strict=True):
+        assert first.read_bytes() == second.read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in paths)
+
+
+def test_it_says_that_it_is_made(paths: list[Path], session: Session) -> None:
+    assert "Made data" in paths[2].read_text(encoding="utf-8")
+    assert "no machine has run this" in paths[1].read_text(encoding="utf-8")
+    assert one(session, "select bool_and(made) from system") == (True,)
+
+
+def test_nothing_is_wrong_with_it(session: Session) -> None:
+    assert session.all_problems() == []
+
+
+def test_one_machine_two_observers(session: Session) -> None:
+    rows = session.sql("select system, machine from system order by system").rows
+    assert rows == [(machine.SYSTEM, "2097-D3E01"), (machine.ZOS_SYSTEM, "2097-D3E01")]
+
+
+def test_measured_is_what_was_done(session: Session) -> None:
+    """The cpu measure gives back each processor's time to the microsecond."""
+    hour = machine.Hour()
+    last: dict[int, tuple[int, int, int]] = {}
+    expected: dict[tuple[int, int], tuple[int, int, int]] = {}
+    for minute in hour.minutes():
+        for cpu in hour.processors:
+            now = (cpu.user_us, cpu.system_us, cpu.emulation_us)
+            whole = minute.elapsed_us.get(cpu.address) == machine.MINUTE
+            if cpu.online and whole and cpu.address in last:
+                before = last[cpu.address]
+                expected[minute.number, cpu.address] = (
+                    now[0] - before[0],
+                    now[1] - before[1],
+                    now[2] - before[2],
+                )
+            last[cpu.address] = now
+            if not cpu.online:
+                del last[cpu.address]
+    rows = session.sql(
+        "select cast(epoch_us(interval_end) as bigint), cpu_id, user_pct, system_pct, emulation_pct "
+        f"from cpu where system = '{machine.SYSTEM}' and user_pct is not null"
+    ).rows
+    seen = {(round((end - machine.START_US) / machine.MINUTE), cpu): parts for end, cpu, *parts in rows}
+    assert seen.keys() == expected.keys()
+    for key, parts in seen.items():
+        for part, us in zip(parts, expected[key], strict=True):
+            assert part * machine.MINUTE / 100 == pytest.approx(us, abs=1.0)
+
+
+def test_the_varied_processor_began_anew(session: Session) -> None:
+    kinds = session.sql(
+        f"select kind from event where system = '{machine.SYSTEM}' and subject = '3' order by time"
+    ).rows
+    assert len(kinds) >= 2
+    minutes = session.sql(
+        "select count(*) from cpu where cpu_id = 3 and system = 'ZLDEMO' and busy_pct is not null"
+    ).rows
+    assert minutes[0][0] < 56
+
+
+def test_busy_agrees_with_the_own_partition(session: Session) -> None:
+    """D0R2 against D0R16: independent fields of the file, one truth."""
+    rows = session.sql(
+        "select c.interval_end, sum(c.user_pct + c.system_pct) * 0.6 as busy_s, any_value(p.effective_s) "
+        "from cpu c join partition p using (interval_end) "
+        f"where c.system = '{machine.SYSTEM}' and p.partition = '{machine.SYSTEM}' "
+        "group by all having count(*) = 4 and bool_and(c.user_pct is not null)"
+    ).rows
+    assert len(rows) > 40
+    for _, busy, dispatched in rows:
+        assert busy == pytest.approx(dispatched, abs=0.01)
