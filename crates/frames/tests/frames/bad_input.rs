@@ -1,6 +1,6 @@
 //! One test for each way in which a file can be bad.
 
-use zlens_frames::{Class, PAGE, Problem, ProblemKind, ProblemLog, Sniff, sniff};
+use zlens_frames::{Class, PAGE, Problem, ProblemKind, ProblemLog};
 
 use crate::made::{self, Made, says};
 
@@ -40,7 +40,6 @@ fn an_empty_file() {
     let row = made::problem(&[]);
     assert_eq!(at(&row), (ProblemKind::Truncated, 0, 0));
     assert_eq!(row.detail, "the file is empty");
-    assert_eq!(sniff(&[], 0), Sniff::No);
 }
 
 #[test]
@@ -49,112 +48,7 @@ fn a_text_file() {
     let row = made::problem(text.as_bytes());
     assert_eq!(at(&row), (ProblemKind::Header, 0, text.len() as u64));
     assert!(row.detail.contains("it is text"), "{}", row.detail);
-    assert_eq!(sniff(text.as_bytes(), text.len() as u64), Sniff::No);
     assert_eq!(made::problem(b"short").bytes, 5);
-}
-
-/// The file as a transfer that takes it for text leaves it: each byte translated from code page
-/// 037 to ASCII, what has no ASCII replaced.
-fn translated(bytes: &[u8], replacement: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for &byte in bytes {
-        match zlens_frames::ebcdic::CP037[usize::from(byte)] {
-            ascii @ 0..=0x7F => out.push(ascii),
-            _ => out.extend_from_slice(replacement),
-        }
-    }
-    out
-}
-
-fn is_damaged(bytes: &[u8], words: &str) {
-    let rows = made::problems(bytes);
-    assert!(says(&rows, ProblemKind::Transfer, words), "{rows:#?}");
-    assert!(says(&rows, ProblemKind::Transfer, "binary"), "{rows:#?}");
-    assert!(
-        says(&rows, ProblemKind::Transfer, "FIXED 4096"),
-        "{rows:#?}"
-    );
-    match sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64) {
-        Sniff::Damaged(sentence) => assert!(sentence.contains(words), "{sentence}"),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn a_file_translated_to_ascii() {
-    let bytes = made::file(&made::sample());
-    is_damaged(&translated(&bytes, b"?"), "translated to ASCII");
-    let row = made::problem(&translated(&bytes, b"?"));
-    assert_eq!(at(&row), (ProblemKind::Transfer, 0, bytes.len() as u64));
-    let events = made::file(&[vec![entry(
-        Class::Event,
-        0,
-        vec![made::record(6, 1, 100, 1)],
-    )]]);
-    is_damaged(&translated(&events, b"?"), "x'45'");
-}
-
-#[test]
-fn a_file_with_replacement_characters() {
-    let bytes = made::file(&made::sample());
-    let replaced = String::from_utf8_lossy(&bytes);
-    is_damaged(replaced.as_bytes(), "x'EFBFBD'");
-}
-
-#[test]
-fn a_file_encoded_again_as_utf8() {
-    let bytes = made::file(&made::sample());
-    let encoded: String = bytes.iter().map(|&byte| char::from(byte)).collect();
-    is_damaged(encoded.as_bytes(), "UTF-8");
-}
-
-#[test]
-fn a_file_with_a_line_end_after_every_record() {
-    let bytes = made::file(&made::sample());
-    for separator in [&b"\n"[..], b"\r\n"] {
-        let damaged: Vec<u8> = bytes
-            .chunks(PAGE)
-            .flat_map(|page| [page, separator].concat())
-            .collect();
-        is_damaged(&damaged, "a line end");
-    }
-}
-
-#[test]
-fn a_file_whose_line_feeds_became_two_bytes() {
-    let mut bytes = made::file(&made::sample());
-    bytes[3 * PAGE..]
-        .iter_mut()
-        .step_by(997)
-        .for_each(|byte| *byte = b'\n');
-    let damaged: Vec<u8> = bytes
-        .iter()
-        .flat_map(|&byte| match byte {
-            b'\n' => vec![b'\r', b'\n'],
-            b'\r' => vec![b'?'],
-            _ => vec![byte],
-        })
-        .collect();
-    assert_ne!(damaged.len() % PAGE, 0);
-    is_damaged(&damaged, "line ends were changed");
-}
-
-#[test]
-fn an_undamaged_file_is_recognised() {
-    let bytes = made::file(&made::sample());
-    for count in [64, PAGE, 2 * PAGE, 65_536] {
-        assert_eq!(sniff(&bytes[..count], bytes.len() as u64), Sniff::Monwrite);
-    }
-    // Even with a damaged beginning, and without a count of entries.
-    let mut late = bytes.clone();
-    late[..PAGE].fill(0xFF);
-    assert_eq!(sniff(&late[..65_536], late.len() as u64), Sniff::Monwrite);
-    let mut uncounted = bytes.clone();
-    uncounted[..40].fill(0);
-    let size = bytes.len() as u64;
-    assert_eq!(sniff(&uncounted[..2 * PAGE], size), Sniff::Monwrite);
-    assert_eq!(sniff(&[0; 65_536], 1 << 32), Sniff::No);
-    assert_eq!(sniff(&bytes[17..65_536], size), Sniff::No);
 }
 
 #[test]
@@ -536,4 +430,86 @@ fn more_problems_than_are_kept() {
         last.detail
     );
     assert_eq!(last.bytes, 1999 * (PAGE as u64 - 100));
+}
+
+#[test]
+fn what_stands_behind_an_end_of_frame_record_is_not_read() {
+    // A frame of the machine keeps what was in it before.
+    let mut bytes = three_frames();
+    let end = PAGE + 4000;
+    assert_eq!(
+        zlens_frames::Header::parse(&bytes[end..]).map(|header| (header.domain, header.record)),
+        Some(zlens_frames::Header::END_OF_FRAME)
+    );
+    let stale = made::record(4, 3, 76, 777);
+    bytes[end + 20..2 * PAGE].copy_from_slice(&stale);
+    assert!(made::problems(&bytes).is_empty());
+    assert_eq!(numbers(&bytes), (0..25).collect::<Vec<u64>>());
+    // The same in the last frame, behind the end that the control record gives.
+    let last = 3 * PAGE + 2000;
+    bytes[last..last + 76].copy_from_slice(&stale);
+    assert!(made::problems(&bytes).is_empty());
+    assert_eq!(numbers(&bytes), (0..25).collect::<Vec<u64>>());
+}
+
+#[test]
+fn an_end_of_data_record_with_any_content_before_another_file() {
+    // With the end of the first file within a window, and as the last page of one.
+    for frames in [3, 62] {
+        let records = (0..frames * 10)
+            .map(|nth| made::record(4, 3, 400, nth))
+            .collect();
+        let mut bytes = made::file(&[vec![entry(Class::Sample, 0, records)]]);
+        let end = bytes.len() - PAGE;
+        assert_eq!(end as u64, (frames + 1) * PAGE as u64);
+        bytes[end..].fill(0x40);
+        bytes.extend(three_frames());
+        let (index, _) = made::read(&bytes);
+        assert!(index.problems.is_empty(), "{:?}", index.problems);
+        assert_eq!(index.end_of_data, 2);
+        assert_eq!(numbers(&bytes).len() as u64, frames * 10 + 25);
+        // Behind anything else it is no end.
+        bytes[end + PAGE..end + 2 * PAGE].fill(0x40);
+        let (index, _) = made::read(&bytes);
+        assert_eq!(index.end_of_data, 0);
+        let row = &index.problems.rows()[0];
+        assert_eq!((row.kind, row.offset), (ProblemKind::Resync, end as u64));
+    }
+}
+
+/// Whether a control record with this change is taken for one when it stands among junk.
+fn found_among_junk(change: impl Fn(&mut [u8])) -> bool {
+    let mut good = three_frames();
+    change(&mut good);
+    let bytes = [vec![0x33; 3 * PAGE], good].concat();
+    let (index, _) = made::read(&bytes);
+    assert_eq!(index.problems.kept()[0].offset, 0);
+    index.control_records == 1
+}
+
+#[test]
+fn searching_takes_no_page_that_may_be_chance() {
+    assert!(found_among_junk(|_| ()));
+    // Not counted, but a record stands where its data begin.
+    assert!(found_among_junk(|bytes| bytes[..40].fill(0)));
+    assert!(!found_among_junk(|bytes| {
+        bytes[..40].fill(0);
+        bytes[PAGE + 2] = 1;
+    }));
+    // Counted: all entries must be good.
+    assert!(!found_among_junk(|bytes| bytes[19] += 12));
+    assert!(!found_among_junk(|bytes| bytes[43] = 1));
+    assert!(!found_among_junk(|bytes| bytes[40] = 0xE3));
+}
+
+#[test]
+fn an_entry_of_one_byte_is_none() {
+    let mut bytes = three_frames();
+    let start: [u8; 4] = bytes[44..48].try_into().expect("four bytes");
+    bytes[48..52].copy_from_slice(&start);
+    let row = made::problem(&bytes);
+    assert_eq!(
+        (row.kind, row.bytes),
+        (ProblemKind::Header, 5 * PAGE as u64)
+    );
 }

@@ -7,4 +7,5 @@ mod made;
 mod mutations;
 mod passes;
 mod round_trip;
+mod transfer;
 mod writing;
