@@ -1,0 +1,74 @@
+"""Makes records of random values by their layouts, and says what must be read back of them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from zlens.catalog import plans
+from zlens.catalog.columns import field_parts
+from zlens.catalog.layouts import Field, Layout
+
+TOD = 0xD0C0_FFEE_0000_0000
+LETTERS = "ABCXYZ0123456789$#@ äöüÄÖÜß"
+
+
+def some_value(field: Field, kind: str, rng: random.Random, width: int) -> Any:
+    if kind == "text":
+        return "".join(rng.choice(LETTERS) for _ in range(rng.randint(0, width or 12))).rstrip()
+    if kind == "hex":
+        return rng.randbytes(width or rng.randint(0, 12)).hex()
+    bits = 8 * width
+    if kind == "time":
+        return rng.choice([0, TOD, rng.randrange(2**12, 2**bits)])
+    if field.type == "signed" and kind == "int":
+        return rng.choice([0, -1, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1, rng.randrange(2 ** (bits - 1))])
+    top = 2**bits - 1
+    return rng.choice([0, 1, top, top // 2, rng.randint(0, top)])
+
+
+def some_values(fields: tuple[Field, ...], rng: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values to write and, by name of part, what must be read back."""
+    given: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
+    for field in fields:
+        # An overlay's bytes are another field's.
+        if field.overlay:
+            continue
+        parts = field_parts(field)
+        values = []
+        for part in parts:
+            width = field.span if part.element is None else field.length
+            value = some_value(field, part.type, rng, width)
+            values.append(value)
+            expected[part.name] = value
+            if part.type == "time":
+                expected[part.name] = value or None
+            elif part.type == "int" and value > 2**63 - 1:
+                expected[part.name] = None
+        if parts:
+            given[field.name] = values[0] if parts[0].element is None else values
+    return given, expected
+
+
+def some_record(
+    layout: Layout, rng: random.Random
+) -> tuple[bytes, dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """A record of random values, what must be read back of it, and of its entries."""
+    given, expected = some_values(layout.fields, rng)
+    entries: dict[str, list[dict[str, Any]]] = {}
+    wanted: dict[str, list[dict[str, Any]]] = {}
+    # Payloads exclude one another; arrays follow one another.
+    sections = [s for s in layout.sections if s.within is None]
+    payloads = [s for s in sections if s.match]
+    for section in [s for s in sections if not s.match] + ([rng.choice(payloads)] if payloads else []):
+        rows = [
+            some_values(section.fields, rng) for _ in range(rng.randint(0, 4) if section.count != 1 else 1)
+        ]
+        entries[section.name] = [row for row, _ in rows]
+        wanted[section.name] = [read for _, read in rows]
+        for place in (section.offset, section.stride, section.count, section.match and section.match[0]):
+            if isinstance(place, str):
+                given.pop(place, None)
+                expected.pop(place, None)
+    return plans.encode(layout, given, tod=TOD, entries=entries), expected, wanted
