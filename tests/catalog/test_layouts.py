@@ -153,11 +153,14 @@ def test_changed_files_are_read_again_when_asked(tmp_path: Path) -> None:
         ("length = 108", "length = true", "length is True"),
         ("complete = true", "colour = 1\ncomplete = true", "unknown key colour"),
         ("at = 20,", "at = '20',", "at is '20'"),
+        ("at = 20,", "at = -20,", "at is -20"),
+        ("len = 2,", "len = 2, count = 99999999999,", "count is 99999999999"),
         ("len = 2,", "", "len is missing"),
         ("fields = [", "fields = [1,", "not a table"),
         ('subject = ["SYTPRP_PFXCPUAD"]', "subject = [1]", "not a string"),
         ("complete = true", "complete = true\ncallevel = ['a']", "callevel"),
         ("[[layout]]", "[[layout", "not TOML"),
+        ("[[layout]]", f"x = {'[' * 100_000}", "not TOML"),
     ],
 )
 def test_a_wrong_file_is_refused_with_a_sentence(old: str, new: str, words: str) -> None:
@@ -214,7 +217,7 @@ _fields = st.builds(
     text=_some_text,
     direction=_some_text,
     overlay=st.booleans(),
-    count=_number,
+    count=st.integers(1, 4096),
     first=_number,
     note=_some_text,
 )

@@ -20,6 +20,8 @@ from zlens.errors import CatalogError
 
 BUILTIN = "zlens"
 HEADER_LENGTH = 20
+#: No place, length or number of elements in a record can be larger.
+LARGEST = 0xFFFF
 
 TYPES = ("unsigned", "signed", "character", "bitstring")
 KINDS = ("counter", "timer", "sampled", "gauge", "identifier", "text", "flags", "time", "unknown")
@@ -324,7 +326,7 @@ def _text(path: str) -> str:
 def _parse(path: str, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise CatalogError(
             f"is not TOML: {error}", file=path, cure="correct the file or import the pages again"
         ) from error
@@ -351,6 +353,12 @@ class _Reader:
         value = table.pop(key)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise self.error(f"{key} is {value!r}", where, expected=kind.__name__)
+        return value
+
+    def number(self, table: dict[str, Any], key: str, where: str, least: int, default: Any = _MISSING) -> int:
+        value: int = self.take(table, key, int, where, default)
+        if not least <= value <= LARGEST:
+            raise self.error(f"{key} is {value}", where, expected=f"{least} to {LARGEST}")
         return value
 
     def strings(
@@ -421,7 +429,7 @@ class _Reader:
             title=head.title,
             kind=head.kind,
             release=release,
-            length=self.take(table, "length", int, where),
+            length=self.number(table, "length", where, 0),
             variable=self.take(table, "variable", bool, where, False),
             complete=self.take(table, "complete", bool, where, False),
             source=self.take(table, "source", str, where),
@@ -447,7 +455,7 @@ class _Reader:
         section = Section(
             name=name,
             title=self.take(table, "title", str, here),
-            length=self.take(table, "length", int, here),
+            length=self.number(table, "length", here, 0),
             offset=self.place(table, "offset", here),
             stride=self.place(table, "stride", here),
             count=self.place(table, "count", here) if "count" in table else None,
@@ -482,8 +490,8 @@ class _Reader:
         here = f"{where} {name}"
         field = Field(
             name=name,
-            offset=self.take(table, "at", int, here),
-            length=self.take(table, "len", int, here),
+            offset=self.number(table, "at", here, 0),
+            length=self.number(table, "len", here, 0),
             # What a reserved area holds is not known: it is bytes.
             type=self.take(table, "type", str, here, "character" if name == "*" else _MISSING),
             kind=self.take(table, "kind", str, here, "unknown"),
@@ -492,8 +500,8 @@ class _Reader:
             text=self.take(table, "text", str, here, None),
             direction=self.take(table, "direction", str, here, None),
             overlay=self.take(table, "overlay", bool, here, False),
-            count=self.take(table, "count", int, here, 1),
-            first=self.take(table, "first", int, here, 1),
+            count=self.number(table, "count", here, 1, 1),
+            first=self.number(table, "first", here, 0, 1),
             note=self.take(table, "note", str, here, None),
         )
         self.nothing_left(table, here)
