@@ -159,19 +159,23 @@ def main() -> int:
         print(f"  {line}")
     results = Results()
 
-    base = touch(path, runs)
+    # In turns, so that whatever else the machine does falls on all of them.
+    all_rows, three_rows = decode_all(path), three_columns(path)
+    base = everything = three = float("inf")
+    for _ in range(runs):
+        base = min(base, touch(path, 2))
+        everything = min(everything, best(1, lambda: decode_all(path)))
+        base = min(base, touch(path, 2))
+        three = min(three, best(1, lambda: three_columns(path)))
     print(f"\npread and touch: {base:.3f} s, {size / base / 1e9:.1f} GB/s")
-    rows = decode_all(path)
-    seconds = best(runs, lambda: decode_all(path))
-    base = min(base, touch(path, runs))
     results.at_least(
-        "every column of every record into Arrow", base / seconds, 0.40, f"{seconds:.3f} s, {rows:,} rows"
+        "every column of every record into Arrow",
+        base / everything,
+        0.40,
+        f"{everything:.3f} s, {all_rows:,} rows",
     )
-    rows = three_columns(path)
-    seconds = best(runs, lambda: three_columns(path))
-    base = min(base, touch(path, runs))
     results.at_least(
-        f"index and three columns of {RECORD}", base / seconds, 0.75, f"{seconds:.3f} s, {rows:,} rows"
+        f"index and three columns of {RECORD}", base / three, 0.75, f"{three:.3f} s, {three_rows:,} rows"
     )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"        peak memory of these {peak:.0f} MiB")

@@ -17,12 +17,13 @@ from pathlib import Path
 from zlens import _native
 from zlens.catalog import layouts, plans
 
-#: Records of an interval: how many, and entries of its section. A system with 16 processors, 10 partitions,
-#: 300 devices and 120 transactions ended.
+#: Records of an interval: how many, and entries of its section. A system with 16 processors in one of ten
+#: partitions, 200 virtual machines of which 60 end a transaction, 250 devices and 20 paging volumes.
 SAMPLES = (
     ("D0R1", 16, 0),
     ("D0R2", 16, 0),
     ("D0R3", 1, 0),
+    ("D0R4", 16, 0),
     ("D0R8", 1, 0),
     ("D0R10", 1, 0),
     ("D0R11", 16, 0),
@@ -34,10 +35,12 @@ SAMPLES = (
     ("D0R19", 1, 0),
     ("D3R1", 1, 0),
     ("D3R2", 16, 0),
+    ("D3R4", 20, 0),
+    ("D4R3", 200, 0),
     ("D5R3", 16, 0),
-    ("D6R3", 300, 0),
+    ("D6R3", 250, 0),
 )
-EVENTS = (("D4R9", 120, 0),)
+EVENTS = (("D4R9", 60, 0),)
 
 START_US = 1_767_225_600_000_000
 INTERVAL_US = 60_000_000
@@ -136,7 +139,8 @@ def _plain(field: layouts.Field) -> bool:
 
 
 def _layout(record: str) -> layouts.Layout:
-    return next(one for one in layouts.layouts(record) if one.release == "5.3")
+    # D4R3 is public in part, as release 5.2 has it.
+    return next(one for one in layouts.layouts(record) if one.release in ("5.2", "5.3"))
 
 
 def write(path: Path, size: int) -> None:

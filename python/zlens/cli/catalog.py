@@ -147,29 +147,27 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         zlens.open(files, progress=progress) as session,
     ):
         progress.close()
-        sources: list[MonwriteSource] = [
-            source for source in session.sources if isinstance(source, MonwriteSource)
-        ]
-        if not sources:
+        sources: list[object] = list(session.sources)
+        groups = [(s, group) for s in sources if isinstance(s, MonwriteSource) for group in s.groups]
+        if not groups:
             raise QueryError(
                 "the input holds no z/VM monitor data", cure="only its records have layouts to import"
             )
-        for source in sources:
-            for group in source.groups:
-                info = group.info
-                found = choose.needs(source.types(group), release=info.release, callevel=group.call_level)
-                release = f"z/VM {info.release}" if info.release else "z/VM of an unknown release"
-                if not found:
-                    out.write(f"{info.system} ({release}): every byte of its records has a layout\n")
-                    continue
-                out.write(f"{info.system} ({release}): pages that would add fields\n")
-                for need in found:
-                    out.write(f"  {need.record:<7} {need.title}\n")
-                    now = f"decoded with {need.decoded_with}" if need.decoded_with else "not decoded"
-                    out.write(f"          {need.reason}, {now}; up to {need.bytes:,} bytes a record more\n")
-                    if need.url:
-                        out.write(f"          {need.page}: {need.url}\n")
-                out.write("Save those pages, then: zlens catalog import FOLDER\n")
+        for source, group in groups:
+            info = group.info
+            found = choose.needs(source.types(group), release=info.release, callevel=group.call_level)
+            release = f"z/VM {info.release}" if info.release else "z/VM of an unknown release"
+            if not found:
+                out.write(f"{info.system} ({release}): every byte of its records has a layout\n")
+                continue
+            out.write(f"{info.system} ({release}): pages that would add fields\n")
+            for need in found:
+                out.write(f"  {need.record:<7} {need.title}\n")
+                now = f"decoded with {need.decoded_with}" if need.decoded_with else "not decoded"
+                out.write(f"          {need.reason}, {now}; up to {need.bytes:,} bytes a record more\n")
+                if need.url:
+                    out.write(f"          {need.page}: {need.url}\n")
+            out.write("Save those pages, then: zlens catalog import FOLDER\n")
     return 0
 
 
