@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zlens.catalog import check, layouts
+from zlens.catalog import check, layouts, plans
 
 NOWHERE = Path(__file__).parent / "no packs here"
 
@@ -144,3 +144,11 @@ def test_one_layout_is_checked_on_its_own() -> None:
     )
     assert check.check_layout(good) == []
     assert check.check_layout(bad)
+
+
+def test_the_skeleton_is_a_sound_record() -> None:
+    text = (layouts.monitor_root() / "_skeleton.toml").read_text(encoding="utf-8")
+    (layout,) = layouts.parse(text).layouts
+    assert check.check_layout(layout) == []
+    assert plans.table_names([layout]) == ["d0r99", "d0r99_entries"]
+    assert "D0R99" not in layouts.records(NOWHERE)
