@@ -95,9 +95,12 @@ def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Na
 def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, Sequence[Any]], str]:
     """How times are shown: in the zone of the row's system, with the offset that says so."""
     at = columns.index("system") if "system" in columns else None
-    names = {info.system for info in session.systems}
     unknown = {info.system for info in session.systems if info.local_time}
-    only = names.pop() if len(names) == 1 else None
+    offsets = {info.utc_offset_s for info in session.systems}
+    # Systems of one zone need not be told apart.
+    only = session.systems[0].system if len(offsets) == 1 and None not in offsets else None
+    if len(session.systems) == 1:
+        only = session.systems[0].system
 
     def show(time: dt.datetime, row: Sequence[Any]) -> str:
         system = only if at is None else row[at]

@@ -19,18 +19,6 @@ ZONE = "+01:00"
 MONWRITE_NAME = "zldemo.monwrite"
 RMF_NAME = "zlzos-rmf-cpu.xml"
 
-_README = f"""\
-Made data
-
-`zlens demo` wrote these files. They tell of a machine that does not exist: nothing was measured.
-
-{MONWRITE_NAME}
-  z/VM monitor data (MONWRITE) of system {machine.SYSTEM}, 9 March 2010, 08:30 to 09:30 local time
-{RMF_NAME}
-  RMF Postprocessor CPU report (XML) of z/OS system {machine.ZOS_SYSTEM}, same machine and hour;
-  its times are local: say --tz +01:00
-"""
-
 
 def write(folder: Path, seed: int = 530) -> list[Path]:
     """Write the demo files into a folder (made if need be); their paths."""
@@ -38,7 +26,7 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     hour = machine.Hour(seed)
-    paths = [folder / MONWRITE_NAME, folder / RMF_NAME, folder / "README.txt"]
+    paths = [folder / MONWRITE_NAME, folder / RMF_NAME]
     snapshots: list[rmf.Snapshot] = []
 
     def seen(minute: machine.Minute) -> None:
@@ -47,9 +35,8 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
 
     with _replacing(paths[0]) as temporary:
         monwrite.File(temporary).write(hour, seen)
-    for path, text in ((paths[1], rmf.document(snapshots)), (paths[2], _README)):
-        with _replacing(path) as temporary:
-            Path(temporary).write_text(text, encoding="utf-8")
+    with _replacing(paths[1]) as temporary:
+        Path(temporary).write_text(rmf.document(snapshots), encoding="utf-8")
     return paths
 
 

@@ -199,7 +199,8 @@ class File:
 
     def sample(self, hour: Hour, minute: Minute) -> list[bytes]:
         """All sample records of one interval, closed by its end."""
-        now = _Clock(minute.end_us)
+        # CP needs a moment to gather them; the interval ends when it has.
+        now = _Clock(minute.end_us - 2_000)
         records: list[bytes] = []
         for processor in hour.processors:
             if processor.online:
@@ -253,7 +254,7 @@ class File:
             self.record("D3R1", now(), {"RSAAVLLT": 20, "RSAAVLHT": 7_588, "RSACPLOK": 5_100}),
         ]
         records += [self._device(device, now()) for device in hour.devices if device.online]
-        records.append(self.record("D1R11", now(), {}))
+        records.append(self.record("D1R11", minute.end_us, {}))
         return records
 
     def _processor(self, address: int, hour: Hour, now: _Clock) -> list[bytes]:
