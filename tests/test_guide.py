@@ -1,0 +1,89 @@
+"""GUIDE.md and README.md do what they say: every command is run, what is shown is what comes out."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A block of commands or of Python, and what the page shows of its output."""
+
+    kind: str
+    code: str
+    shown: str | None
+
+
+def steps(page: str) -> list[Step]:
+    blocks = FENCE.findall((ROOT / page).read_text(encoding="utf-8"))
+    found = []
+    for number, (kind, text) in enumerate(blocks):
+        if kind in ("sh", "python"):
+            following = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
+            found.append(Step(kind, text, following[1] if following[0] == "text" else None))
+    return found
+
+
+def run(step: Step, folder: Path) -> str:
+    words = ["bash", "-euc", step.code] if step.kind == "sh" else [sys.executable, "-c", step.code]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # No layout pack of whoever runs this changes what is shown.
+    environment = {**os.environ, "PATH": path, "ZLENS_DATA": str(folder / "data")}
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, f"{step.code}\n{done.stderr}"
+    assert done.stderr == "", step.code
+    return done.stdout
+
+
+def matches(shown: str, output: str) -> bool:
+    """Whether the lines shown are those of the output; `...` stands for anything, a shown line may be cut."""
+    pattern = ""
+    lines = shown.rstrip("\n").split("\n")
+    for line in lines:
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += re.escape(line.rstrip()).replace(r"\.\.\.", r".*?") + r".*\n"
+    return re.match(pattern, output.replace("\r", "")) is not None
+
+
+def test_the_guide(tmp_path: Path) -> None:
+    found = steps("GUIDE.md")
+    assert len(found) > 8
+    for step in found:
+        output = run(step, tmp_path)
+        if step.shown is not None:
+            assert matches(step.shown, output), f"{step.code}\nshown:\n{step.shown}\nis:\n{output}"
+
+
+def test_the_readme_in_python(tmp_path: Path) -> None:
+    from zlens import demo
+
+    (path, _) = demo.write(tmp_path)
+    path.rename(tmp_path / "monwrite.data")
+    (step,) = steps("README.md")
+    assert "PRCLOG" in run(step, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shown", "output", "fits"),
+    [
+        ("a\nb\n", "a\nb\nc\n", True),
+        ("a\n...\nc\n", "a\nb\nc\n", True),
+        ("a ... c\n", "a b c\n", True),
+        ("a\nc\n", "a\nb\nc\n", False),
+        ("b\n", "a\nb\n", False),
+    ],
+)
+def test_matching(shown: str, output: str, fits: bool) -> None:
+    assert matches(shown, output) is fits
