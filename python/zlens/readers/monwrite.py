@@ -237,7 +237,14 @@ class MonwriteSource:
             return None
         _, data = found[0]
         layout = choose.choose(record, len(data)).layout
-        return plans.decode(layout, data) if layout is not None else None
+        if layout is None:
+            return None
+        values = plans.decode(layout, data)
+        # Bits come as a number where they are up to eight bytes; their place is counted from the left.
+        for field in layout.fields:
+            if field.type == "bitstring" and isinstance(values.get(field.name), int):
+                values[field.name] = values[field.name].to_bytes(field.length).hex()
+        return values
 
     def _times(self, group: Group) -> None:
         """Intervals of a system over all its files, and the usual length of one."""
