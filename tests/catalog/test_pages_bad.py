@@ -49,6 +49,8 @@ def sentence(data: bytes | str) -> str | None:
 def sound(layout: Layout) -> None:
     """What must hold of any layout, whatever page it was made of."""
     assert 0 <= layout.length <= 4096
+    sections = [section.name.lower() for section in layout.sections]
+    assert len(sections) == len(set(sections))
     for fields, length in ((layout.fields, layout.length), *((s.fields, s.length) for s in layout.sections)):
         names = [f.name for f in fields if not f.reserved]
         assert len(names) == len(set(names))
@@ -138,12 +140,13 @@ def test_a_page_cannot_take_the_number_of_another_record() -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("9223372036854775808 8000000000000000 Unsigned 8 SYTPRP_BIG far", "beyond 4,096 bytes"),
-        (" 108  6C  Unsigned  9223372036854775808  SYTPRP_LONG much", "beyond 4,096 bytes"),
+        ("9223372036854775808 8000000000000000 Unsigned 8 SYTPRP_BIG far", "goes beyond 4,096 bytes"),
+        (" 108  6C  Unsigned  9223372036854775808  SYTPRP_LONG much", "goes beyond 4,096 bytes"),
         ("99999999999999999999 FFFF Unsigned 8 SYTPRP_HUGE far", "is not hexadecimal"),
         (" 104  FF  Unsigned      4  SYTPRP_WRONG          other", "is not hexadecimal FF"),
         (" 104  68  Unsigned    400  SYTPRP_OVER           more", "run past its 108 bytes"),
-        ("4096 1000  Unsigned      4  SYTPRP_EDGE", "run past its 108 bytes"),
+        ("4096 1000  Unsigned      4  SYTPRP_EDGE", "goes beyond 4,096 bytes"),
+        ("4092  FFC  Unsigned      4  SYTPRP_EDGE", "run past its 108 bytes"),
         (" 104  68  Unsigned      4  SYTPRP_ARR(9:1)       backwards", "bounds (9:1) cannot be"),
         (" 104  68  Unsigned      4  SYTPRP_ARR(1:99999)   many", "bounds (1:99999) cannot be"),
         (" 104  68  Quaternion    1  SYTPRP_ODD            odd", "type Quaternion is not known"),

@@ -144,7 +144,7 @@ def _table(page: Page, release: str, knowledge: Known, built: Built) -> None:
         subject=subject,
         subject_kind=old.subject_kind if old else None,
         reset_on=_named(old.reset_on, lookup) if old else (),
-        sections=tuple(_section(other, page, lookup, knowledge, built) for other in others),
+        sections=_sections(others, page, lookup, knowledge, built),
     )
     head = replace(built.file.head, lengths={release: length}, variable=variable)
     built.file = RecordFile(head, subject, layout.subject_kind, layout.reset_on, (layout,))
@@ -175,11 +175,12 @@ def _usable(
     last = max((row.offset for row in body if row.length), default=-1)
     length = structure.length
     over = [row for row in body if row.end > length and not structure.variable]
-    if over and page.references and all(row.name == "*" or confirmed(page, row) for row in over):
+    sure = [row for row in over if row.name != "*" and confirmed(page, row)]
+    if sure and len(sure) == sum(row.name != "*" for row in over):
         # Table and cross reference agree on the fields: it is the length that is wrong.
-        length = min(max(row.end for row in over), MAX_RECORD)
+        length = max(row.end for row in sure)
         built.findings.append(f"{structure.name}: taken as {length} bytes long, as its fields are")
-        over = []
+        over = [row for row in over if row.end > length]
     if over:
         built.findings.append(
             f"{structure.name}: {len(over)} fields run past its {length} bytes and are left out, "
@@ -232,6 +233,20 @@ def _fields(rows: list[Row], knowledge: Known, built: Built) -> tuple[Field, ...
 def _named(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, ...]:
     found = [lookup.get(name) or lookup.get(short(name)) for name in names]
     return tuple(name for name in found if name is not None)
+
+
+def _sections(
+    structures: list[Structure], page: Page, lookup: dict[str, str], knowledge: Known, built: Built
+) -> tuple[Section, ...]:
+    made: dict[str, Section] = {}
+    for structure in structures:
+        section = _section(structure, page, lookup, knowledge, built)
+        if section.name.lower() in made:
+            built.findings.append(
+                f"section {section.name} (line {structure.line}) stands there twice; left out"
+            )
+        made.setdefault(section.name.lower(), section)
+    return tuple(made.values())
 
 
 def _section(

@@ -401,9 +401,9 @@ def _row(item: _Item, page: Page) -> Row | Structure | None:
     name, bounds, text = _split(item, page, offset, length)
     if offset != int(hexadecimal, 16):
         page.findings.append(f"{name} ({where}): offset {decimal} is not hexadecimal {hexadecimal}; left out")
-    elif offset > MAX_RECORD or length > MAX_RECORD:
+    elif offset + length > MAX_RECORD:
         page.findings.append(
-            f"{name} ({where}): offset {decimal} length {digits} is beyond {MAX_RECORD:,} bytes, "
+            f"{name} ({where}): offset {decimal} length {digits} goes beyond {MAX_RECORD:,} bytes, "
             "which no record has; left out"
         )
     elif type_name == "Structure" and offset == 0:
