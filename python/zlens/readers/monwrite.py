@@ -241,9 +241,9 @@ class MonwriteSource:
             return None
         values = plans.decode(layout, data)
         # Bits come as a number where they are up to eight bytes; their place is counted from the left.
-        for field in layout.fields:
-            if field.type == "bitstring" and isinstance(values.get(field.name), int):
-                values[field.name] = values[field.name].to_bytes(field.length).hex()
+        for bits in layout.fields:
+            if bits.type == "bitstring" and isinstance(values.get(bits.name), int):
+                values[bits.name] = values[bits.name].to_bytes(bits.length).hex()
         return values
 
     def _times(self, group: Group) -> None:
