@@ -1,0 +1,446 @@
+"""Every kind of bad input: a clear sentence with the offset, a row in `problem`, the exit status, and all
+that can be read is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import made_files as made
+import pytest
+
+import zlens
+from zlens import cli, demo
+from zlens.errors import InputError
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return made.write(tmp_path / "good.data")
+
+
+class Outcome:
+    """What the program said of a file."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], *paths: Path | str) -> None:
+        self._capsys = capsys
+        self._paths = [str(path) for path in paths]
+        self.status, out, self.error = self.run("info", "--format", "json", "--strict")
+        self.objects: list[dict[str, Any]] = json.loads(out) if out else []
+        self.problems: list[dict[str, Any]] = []
+        if self.objects:
+            _, out, _ = self.run("sql", "-q", "from problem", "--format", "json")
+            self.problems = json.loads(out)
+
+    def run(self, command: str, *words: str) -> tuple[int, str, str]:
+        self._capsys.readouterr()
+        status = cli.main([command, *self._paths, *words])
+        captured = self._capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return status, captured.out, captured.err
+
+    def samples(self) -> int:
+        """How many processor samples could be read."""
+        status, out, _ = self.run("sql", "-q", "select count(*) as n from d0r2", "--format", "json")
+        assert status == 0
+        return int(json.loads(out)[0]["n"])
+
+    def kinds(self) -> set[str]:
+        return {problem["kind"] for problem in self.problems}
+
+    def problem(self, kind: str) -> dict[str, Any]:
+        found = [problem for problem in self.problems if problem["kind"] == kind]
+        assert found, f"no {kind} among {self.problems}"
+        return found[0]
+
+
+ALL = made.CPUS * made.INTERVALS
+
+
+def test_a_good_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+    seen = Outcome(capsys, good)
+    assert seen.status == 0
+    assert seen.problems == []
+    assert seen.samples() == ALL
+
+
+# Nothing to read --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", ["empty"]),
+        (b"Dear all,\nplease find the file attached.\n" * 50, ["text", "byte 0"]),
+        (b"\x00" * 8192, ["byte 0"]),
+        (random.Random(1).randbytes(40_000), ["byte 0"]),
+        (b"\x89PNG\r\n\x1a\n" + bytes(5000), ["byte 0"]),
+        (b"<?xml version='1.0'?><a><b/></a>", ["byte"]),
+    ],
+)
+def test_what_is_no_data_is_said_in_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, data: bytes, words: list[str]
+) -> None:
+    path = tmp_path / "input"
+    path.write_bytes(data)
+    for command in (["info"], ["sql", "-q", "select 1"], ["report", "prclog"]):
+        name, *rest = command
+        status = cli.main(
+            [name, *(rest if name == "report" else []), str(path), *(rest if name == "sql" else [])]
+        )
+        captured = capsys.readouterr()
+        assert status == 2
+        assert captured.out == ""
+        assert captured.err.startswith("zlens: ")
+        assert captured.err.count("\n") == 1
+        assert str(path) in captured.err
+        for word in words:
+            assert word in captured.err
+
+
+def test_a_transfer_as_text_is_named_with_its_cure(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
+) -> None:
+    # What FTP in ASCII mode does: EBCDIC to Latin-1, byte by byte.
+    path = tmp_path / "translated"
+    path.write_bytes(good.read_bytes().decode("cp037").encode("latin-1"))
+    status = cli.main(["info", str(path)])
+    error = capsys.readouterr().err
+    assert status == 2
+    assert "binary" in error
+    assert "4096" in error
+    # Beside a good file it is a problem, and the good one is read.
+    seen = Outcome(capsys, path, good)
+    assert seen.status == 1
+    assert seen.problem("transfer")["file"] == str(path)
+    assert seen.samples() == ALL
+
+
+# Damaged MONWRITE files -------------------------------------------------------------------------
+
+
+def test_cut_in_a_control_record(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+    ends = made.places(good, 1, 11)
+    control = (ends[-1] // made.PAGE - 1) * made.PAGE
+    os.truncate(good, control + 100)
+    seen = Outcome(capsys, good)
+    assert seen.status == 1
+    assert seen.problem("truncated")["offset"] >= control
+    assert seen.samples() == ALL - made.CPUS
+
+
+@pytest.mark.parametrize("keep", [7, 30])
+def test_cut_in_a_header_or_a_record(capsys: pytest.CaptureFixture[str], good: Path, keep: int) -> None:
+    last = made.places(good, 0, 2)[-1]
+    os.truncate(good, last + keep)
+    seen = Outcome(capsys, good)
+    assert seen.status == 1
+    problem = seen.problem("truncated")
+    assert problem["offset"] == last
+    assert problem["bytes"] == keep
+    assert seen.samples() == ALL - 1
+
+
+def test_not_closed_is_read_in_full(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = made.write(tmp_path / "open", finish=False)
+    seen = Outcome(capsys, path)
+    assert seen.samples() == ALL
+    assert "not complete" not in seen.error
+
+
+@pytest.mark.parametrize(
+    ("length", "kind"), [(0, "length"), (5, "length"), (0x0FF0, "length"), (0xFFFF, "length")]
+)
+def test_a_length_that_cannot_be(
+    capsys: pytest.CaptureFixture[str], good: Path, length: int, kind: str
+) -> None:
+    place = made.places(good, 0, 2)[made.CPUS * 3 + 1]
+    made.patch(good, place, struct.pack(">H", length))
+    seen = Outcome(capsys, good)
+    assert seen.status == 1
+    assert seen.problem(kind)["offset"] == place
+    # What is lost is at most the rest of that interval.
+    assert seen.samples() >= ALL - made.CPUS + 1
+
+
+def test_a_domain_that_is_none(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+    place = made.places(good, 0, 2)[5]
+    made.patch(good, place + 4, b"\xee")
+    seen = Outcome(capsys, good)
+    assert seen.status == 1
+    assert any(problem["offset"] == place for problem in seen.problems)
+    assert seen.samples() >= ALL - made.CPUS + 1
+
+
+def test_a_record_without_a_layout_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    strange = bytearray(made.processor(made.START_US, 1, 0))
+    strange[4:8] = struct.pack(">BBH", 3, 0, 777)
+    path = made.write(tmp_path / "strange", [made.sample(0, more=[bytes(strange)] * 3), made.sample(1)])
+    seen = Outcome(capsys, path)
+    assert seen.status == 1
+    assert seen.problem("no_layout")["record"] == "D3R777"
+    (one,) = seen.objects
+    assert [r["count"] for r in one["records"] if r["name"] == "D3R777"] == [3]
+    assert seen.samples() == 2 * made.CPUS
+
+
+def test_shorter_and_longer_records_are_decoded_as_far_as_they_go(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    intervals = [made.sample(number, {1: 68, 2: 300}) for number in range(4)]
+    path = made.write(tmp_path / "lengths", intervals)
+    seen = Outcome(capsys, path)
+    assert {"short", "long"} <= seen.kinds()
+    assert seen.problem("long")["bytes"] > 0
+    query = (
+        "select sytprp_pfxcpuad as cpu, count(sytprp_pfxutime) as u, count(sytprp_pfxtotwt) as w "
+        "from d0r2 group by all order by all"
+    )
+    _, out, _ = seen.run("sql", "-q", query, "--format", "json")
+    rows = {row["cpu"]: (row["u"], row["w"]) for row in json.loads(out)}
+    assert rows == {0: (4, 4), 1: (4, 0), 2: (4, 4), 3: (4, 4)}
+
+
+@pytest.mark.parametrize("address", [(0x5000, 0x1000), (0x0000_1000, 0xFFFF_FFFF)])
+def test_addresses_that_go_backwards_or_past_the_file(
+    capsys: pytest.CaptureFixture[str], good: Path, address: tuple[int, int]
+) -> None:
+    # The control record before the fifth interval.
+    control = (made.places(good, 1, 11)[5] // made.PAGE - 1) * made.PAGE
+    made.patch(good, control + 40 + 4, struct.pack(">II", *address))
+    seen = Outcome(capsys, good)
+    assert seen.status == 1
+    found = [problem for problem in seen.problems if problem["bytes"]]
+    assert found, seen.problems
+    assert all(isinstance(problem["offset"], int) for problem in found)
+    assert seen.samples() >= ALL - made.CPUS
+
+
+def test_a_hole_is_skipped_with_its_size(capsys: pytest.CaptureFixture[str], good: Path) -> None:
+    control = (made.places(good, 1, 11)[5] // made.PAGE - 1) * made.PAGE
+    made.patch(good, control, b"\xa5" * 2 * made.PAGE)
+    seen = Outcome(capsys, good)
+    assert seen.status == 1
+    assert sum(problem["bytes"] or 0 for problem in seen.problems) >= made.PAGE
+    assert seen.samples() == ALL - made.CPUS
+
+
+def test_any_damage_ends_well(tmp_path: Path, good: Path) -> None:
+    """Seeded mutations: no exception but our own, and no more rows than were written."""
+    chance = random.Random(42)
+    whole = good.read_bytes()
+    for number in range(120):
+        data = bytearray(whole)
+        for _ in range(chance.randrange(1, 6)):
+            at = chance.randrange(len(data))
+            data[at : at + chance.randrange(1, 40)] = chance.randbytes(chance.randrange(0, 40))
+        path = tmp_path / f"damaged-{number}"
+        path.write_bytes(data)
+        try:
+            with zlens.open(path) as session:
+                assert all(
+                    problem.offset is None or problem.offset <= len(data) for problem in session.problems
+                )
+                if "d0r2" in session.engine.raw_tables():
+                    assert session.sql("select count(*), sum(sytprp_pfxutime_d) from d0r2").rows
+        except InputError:
+            pass
+        path.unlink()
+
+
+# Damaged XML ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def xml(tmp_path: Path) -> Path:
+    return demo.write(tmp_path / "demo")[1]
+
+
+def test_xml_that_is_cut_off(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
+    data = xml.read_bytes()
+    xml.write_bytes(data[: len(data) * 5 // 8])
+    seen = Outcome(capsys, xml)
+    assert seen.status == 1
+    assert seen.problem("truncated")["offset"] <= len(data)
+    _, out, _ = seen.run(
+        "sql", "-q", "select count(distinct interval_end) as n from partition", "--format", "json"
+    )
+    assert json.loads(out)[0]["n"] >= 2
+
+
+def test_a_section_that_nobody_expects(capsys: pytest.CaptureFixture[str], xml: Path) -> None:
+    text = xml.read_text(encoding="utf-8")
+    text = text.replace(
+        "<name>Number of Physical Processors</name>", "<name>Number of Rubber Ducks</name>", 1
+    )
+    xml.write_text(text, encoding="utf-8")
+    seen = Outcome(capsys, xml)
+    assert seen.status == 1
+    assert "Rubber Ducks" in seen.problem("section")["detail"]
+
+
+def test_entities_are_not_expanded(capsys: pytest.CaptureFixture[str], xml: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("TOPSECRET", encoding="utf-8")
+    laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
+    head = f'<!DOCTYPE ddsml [<!ENTITY l0 "lol">{laughs}<!ENTITY s SYSTEM "{secret.as_uri()}">]>'
+    text = xml.read_text(encoding="utf-8")
+    text = text.replace("<ddsml>", head + "<ddsml>", 1)
+    text = text.replace("<value>2097</value>", "<value>&l11;&s;</value>", 1)
+    xml.write_text(text, encoding="utf-8")
+    begin = time.monotonic()
+    status = cli.main(["sql", str(xml), "-q", "from system", "--format", "json"])
+    captured = capsys.readouterr()
+    assert time.monotonic() - begin < 10
+    assert status in (0, 2)
+    assert "TOPSECRET" not in captured.out + captured.err
+    assert "lollol" not in captured.out + captured.err
+
+
+# Files and folders ------------------------------------------------------------------------------
+
+
+def test_the_same_file_twice_is_read_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
+) -> None:
+    copy = tmp_path / "copy.data"
+    shutil.copy(good, copy)
+    os.symlink(good, tmp_path / "link.data")
+    seen = Outcome(capsys, good, copy, tmp_path / "link.data", good)
+    assert seen.status == 1
+    assert len([p for p in seen.problems if p["kind"] == "duplicate"]) == 3
+    assert seen.samples() == ALL
+
+
+def test_a_folder_of_thousands_of_files(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path
+) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(3000):
+        (folder / f"note-{number:04}.txt").write_text(f"nothing {number}\n", encoding="utf-8")
+    shutil.move(good, folder / "zz.data")
+    begin = time.monotonic()
+    seen = Outcome(capsys, folder)
+    assert time.monotonic() - begin < 30
+    assert seen.status == 1
+    assert len(seen.problems) == 3000
+    assert seen.samples() == ALL
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.data", "ü-日本.data", "x'y\"z.data", "-q.data", "new\nline", "\x1b[31mred", "*?[x]"]
+)
+def test_names_with_odd_characters(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, good: Path, name: str
+) -> None:
+    path = tmp_path / name
+    good.rename(path)
+    seen = Outcome(capsys, path)
+    assert seen.status == 0
+    assert seen.objects[0]["file"] == str(path)
+    assert seen.samples() == ALL
+    _, out, _ = seen.run("info")
+    assert "\x1b" not in out
+
+
+def test_a_name_that_is_no_text(tmp_path: Path, good: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff\xfe.data"
+    os.rename(good, path)
+    done = subprocess.run([sys.executable, "-m", "zlens", "info", path], capture_output=True)
+    assert done.returncode == 0
+    assert b"BADTEST" in done.stdout
+    done = subprocess.run(
+        [sys.executable, "-m", "zlens", "info", tmp_path, "--format", "json"], capture_output=True
+    )
+    assert done.returncode == 0
+    assert json.loads(done.stdout)[0]["system"] == "BADTEST"
+
+
+def test_what_is_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("pipe", "empty", "dangling", "absent"):
+        assert cli.main(["info", str(tmp_path / name)]) == 2
+        assert capsys.readouterr().err.startswith("zlens: ")
+
+
+# A file that changes while it is read -----------------------------------------------------------
+
+
+def grow(path: Path) -> None:
+    with open(path, "ab") as file:
+        file.write(bytes(made.PAGE))
+
+
+def shrink(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def vanish(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize("change", [grow, shrink, vanish])
+def test_a_file_that_changes(good: Path, change: Any) -> None:
+    with zlens.open(good) as session:
+        change(good)
+        rows = session.sql("select count(*) from d0r2").rows[0][0]
+        assert 0 <= rows <= ALL
+        if change is not shrink:
+            assert rows == ALL
+        kinds = {problem.kind for problem in session.problems}
+        assert "changed" in kinds
+
+
+# Size -------------------------------------------------------------------------------------------
+
+
+def peak_mib(*words: str) -> tuple[int, float, float]:
+    """Exit status, seconds and peak memory of the program."""
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "zlens", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, time.monotonic() - begin, usage.ru_maxrss / 1024
+
+
+def test_gigabytes_of_nothing(tmp_path: Path, good: Path) -> None:
+    """Zeros at the start, and zeros behind good data: the file is sparse, reading it is not."""
+    zeros = tmp_path / "zeros"
+    with open(zeros, "wb") as file:
+        file.truncate(4 * 2**30)
+    status, seconds, memory = peak_mib("info", str(zeros))
+    assert status == 2
+    assert seconds < 30
+    assert memory < 1024
+    with open(good, "r+b") as file:
+        file.truncate(4 * 2**30)
+    status, seconds, memory = peak_mib("info", str(good), "--strict")
+    assert status == 1
+    assert seconds < 60
+    assert memory < 1024
+
+
+def test_random_bytes(tmp_path: Path, good: Path) -> None:
+    block = random.Random(7).randbytes(8 * 2**20)
+    path = tmp_path / "random"
+    with open(path, "wb") as file:
+        file.write(good.read_bytes())
+        for _ in range(24):
+            file.write(block)
+    status, seconds, memory = peak_mib("sql", str(path), "-q", "select count(*) from d0r2")
+    assert status == 0
+    assert seconds < 60
+    assert memory < 1024
