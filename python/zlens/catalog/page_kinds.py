@@ -1,8 +1,8 @@
 """The kinds of fields on a record page: what the catalog knows, what the user says, what the words say.
 
-A field that the catalog knows keeps its kind wherever it stands on the page; the name decides, with
-the record's prefix and then without it. Another field is unknown unless a rule of `page_words.toml`
-holds, and an unknown field is never differenced.
+A field whose kind the catalog knows keeps it wherever the field stands on the page; the name decides,
+with the record's prefix and then without it. Another field is unknown unless a rule of
+`page_words.toml` holds, and an unknown field is never differenced.
 """
 
 from __future__ import annotations
@@ -142,21 +142,26 @@ def field(row: Row, knowledge: Known) -> tuple[Field, bool]:
     if old is not None:
         carried = {name: getattr(old, name) for name in _CARRIED}
         made = replace(made, **carried, text=made.text or old.text)
-        return _with_bits(made, row.bits), True
+    if made.kind == "unknown":
+        made = _from_page(made, row)
+    return _with_bits(made, row.bits), old is not None
+
+
+def _from_page(made: Field, row: Row) -> Field:
+    """What the page itself says of a field whose kind is not known."""
     if any(bit.name != "*" for bit in row.bits):
-        made = replace(made, kind="flags", kind_status="stated", note="by the bits that the page names")
-        return _with_bits(made, row.bits), False
+        return replace(made, kind="flags", kind_status="stated", note="by the bits that the page names")
     rule = by_words(row.text, row.type, row.length)
-    if rule is not None:
-        made = replace(
-            made,
-            kind=rule.kind,
-            kind_status="stated",
-            unit=rule.unit,
-            direction=rule.direction,
-            note=f"by the page's words: rule `{rule.name}`",
-        )
-    return made, False
+    if rule is None:
+        return made
+    return replace(
+        made,
+        kind=rule.kind,
+        kind_status="stated",
+        unit=rule.unit or made.unit,
+        direction=rule.direction,
+        note=f"by the page's words: rule `{rule.name}`",
+    )
 
 
 def _with_bits(made: Field, bits: list[Bit]) -> Field:

@@ -123,8 +123,11 @@ def _table(page: Page, release: str, knowledge: Known, built: Built) -> None:
     }
     subject = _named(old.subject, lookup) if old else ()
     certain = _subject_is_certain(old, subject, built.file.head)
-    if not certain:
+    if not certain and any(f.differenced for f in fields):
         fields = _undifferenced(fields)
+        built.findings.append(
+            "its counters are not differenced: say in user.toml what `subject` the record has"
+        )
     layout = Layout(
         record=built.record,
         domain=built.file.head.domain,
