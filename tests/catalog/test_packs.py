@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -151,7 +152,24 @@ def test_the_user_says_what_a_field_is_and_it_stays(base: Path) -> None:
     assert seen(base, "D0R2", "SYTPRP_NEW") == field
     assert say(base, '[D0R2.SYTPRP_NEW]\nkind = "gauge"\n') == []
     assert seen(base, "D0R2", "SYTPRP_NEW").unit is None
-    assert pages.import_pages([], release="7.3", pack_root=base).user == ()
+    report = pages.import_pages([], release="7.3", pack_root=base)
+    assert report.text() == f"user.toml applied to the pack {base / '7.3'}\n"
+
+
+def test_a_new_pack_explains_the_users_file(base: Path) -> None:
+    bring(base, with_new(layout_of("D0R2")), layout_of("D0R16"))
+    path = base / "7.3" / "user.toml"
+    text = path.read_text(encoding="utf-8")
+    assert "zlens catalog import --release 7.3" in text
+    assert tomllib.loads(text) == {}
+    # Its examples hold once the names are those of the pack.
+    examples = [line[6:] for line in text.split("\n") if line.startswith("#     ")]
+    said = "\n".join(examples).replace("SYTPRP_PFXNEW", "SYTPRP_NEW")
+    said = said.replace("D6R99", "D0R2").replace("IODNEW_RDEVDEV", "SYTPRP_PFXCPUAD")
+    assert say(base, said) == []
+    assert seen(base, "D0R2", "SYTPRP_NEW").kind == "counter"
+    bring(base, with_new(layout_of("D0R2")))
+    assert path.read_text(encoding="utf-8") == said
 
 
 def test_what_the_user_takes_back_is_as_imported(base: Path) -> None:

@@ -5,25 +5,10 @@ record files of the same form as the built-in catalog, and two files more:
 
 `pack.toml` says what was imported, when and from which pages, and what did not agree on them.
 
-`user.toml` is the user's word on fields, which goes before the page's words and before the catalog:
-
-    [D0R2.SYTPRP_PFXNEW]            # record and full field name
-    kind = "counter"                # counter, timer, sampled, gauge, identifier, text, flags, time, unknown
-    direction = "up"                # of a counter or timer: up, down or learn
-    unit = "tod"
-    text = "what it is"
-
-    [D0R16.section.CPUDATA]         # where the entries of a section are: field names or numbers
-    offset = "SYTCUP_CALCPUOF"
-    stride = "SYTCUP_CALCPULN"
-    count = "SYTCUP_LCUPCPCT"
-
-    [D5R22]                         # of a record that the catalog does not know: whose record it is
-    subject = ["PRCSXL_PFXCPUAD"]   # fields that tell one subject (processor, device) from another
-    reset_on = []                   # fields whose change means that the counters began anew
-
-It is never written here and stays when pages are imported again; `refresh` applies it after a change.
-A record that it touches keeps its imported form under `imported/`.
+`user.toml` is the user's word on fields, which goes before the page's words and before the catalog. A
+new pack has one with nothing but comments, which say its form; after that it is never written here and
+stays when pages are imported again. `refresh` applies it after a change. A record that it touches keeps
+its imported form under `imported/`.
 
 A pack is changed by making the new one beside it and exchanging the folders: an import that is
 interrupted leaves the old pack as it was.
@@ -52,6 +37,32 @@ PACK_FILE = "pack.toml"
 USER_FILE = "user.toml"
 IMPORTED = "imported"
 _RELEASE = re.compile(r"(?:z/?VM\s*)?V?(\d{1,2})(?:\.|R)(\d{1,2})(?:\.\d{1,2})?", re.IGNORECASE)
+_USER_TEMPLATE = """\
+# Your word on what this pack's pages leave open; it goes before the pages and the built-in catalog.
+# After a change: zlens catalog import --release {release}
+# (with no pages named). Importing pages again keeps this file and applies it.
+#
+# What a field is: record and full field name, then any of these.
+#
+#     [D0R2.SYTPRP_PFXNEW]
+#     kind = "counter"        # counter, timer, sampled, gauge, identifier, text, flags, time or unknown
+#     direction = "up"        # of a counter or timer: up, down or learn
+#     unit = "count"          # such as count, bytes, pages, us, tod (4096 are one microsecond), ebcdic, hex
+#     text = "what it is"
+#
+# Whose record it is, where the catalog does not know: counters are differenced only within one subject.
+#
+#     [D6R99]
+#     subject = ["IODNEW_RDEVDEV"]
+#     reset_on = []           # fields whose change means that the counters began anew
+#
+# Where the entries of a section stand: field names or numbers.
+#
+#     [D0R16.section.CPUDATA]
+#     offset = "SYTCUP_CALCPUOF"
+#     stride = "SYTCUP_CALCPULN"
+#     count = "SYTCUP_LCUPCPCT"
+"""
 _RECORD = re.compile(r"D\d{1,2}R\d{1,5}")
 _FOLDER = re.compile(r"\d{1,2}\.\d{1,2}")
 _STAGING = ".new-"
@@ -171,6 +182,8 @@ def save(
             write.save(file, staging / layouts.file_name(file.head.record))
         ordered = sorted(entries.values(), key=lambda page: layouts.record_key(page.record))
         (staging / PACK_FILE).write_text(_pack_text(name, ordered), encoding="utf-8")
+        if not (staging / USER_FILE).exists():
+            (staging / USER_FILE).write_text(_USER_TEMPLATE.format(release=name), encoding="utf-8")
         wrong = _apply_user(staging)
     layouts.forget()
     return where / name, wrong

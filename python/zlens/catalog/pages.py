@@ -110,8 +110,9 @@ def import_pages(
     if not paths:
         if wanted is None:
             raise CatalogError("no pages are named", expected="files or folders of saved record pages")
-        problems = () if dry_run else packs.refresh(wanted, pack_root)
-        return ImportReport((), (), (), tuple(problems), dry_run)
+        problems = [] if dry_run else packs.refresh(wanted, pack_root)
+        pack = (pack_root or packs.root()) / wanted
+        return ImportReport((), (), () if dry_run else (pack,), tuple(problems), dry_run)
     files, skipped = _files(paths)
     chosen: dict[tuple[str, str], tuple[page_table.Page, Built]] = {}
     seen: dict[str, str] = {}
@@ -302,12 +303,12 @@ def _report(report: ImportReport, most: int | None) -> Iterator[str]:
         if nulls:
             yield f"{_count(nulls, 'page')} of records that are no longer produced"
     for path in report.packs:
-        yield f"pack: {path}"
+        yield f"pack: {path}" if report.imported else f"user.toml applied to the pack {path}"
     yield from _list("did not agree", report.disagreements, most)
     yield from _list(
         "of unknown kind, kept raw until user.toml says what they are", report.unknown_kinds, most
     )
-    yield from _list("user.toml", report.user, most)
+    yield from _list("not applied of user.toml", report.user, most)
     skipped = [f"{skip.file}: {skip.reason}" for skip in report.skipped]
     yield from _list("skipped", skipped, most)
 
