@@ -91,6 +91,8 @@ def test_a_pack_says_what_it_was_made_of(base: Path) -> None:
 def test_packs_stand_side_by_side(base: Path) -> None:
     bring(base, layout_of("D0R2"), release="6.4")
     bring(base, layout_of("D0R2"), release="7.3")
+    (base / "made-by-hand").mkdir()
+    (base / "made-by-hand" / "pack.toml").write_text("", encoding="utf-8")
     assert [pack.release for pack in packs.listed(base)] == ["6.4", "7.3"]
     assert [x.pack for x in layouts.layouts("D0R2", base)][-2:] == ["6.4", "7.3"]
 

@@ -120,9 +120,10 @@ def release_name(text: str) -> str:
 
 
 def listed(base: Path | None = None) -> list[Pack]:
-    """The user's packs, oldest release first."""
+    """The user's imported packs, oldest release first; packs of other making have no list of pages."""
     where = root() if base is None else base
-    return [load(name, where) for name in layouts.packs(where) if (where / name / PACK_FILE).is_file()]
+    names = [name for name in layouts.packs(where) if _FOLDER.fullmatch(name)]
+    return [load(name, where) for name in names if (where / name / PACK_FILE).is_file()]
 
 
 def load(release: str, base: Path | None = None) -> Pack:

@@ -318,9 +318,14 @@ def _list(title: str, lines: Sequence[str], most: int | None) -> Iterator[str]:
         return
     yield f"{title} ({len(lines):,}):"
     for line in lines[:most]:
-        yield f"  {line}"
+        yield f"  {_shown(line)}"
     if most is not None and len(lines) > most:
         yield f"  and {len(lines) - most:,} more"
+
+
+def _shown(line: str) -> str:
+    """A line that a terminal can show: file names may hold anything, escape sequences included."""
+    return "".join(c if c.isprintable() else "?" for c in line)
 
 
 def _count(number: int, what: str) -> str:
