@@ -1,0 +1,459 @@
+"""The CPU Measurement Facility: which machine counts what under which number, and the metrics built from it.
+
+Facts are the files of `cpumf/`: `architecture.toml` for what all machines have in common, one file per
+generation, `machines.toml` from machine type to generation, `weights.toml` for RNI and finite CPI. A metric
+is a formula over counters (letter of the set and number: B0, P33, C65, E145, M448), a few other names, and
+metrics of the same generation. `cpumf_formulas` turns them into SQL.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import expressions
+from zlens.errors import CatalogError
+
+GENERATIONS = ("z10", "z196", "zEC12", "z13", "z14", "z15", "z16", "z17")
+
+#: The shares of L1 misses: which counters they name says what sourced them.
+SHARES = ("l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp")
+
+_COUNTER = re.compile(r"([A-Z])(\d{1,3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    number: int
+    set: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CounterSet:
+    """A set of counters with consecutive numbers.
+
+    letter   by which formulas name its counters
+    smf      type of the set in SMF 113
+    version  cfvn or csvn: the counter version that tells its size
+    sizes    (from, to, counters): how many it has in which versions, reserved numbers included
+    """
+
+    name: str
+    letter: str
+    first: int
+    smf: int
+    version: str
+    sizes: tuple[tuple[int, int | None, int], ...]
+    text: str
+
+    def size(self, version: int | None) -> int | None:
+        """How many counters the set has; None where that version has none or nobody knows."""
+        for first, last, counters in self.sizes:
+            if version is not None and first <= version and (last is None or version <= last):
+                return counters
+        return None
+
+    @property
+    def most(self) -> int:
+        """The most counters it has on any machine."""
+        return max(counters for _, _, counters in self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A formula that is told besides the one in use, or where none is known well enough."""
+
+    formula: str
+    status: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """How one machine generation gives a metric. No formula: it cannot be computed from counters alone.
+
+    needs     the set that a machine must have, where no formula names its counters
+    variants  other formulas; where there is none in use, the first one, to those who ask for it
+    """
+
+    name: str
+    formula: str
+    status: str
+    source: str
+    note: str = ""
+    needs: str = ""
+    variants: tuple[Variant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A machine generation. basis: what its TLB counters count."""
+
+    name: str
+    text: str
+    cfvn: int
+    csvn: int
+    status: str
+    source: str
+    note: str
+    basis: str
+    counters: Mapping[int, Counter]
+    metrics: Mapping[str, Metric]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine type. ghz: its nominal speed, where it is known; the speed in the record is what counts."""
+
+    type: str
+    generation: str
+    name: str
+    ghz: float | None
+    ghz_status: str
+    ghz_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """left <= right, or the counters are not what they are taken for."""
+
+    name: str
+    left: str
+    right: str
+    tolerance: float
+    slack: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """The LSPR workload category of what `when` says of l1mp and rni."""
+
+    when: str
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class HintTable:
+    status: str
+    source: str
+    note: str
+    generations: tuple[str, ...]
+    hints: tuple[Hint, ...]
+
+
+def root() -> Path:
+    """The directory of the CPU MF files."""
+    return Path(__file__).parent / "cpumf"
+
+
+@cache
+def _facts(name: str) -> dict[str, Any]:
+    path = root() / f"{name}.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
+
+
+def sources() -> dict[str, str]:
+    """The sources that the files call by one word."""
+    return dict(_facts("architecture")["sources"])
+
+
+def _source(text: str) -> str:
+    """A source in full."""
+    return "; ".join(sources().get(part, part) for part in text.split("; "))
+
+
+@cache
+def sets() -> dict[str, CounterSet]:
+    """The counter sets by name, in the order of their numbers."""
+    return {
+        name: CounterSet(
+            name,
+            facts["letter"],
+            facts["first"],
+            facts["smf"],
+            facts["version"],
+            tuple((size["from"], size.get("to"), size["counters"]) for size in facts["sizes"]),
+            facts["text"],
+        )
+        for name, facts in _facts("architecture")["sets"].items()
+    }
+
+
+def sizes(cfvn: int | None, csvn: int | None) -> dict[str, int | None]:
+    """How many counters each set has with these counter versions; None: no such set, or nobody knows."""
+    versions = {"cfvn": cfvn, "csvn": csvn}
+    return {name: each.size(versions[each.version]) for name, each in sets().items()}
+
+
+def names() -> dict[str, tuple[str, str]]:
+    """What formulas may name besides counters and metrics: the role that gives it, and what it is."""
+    return {name: (facts["role"], facts["text"]) for name, facts in _facts("architecture")["names"].items()}
+
+
+def _set_of(number: int) -> str:
+    for each in sets().values():
+        if each.first <= number < each.first + each.most:
+            return each.name
+    raise CatalogError(f"counter {number} is in no set", file=str(root() / "architecture.toml"))
+
+
+def _counters(facts: Mapping[str, Any]) -> dict[int, Counter]:
+    return {
+        int(number): Counter(int(number), _set_of(int(number)), each["name"], each["text"])
+        for number, each in facts.items()
+    }
+
+
+def common_counters() -> dict[int, Counter]:
+    """The counters that mean the same on all machines that have them."""
+    return _counters(_facts("architecture")["counters"])
+
+
+def number_of(name: str) -> int | None:
+    """The number of a counter as formulas name it (E145); None for what is no counter's name."""
+    match = _COUNTER.fullmatch(name)
+    if match is None:
+        return None
+    number = int(match[2])
+    each = next((each for each in sets().values() if each.letter == match[1]), None)
+    if each is None or not each.first <= number < each.first + each.most:
+        raise CatalogError(
+            f"{name} is no counter", expected="letter of its set and number, such as B0 or E145"
+        )
+    return number
+
+
+def numbers_in(formulas: Iterable[str]) -> list[int]:
+    """The counters that formulas name, in order."""
+    found = {number_of(name) for formula in formulas for name in expressions.names(formula)}
+    return sorted(number for number in found if number is not None)
+
+
+def common_metrics(generation: str = "other") -> dict[str, Metric]:
+    """The metrics that all machines have in common, with their status on one generation."""
+    found: dict[str, Metric] = {}
+    for name, facts in _facts("architecture")["metrics"].items():
+        status = facts["status"]
+        if not isinstance(status, str):
+            status = status.get(generation, status["other"])
+        found[name] = _metric(name, {**facts, "status": status})
+    return found
+
+
+def _metric(name: str, facts: Mapping[str, Any]) -> Metric:
+    return Metric(
+        name,
+        facts.get("formula", ""),
+        facts["status"],
+        _source(facts["source"]),
+        facts.get("note", ""),
+        facts.get("needs", ""),
+    )
+
+
+@cache
+def generation(name: str) -> Generation:
+    """One machine generation with all its counters and metrics."""
+    if name not in GENERATIONS:
+        raise CatalogError(f"there is no machine generation {name!r}", expected=", ".join(GENERATIONS))
+    facts = _facts(name)
+    sized = sizes(facts["cfvn"], facts["csvn"])
+    shared = {
+        number: counter
+        for number, counter in common_counters().items()
+        if number - sets()[counter.set].first < (sized[counter.set] or 0)
+    }
+    counters = {**shared, **_counters(facts["counters"])}
+    metrics = {**common_metrics(name), **_weighed(name)}
+    metrics |= {metric: _metric(metric, each) for metric, each in facts.get("metrics", {}).items()}
+    return Generation(
+        name,
+        facts["text"],
+        facts["cfvn"],
+        facts["csvn"],
+        facts["status"],
+        _source(facts["source"]),
+        facts.get("note", ""),
+        facts["basis"],
+        dict(sorted(counters.items())),
+        {metric: each for metric, each in metrics.items() if _is_of(each, metrics, counters, sized)},
+    )
+
+
+def keys(name: str) -> set[str]:
+    """What the file of a generation says something of."""
+    return set(_facts(name))
+
+
+def own_metrics(name: str) -> set[str]:
+    """The metrics that the file of a generation itself defines."""
+    return set(_facts(name).get("metrics", {}))
+
+
+def _is_of(
+    metric: Metric,
+    metrics: Mapping[str, Metric],
+    counters: Mapping[int, Counter],
+    sized: Mapping[str, int | None],
+) -> bool:
+    """Whether a generation has all counters and metrics that a metric is built from."""
+    if metric.needs and not sized[metric.needs]:
+        return False
+    for name in (name for formula in _formulas(metric) for name in expressions.names(formula)):
+        number = number_of(name)
+        if number is not None and number not in counters:
+            return False
+        if number is None and name not in names():
+            other = metrics.get(name)
+            if other is None or not _is_of(other, metrics, counters, sized):
+                return False
+    return True
+
+
+def _formulas(metric: Metric) -> list[str]:
+    return [f for f in (metric.formula, *(variant.formula for variant in metric.variants)) if f]
+
+
+# RNI and finite CPI
+
+
+def rni_terms(generation: str) -> tuple[str, ...]:
+    """The shares that RNI weighs, in the order of the weights."""
+    terms = _facts("weights")["terms"]
+    return tuple(terms.get(generation, terms["other"]))
+
+
+def rni_formula(generation: str, numbers: Iterable[float]) -> str:
+    """RNI from a factor and one weight for each share."""
+    factor, *weights = numbers
+    terms = rni_terms(generation)
+    weighed = " + ".join(f"{_number(weight)} * {term}" for weight, term in zip(weights, terms, strict=True))
+    return f"({weighed}) / 100" if factor == 1 else f"{_number(factor)} * ({weighed}) / 100"
+
+
+def finite_formulas(numbers: Iterable[float]) -> dict[str, str]:
+    """Estimated finite CPI and sourcing cycles per L1 miss, from a + b * rni."""
+    a, b = numbers
+    part = f"({_number(a)} + {_number(b)} * rni)" if b else _number(a)
+    return {
+        "est_finite_cpi": f"{part} * (B3 + B5) / B1",
+        "est_scpl1m": f"{part} * (B3 + B5) / (B2 + B4)",
+    }
+
+
+def _number(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")
+
+
+def _weighed(name: str) -> dict[str, Metric]:
+    """The metrics of a generation that weights.toml has the numbers of."""
+    found: dict[str, Metric] = {}
+    for kind in ("rni", "finite"):
+        facts = _facts("weights")[kind].get(name)
+        if facts is None:
+            continue
+        told = _by_numbers(kind, name, facts.get("numbers"))
+        variants = [
+            (_by_numbers(kind, name, each["numbers"]), each["status"], _source(each["source"]))
+            for each in facts.get("variants", [])
+        ]
+        for metric in ("rni",) if kind == "rni" else ("est_finite_cpi", "est_scpl1m"):
+            found[metric] = replace(
+                _metric(metric, {**facts, "formula": told.get(metric, "")}),
+                variants=tuple(Variant(each[metric], status, source) for each, status, source in variants),
+            )
+    return found
+
+
+def _by_numbers(kind: str, generation: str, numbers: list[float] | None) -> dict[str, str]:
+    if numbers is None:
+        return {}
+    return {"rni": rni_formula(generation, numbers)} if kind == "rni" else finite_formulas(numbers)
+
+
+# Machines
+
+
+@cache
+def machines() -> dict[str, Machine]:
+    """The machine types that are known."""
+    return {
+        type: Machine(
+            type,
+            facts["generation"],
+            facts["name"],
+            facts.get("ghz"),
+            facts.get("ghz_status", ""),
+            facts.get("ghz_source", ""),
+        )
+        for type, facts in _facts("machines")["machines"].items()
+    }
+
+
+def choose(machine_type: str | None, csvn: int | None) -> tuple[str | None, str]:
+    """The generation whose formulas hold, and why: by machine type, and by counter version without one.
+
+    A type that nobody knows has none, whatever its version: the meaning of its extended counters may be
+    another. So has a type whose record gives a version that is not of its generation.
+    """
+    type = (machine_type or "").strip()
+    by_version = {generation(name).csvn: name for name in GENERATIONS}
+    if not type:
+        if csvn in by_version:
+            return by_version[csvn], BY_VERSION
+        told = "" if csvn is None else f" and counter version {csvn} is not known"
+        return None, f"no machine type{told}: {COMMON_ONLY}"
+    machine = machines().get(type)
+    if machine is None:
+        return None, f"machine type {type} is not known: {COMMON_ONLY}"
+    if csvn is not None and by_version.get(csvn) != machine.generation:
+        return None, f"counter version {csvn} is not that of machine type {type}: {COMMON_ONLY}"
+    return machine.generation, BY_TYPE
+
+
+BY_TYPE = "machine type"
+BY_VERSION = "counter version"
+COMMON_ONLY = "only metrics that all machines have in common"
+
+
+# What must hold, and what follows
+
+
+@cache
+def balances() -> tuple[Balance, ...]:
+    """What must hold between counters, if they are what they are taken for."""
+    return tuple(Balance(**facts) for facts in _facts("balances")["balance"])
+
+
+def sourced(name: str) -> list[int]:
+    """The counters of a generation that say where the lines of L1 misses came from."""
+    metrics = generation(name).metrics
+    return [
+        number
+        for number in numbers_in(metrics[share].formula for share in SHARES if share in metrics)
+        if _set_of(number) == "extended"
+    ]
+
+
+@cache
+def hint_table() -> HintTable:
+    """The table of LSPR workload categories."""
+    facts = _facts("workload_hint")
+    return HintTable(
+        facts["status"],
+        facts["source"],
+        facts["note"],
+        tuple(facts["generations"]),
+        tuple(Hint(**each) for each in facts["hint"]),
+    )
