@@ -1,0 +1,307 @@
+"""From the metrics of CPU MF to formulas over the role `counter`, and from there to SQL.
+
+A metric that all machines compute alike is one formula; where generations differ, it is a case over
+`counter.generation`, with the metrics it is built from put in its place for each generation by itself.
+The private view `_counted` adds that column to the role, and leaves out systems that `_breach` names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container
+from dataclasses import dataclass, field
+
+from zlens.catalog import cpumf, expressions
+from zlens.catalog.cpumf import Metric
+from zlens.catalog.cpumf_weights import USER, Weights
+from zlens.catalog.expressions import literal
+from zlens.errors import CatalogError
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORDS = frozenset({"and", "or", "not", "is", "null", "coalesce"})
+
+#: A workload hint is given for RNI that is known this well, or from the user's own weights.
+_KNOWN_WELL = ("verified", "verified-secondary", USER)
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What the user trusts beyond what the catalog is sure of.
+
+    unverified  show metrics whose formula is unverified
+    weights     the user's own numbers for RNI and finite CPI
+    """
+
+    unverified: bool = False
+    weights: Weights = field(default_factory=Weights)
+
+
+#: What is shown unless the user says otherwise.
+SURE = Trust()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A formula in the names of its counters, and how well it is known with all it is built from."""
+
+    formula: str
+    status: str
+
+
+def told(generation: str | None, name: str, trust: Trust = SURE, keep: Container[str] = ()) -> Told | None:
+    """A metric of a generation (None: of any machine), over nothing but counters; None if it has none.
+
+    The names of `keep` stay as they are: metrics that stand in other columns of the same row.
+    """
+    metrics = cpumf.generation(generation).metrics if generation else cpumf.common_metrics()
+    metric = metrics.get(name)
+    own = _own(generation, metric, trust) if metric else None
+    if own is None:
+        return None
+    statuses = [own.status]
+
+    def put(match: re.Match[str]) -> str:
+        word = match[0]
+        if word in _WORDS or word in cpumf.names() or cpumf.number_of(word) is not None:
+            return word
+        part = told(generation, word, trust, keep)
+        if part is None:
+            raise _NotThereError
+        statuses.append(part.status)
+        return word if word in keep else f"({part.formula})"
+
+    try:
+        formula = _NAME.sub(put, own.formula)
+    except _NotThereError:
+        return None
+    # What is built from something doubtful is as doubtful, however well its own formula is known.
+    doubtful = next((each for each in ("unverified", USER) if each in statuses), own.status)
+    return Told(formula, doubtful)
+
+
+class _NotThereError(Exception):
+    """A metric is built from one that the generation has not."""
+
+
+def _own(generation: str | None, metric: Metric, trust: Trust) -> Told | None:
+    """A metric's formula with the names of other metrics in it."""
+    if generation and generation in trust.weights.rni and metric.name == "rni":
+        return Told(cpumf.rni_formula(generation, trust.weights.rni[generation]), USER)
+    if generation and generation in trust.weights.finite:
+        formulas = cpumf.finite_formulas(trust.weights.finite[generation])
+        if metric.name in formulas:
+            return Told(formulas[metric.name], USER)
+    if metric.formula and (metric.status != "unverified" or trust.unverified):
+        return Told(metric.formula, metric.status)
+    if trust.unverified and metric.variants:
+        return Told(metric.variants[0].formula, metric.variants[0].status)
+    return None
+
+
+# Formulas of columns
+
+
+def columns() -> list[str]:
+    """The columns that can be told by generation."""
+    found = dict.fromkeys(cpumf.common_metrics())
+    for generation in cpumf.GENERATIONS:
+        found.update(dict.fromkeys(cpumf.generation(generation).metrics))
+    return [*found, *_SPECIAL]
+
+
+def column_formula(name: str, trust: Trust = SURE, keep: Container[str] = ()) -> str:
+    """The formula of a column over roles of `counter` and columns of `keep`; '' where no machine gives it."""
+    if name in _SPECIAL:
+        return _SPECIAL[name](trust)
+
+    def formula(generation: str | None) -> str:
+        found = told(generation, name, trust, keep)
+        return over_roles(found.formula, keep) if found else ""
+
+    return _by_generation(formula)
+
+
+def over_roles(formula: str, keep: Container[str] = ()) -> str:
+    """A formula with the roles that give its counters and other names in their places."""
+
+    def put(match: re.Match[str]) -> str:
+        word = match[0]
+        number = cpumf.number_of(word) if word not in _WORDS else None
+        if number is not None:
+            return f"counter.c{number}"
+        if word in cpumf.names():
+            role = cpumf.names()[word][0]
+            # The length of the row's interval is a column of every table, not a role.
+            return role if role == "seconds" else f"counter.{role}"
+        if word in _WORDS or word in keep:
+            return word
+        raise CatalogError(f"`{formula}`: {word} is neither a counter nor one of {', '.join(cpumf.names())}")
+
+    return _NAME.sub(put, formula)
+
+
+def _by_generation(formula: Callable[[str | None], str]) -> str:
+    """One case over the generation; that of any machine (None) stands for those that have no other."""
+    common = formula(None)
+    groups: dict[str, list[str]] = {}
+    for generation in cpumf.GENERATIONS:
+        groups.setdefault(formula(generation), []).append(generation)
+    if set(groups) == {common}:
+        return common
+    cases = []
+    for each, generations in groups.items():
+        if each != common:
+            cases.append(" or ".join(f"counter.generation = '{generation}'" for generation in generations))
+            cases.append(each or "null")
+    return f"case({', '.join([*cases, common] if common else cases)})"
+
+
+def _of_status(name: str) -> Callable[[Trust], str]:
+    """The status of a metric's formula as it is used, or would be if the user allowed it."""
+
+    def formula(trust: Trust) -> str:
+        def status(generation: str | None) -> str:
+            if generation is None or name not in cpumf.generation(generation).metrics:
+                return ""
+            metric = cpumf.generation(generation).metrics[name]
+            found = told(generation, name, trust) or _own(generation, metric, trust) or metric
+            return literal(found.status)
+
+        return _by_generation(status)
+
+    return formula
+
+
+def _hint(trust: Trust) -> str:
+    """The workload category, from the columns l1mp and rni."""
+    cases = ", ".join(f"{each.when}, {literal(each.category)}" for each in cpumf.hint_table().hints)
+    return _by_generation(lambda name: f"case({cases})" if _hinted(name, trust) else "")
+
+
+def _hint_status(trust: Trust) -> str:
+    def status(generation: str | None) -> str:
+        rni = _hinted(generation, trust)
+        return literal(USER if rni.status == USER else cpumf.hint_table().status) if rni else ""
+
+    return _by_generation(status)
+
+
+def _hinted(generation: str | None, trust: Trust) -> Told | None:
+    """RNI of a generation that the table of hints is for, where it is known well enough for a hint."""
+    if generation is None or generation not in cpumf.hint_table().generations:
+        return None
+    rni = told(generation, "rni", trust)
+    return rni if rni and rni.status in _KNOWN_WELL else None
+
+
+def _basis(_: Trust) -> str:
+    return _by_generation(lambda name: literal(cpumf.generation(name).basis) if name else "")
+
+
+_SPECIAL: dict[str, Callable[[Trust], str]] = {
+    "generation": lambda _: "counter.generation",
+    "generation_by": lambda _: "counter.generation_by",
+    "basis": _basis,
+    "rni_status": _of_status("rni"),
+    "finite_cpi_status": _of_status("est_finite_cpi"),
+    "workload_hint": _hint,
+    "workload_hint_status": _hint_status,
+}
+
+
+# SQL of the private views
+
+
+def generation_sql() -> str:
+    """The machine generation of a row of the role `counter`: as cpumf.choose tells it."""
+    versions = " ".join(f"WHEN {cpumf.generation(name).csvn} THEN '{name}'" for name in cpumf.GENERATIONS)
+    types = " ".join(
+        f"WHEN {_type_in(name)} AND coalesce(counter.csvn, {cpumf.generation(name).csvn}) "
+        f"= {cpumf.generation(name).csvn} THEN '{name}'"
+        for name in cpumf.GENERATIONS
+    )
+    return f"CASE WHEN {_NO_TYPE} THEN CASE counter.csvn {versions} END ELSE CASE {types} END END"
+
+
+_NO_TYPE = "coalesce(trim(counter.machine_type), '') = ''"
+
+
+def _type_in(generation: str) -> str:
+    types = [type for type, machine in cpumf.machines().items() if machine.generation == generation]
+    return f"trim(counter.machine_type) IN ({', '.join(map(literal, types))})"
+
+
+def generation_by_sql() -> str:
+    """How the generation of a row was chosen, or why there is none."""
+    known = ", ".join(str(cpumf.generation(name).csvn) for name in cpumf.GENERATIONS)
+    types = ", ".join(map(literal, cpumf.machines()))
+    only = literal(f": {cpumf.COMMON_ONLY}")
+    return (
+        f"CASE WHEN {_NO_TYPE} THEN CASE WHEN counter.csvn IN ({known}) THEN {literal(cpumf.BY_VERSION)} "
+        "ELSE 'no machine type' || coalesce(' and counter version ' || counter.csvn || ' is not known', '') "
+        f"|| {only} END "
+        f"WHEN {generation_sql()} IS NOT NULL THEN {literal(cpumf.BY_TYPE)} "
+        f"WHEN trim(counter.machine_type) IN ({types}) THEN 'counter version ' || counter.csvn || "
+        f"' is not that of machine type ' || trim(counter.machine_type) || {only} "
+        f"ELSE 'machine type ' || trim(counter.machine_type) || ' is not known' || {only} END"
+    )
+
+
+def breaches_sql() -> str:
+    """What contradicts itself in a row of counters: a list with NULL for what is well."""
+    tests = []
+    for balance in cpumf.balances():
+        left, right = (_resolved(side) for side in (balance.left, balance.right))
+        found, allowed = (_compiled(side) for side in (left, right))
+        limit = _compiled(f"({right}) * {1 + balance.tolerance!r} + {balance.slack!r}")
+        tests.append(_breach(f"{found} > {limit}", balance.name, balance.text, found, allowed))
+    for each in cpumf.sets().values():
+        sized = f"counter.{each.name}_counters"
+        right = f"CASE {_sizes_by_version(each)} END"
+        tests.append(
+            _breach(
+                f"{sized} <> {right}",
+                f"size of the {each.name} set",
+                f"the {each.name} counter set has not the size that its version says",
+                sized,
+                right,
+            )
+        )
+    return f"[{', '.join(tests)}]"
+
+
+def _breach(condition: str, name: str, text: str, found: str, allowed: str) -> str:
+    return (
+        f"CASE WHEN NOT coalesce(counter.lost, false) AND {condition} THEN "
+        f"{{'balance': {literal(name)}, 'text': {literal(text)}, "
+        f"'found': CAST({found} AS DOUBLE), 'allowed': CAST({allowed} AS DOUBLE)}} END"
+    )
+
+
+def _sizes_by_version(each: cpumf.CounterSet) -> str:
+    branches = []
+    for first, last, counters in each.sizes:
+        upper = "" if last is None else f" AND counter.{each.version} <= {last}"
+        branches.append(f"WHEN counter.{each.version} >= {first}{upper} THEN {counters}")
+    return " ".join(branches)
+
+
+def _resolved(side: str) -> str:
+    """A side of a balance over roles; SOURCED is what the shares of the generation name."""
+    if side != "SOURCED":
+        return over_roles(side)
+    return _by_generation(
+        lambda name: " + ".join(f"counter.c{number}" for number in cpumf.sourced(name)) if name else ""
+    )
+
+
+def _compiled(formula: str) -> str:
+    return expressions.compile_sql(formula, lambda name: name)
+
+
+#: What the SQL files of the measures may leave for the catalog to fill in.
+PLACES: dict[str, Callable[[], str]] = {
+    "generation": generation_sql,
+    "generation_by": generation_by_sql,
+    "breaches": breaches_sql,
+}

@@ -1,0 +1,107 @@
+"""The user's own numbers for RNI and finite CPI: a TOML file with one line per machine generation.
+
+    z16 = { rni = [4.3, 0.45, 1.3, 5.0, 6.1] }
+    zEC12 = { finite = [0.54, 0.04] }
+
+`rni` is a factor and one weight for each share that the generation weighs (z10: L2LP, L2RP, MEMP; later L3P,
+L4LP, L4RP, MEMP): rni = factor * (weight * share + ...) / 100. `finite` is a and b of est_finite_cpi =
+(a + b * rni) * (B3 + B5) / B1. What is computed from them has the status `user`.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import cpumf
+from zlens.errors import InputError
+
+#: The status of what is computed from the user's numbers.
+USER = "user"
+
+_CURE = "write a line like: z16 = { rni = [4.3, 0.45, 1.3, 5.0, 6.1] }"
+_LONGEST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Numbers by generation; a generation that is not there keeps those of the catalog."""
+
+    rni: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    finite: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+def read(path: str) -> Weights:
+    """The weights in a file; InputError when it cannot be read or is not what it should be."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_LONGEST + 1)
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror or error}", file=path, cure="check the name"
+        ) from None
+    if len(data) > _LONGEST:
+        raise InputError("is no file of weights: it is longer than 1 MB", file=path, cure=_CURE)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError("is not text in UTF-8", file=path, offset=error.start, cure=_CURE) from None
+    return parse(text, path)
+
+
+def parse(text: str, path: str) -> Weights:
+    """The weights in the text of a file."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"is not valid TOML: {error}", file=path, cure=_CURE) from None
+    rni: dict[str, tuple[float, ...]] = {}
+    finite: dict[str, tuple[float, ...]] = {}
+    for generation, line in data.items():
+        if generation not in cpumf.GENERATIONS:
+            raise InputError(
+                f"there is no machine generation {generation!r}",
+                file=path,
+                expected=", ".join(cpumf.GENERATIONS),
+                cure=_CURE,
+            )
+        if not isinstance(line, dict) or not line or set(line) - {"rni", "finite"}:
+            raise InputError(
+                f"{generation} gives neither rni nor finite, or something else",
+                file=path,
+                expected="{ rni = [numbers], finite = [a, b] } or one of the two",
+                cure=_CURE,
+            )
+        shares = ", ".join(term.upper() for term in cpumf.rni_terms(generation))
+        if "rni" in line:
+            count = 1 + len(cpumf.rni_terms(generation))
+            said = f"{count} numbers: the factor, and the weights of {shares}"
+            rni[generation] = _numbers(line["rni"], count, f"{generation}: rni", said, path)
+        if "finite" in line:
+            said = "2 numbers: a and b of (a + b * rni) * (B3 + B5) / B1"
+            finite[generation] = _numbers(line["finite"], 2, f"{generation}: finite", said, path)
+    return Weights(rni, finite)
+
+
+def _numbers(value: Any, count: int, what: str, expected: str, path: str) -> tuple[float, ...]:
+    if not isinstance(value, list) or len(value) != count:
+        found = f"has {len(value)} values" if isinstance(value, list) else "is no list"
+        raise InputError(f"{what} {found}", file=path, expected=expected, cure=_CURE)
+    for each in value:
+        # true and false are numbers to Python
+        if isinstance(each, bool) or not isinstance(each, int | float) or not _usable(each):
+            raise InputError(
+                f"{what} has {each!r} among its values",
+                file=path,
+                expected="numbers from 0 to 1000",
+                cure=_CURE,
+            )
+    return tuple(float(each) for each in value)
+
+
+def _usable(value: float) -> bool:
+    return math.isfinite(value) and 0 <= value <= 1000
