@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -93,13 +93,14 @@ def entity(name: str) -> Entity:
     except tomllib.TOMLDecodeError as error:
         raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
     roles: dict[str, Role] = {}
-    for role, facts in data["roles"].items():
+    for role, facts in _numbered(data["roles"]):
         if facts["type"] not in SQL_TYPES or facts["aggregate"] not in AGGREGATES:
             raise CatalogError(f"role {role}: type or aggregate is not known", file=str(path))
         roles[role] = Role(role, facts["type"], facts.get("unit", ""), facts["text"], facts["aggregate"])
     origins: list[Origin] = []
     for block in data.get("from", []):
-        for role, how in block["roles"].items():
+        taken = dict(_numbered(block["roles"]))
+        for role, how in taken.items():
             unknown = set(how) - _KEYS
             if role not in roles or unknown or how.get("over", "sum") not in OVER:
                 what = f"has {', '.join(sorted(unknown))}" if unknown else "is not among the entity's roles"
@@ -110,10 +111,32 @@ def entity(name: str) -> Entity:
                 block.get("source", ""),
                 block.get("where", ""),
                 bool(block.get("group")),
-                block["roles"],
+                taken,
             )
         )
     return Entity(data["entity"], data["text"], tuple(data["key"]), roles, tuple(origins))
+
+
+_RANGES = re.compile(r"([a-z_]+)\[([0-9 -]+)\]")
+
+
+def _numbered(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Entries; one named with ranges of numbers (`c[0-5 32-37]`) once for each, which {n} stands for."""
+    for name, facts in entries.items():
+        match = _RANGES.fullmatch(name)
+        if match is None:
+            yield name, facts
+            continue
+        for part in match[2].split():
+            first, _, last = part.partition("-")
+            for number in range(int(first), int(last or first) + 1):
+                yield (
+                    f"{match[1]}{number}",
+                    {
+                        key: value.replace("{n}", str(number)) if isinstance(value, str) else value
+                        for key, value in facts.items()
+                    },
+                )
 
 
 def fields(how: Mapping[str, Any]) -> list[str]:
