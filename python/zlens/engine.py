@@ -24,6 +24,7 @@ import duckdb
 
 from zlens import measures
 from zlens.catalog import expressions, metrics, roles
+from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.errors import QueryError
 from zlens.readers import Column, RawTable
 
@@ -31,6 +32,7 @@ _TYPES = roles.SQL_TYPES
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _WORD = re.compile(r"(?:role\.)?[A-Za-z_][A-Za-z0-9_]*", re.IGNORECASE)
 _FROM = re.compile(r"\b(?:FROM|JOIN)\s+((?:role\.)?[A-Za-z_][A-Za-z0-9_]*)")
+_HELPED = re.compile(r"\b(?:FROM|JOIN) _[a-z]")
 _PARTITION_BY = re.compile(r"\bpartition\s+by\b", re.IGNORECASE)
 _SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
 #: Words of statements that list tables: they need to see all of them.
@@ -92,6 +94,7 @@ class Engine:
     where      gives the condition on a raw table with some columns (SQL of ours), or None
     summed     the intervals are buckets of --every
     releases   systems by release, for roles that hold for some levels only
+    trust      formulas of CPU MF that the user wants beyond those that are known well
     """
 
     def __init__(
@@ -101,8 +104,10 @@ class Engine:
         where: Callable[[Iterable[Column]], str | None] | None = None,
         summed: bool = False,
         releases: Mapping[str | None, list[str]] | None = None,
+        trust: Trust = SURE,
     ) -> None:
         self._tables = tables
+        self._trust = trust
         self._condition = where or (lambda _: None)
         self._where: dict[str, str] = {}
         self._summed = summed
@@ -332,10 +337,10 @@ class Engine:
             tables = {event["table"] for event in roles.events() if event["table"] in self._tables}
             sql = roles.events_sql({t: frozenset(c for c, _ in self.raw_columns(t)) for t in tables})
         else:
-            sql = measures.measure_sql(name)
+            sql = measures.measure_sql(name, self._trust)
             self._prepare_own(sql)
         gauges = [column.name for column in metrics.table(name).columns if column.aggregate == "gauge"]
-        if self._summed and gauges and "role." in sql:
+        if self._summed and gauges and ("role." in sql or _HELPED.search(sql)):
             sql = self._with_percentiles(name, sql, gauges)
         first = ("system", "source", "interval_end", "time")
         order: list[str] = [column for column in first if column in dict(measures.columns(name))]
@@ -343,7 +348,11 @@ class Engine:
         ordered = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(expressions.quote, order))}"
         self._register(self._needs(ordered))
         self._connection.execute(f"CREATE TABLE {expressions.quote(name)} AS {ordered}")
-        self._plan.execute(f"CREATE TABLE {expressions.quote(name)} AS {ordered}")
+        made = self._connection.table(expressions.quote(name))
+        typed = ", ".join(
+            f"{expressions.quote(c)} {t}" for c, t in zip(made.columns, made.types, strict=True)
+        )
+        self._plan.execute(f"CREATE TABLE {expressions.quote(name)} ({typed})")
         self._comment(name)
 
     def _comment(self, name: str) -> None:
@@ -363,13 +372,7 @@ class Engine:
                 f"role.{entity}" in measures.helper_sql(h) for h in measures.helpers()
             ):
                 self._role_view(entity, summed=False)
-        for helper in measures.helpers():
-            if re.search(rf"\b{helper}\b", sql):
-                text = measures.helper_sql(helper).replace("role.", "unsummed.")
-                self._both(f"CREATE OR REPLACE VIEW unsummed.{helper} AS {text}")
-        base = sql.replace("role.", "unsummed.")
-        for helper in measures.helpers():
-            base = re.sub(rf"\b(FROM|JOIN) {helper}\b", rf"\1 unsummed.{helper}", base)
+        base = self._unsummed(sql)
         keys = ["system", "source", *metrics.table(name).key]
         quoted = [expressions.quote(key) for key in keys]
         stats = ", ".join(
@@ -390,6 +393,17 @@ class Engine:
             f"WHERE b.flag IS NULL GROUP BY {chosen}, i.bucket_end"
             f") AS s ON {on} AND m.interval_end = s.bucket_end"
         )
+
+    def _unsummed(self, sql: str) -> str:
+        """The same SELECT over the intervals as they are, and so the helpers it reads."""
+        sql = sql.replace("role.", "unsummed.")
+        for helper in measures.helpers():
+            named = re.compile(rf"\b(FROM|JOIN) {helper}\b")
+            if named.search(sql):
+                text = self._unsummed(measures.helper_sql(helper))
+                self._both(f"CREATE OR REPLACE VIEW unsummed.{helper} AS {text}")
+                sql = named.sub(rf"\1 unsummed.{helper}", sql)
+        return sql
 
     # -- streams -------------------------------------------------------------------------------------
 

@@ -64,6 +64,8 @@ class Options:
     tz            zone of sources that have only local times
     utc           show times in UTC instead of the system's local time
     leap          leap seconds to subtract from TOD values; None: as known, else 0
+    allow_unverified  give metrics too whose formula no source confirms
+    weights       file with the user's own numbers for RNI and finite CPI
     """
 
     systems: tuple[str, ...] = ()
@@ -75,6 +77,8 @@ class Options:
     tz: dt.tzinfo | None = None
     utc: bool = False
     leap: int | None = None
+    allow_unverified: bool = False
+    weights: str | None = None
 
     @property
     def selects(self) -> bool:

@@ -15,6 +15,7 @@ from zlens.problems import Problem
 from zlens.readers import Column, Interval, Progress, RawTable, Source, SystemInfo, open_inputs
 
 if TYPE_CHECKING:
+    from zlens.catalog.cpumf_formulas import Trust
     from zlens.engine import Answer, Engine
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -201,7 +202,22 @@ class Session:
         releases: dict[str | None, list[str]] = {}
         for info in self.systems:
             releases.setdefault(info.release, []).append(info.system)
-        return Engine(tables, where=self._conditions, summed=every is not None, releases=releases)
+        return Engine(
+            tables,
+            where=self._conditions,
+            summed=every is not None,
+            releases=releases,
+            trust=self._trust,
+        )
+
+    @cached_property
+    def _trust(self) -> Trust:
+        from zlens.catalog import cpumf_weights
+        from zlens.catalog.cpumf_formulas import Trust
+
+        path = self.options.weights
+        weights = cpumf_weights.read(path) if path else cpumf_weights.Weights()
+        return Trust(self.options.allow_unverified, weights)
 
     def _conditions(self, columns: Iterable[Column]) -> str | None:
         """The options as a condition on a raw table with these columns."""

@@ -77,9 +77,12 @@ UNITS = frozenset(
     }
 )
 
+#: What a formula may depend on.
+BY = ("", "generation")
+
 _TABLE_KEYS = frozenset({"table", "text", "grain", "key", "scope", "plain", "empty", "column"})
 _COLUMN_KEYS = frozenset(
-    {"name", "type", "unit", "text", "formula", "definition", "aggregate", "scope", "needs", "status"}
+    {"name", "type", "unit", "text", "formula", "by", "definition", "aggregate", "scope", "needs", "status"}
     | {"source", "note"}
 )
 
@@ -89,7 +92,8 @@ class Column:
     """One column of a measure.
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' where there is none
-    definition  the formula in words or counters, where it is public but nothing computes it yet
+    by          'generation': the formula depends on the machine, see catalog/cpumf
+    definition  the formula in words or counters, where nothing computes it yet or machines differ
     aggregate   what --every does with it: see AGGREGATES
     scope       what one value is of: see SCOPES
     needs       what must be in the input for it
@@ -108,6 +112,7 @@ class Column:
     status: str
     source: str
     note: str
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +198,10 @@ def parse(text: str, path: str) -> Table:
         )
         facts = {key: entry.get(key, "") for key in _COLUMN_KEYS}
         facts["scope"] = facts["scope"] or scope
+        if facts["by"] not in BY:
+            raise CatalogError(
+                f"{what}: by is {facts['by']!r}", file=path, expected=" or ".join(filter(None, BY))
+            )
         if not all(isinstance(value, str) for value in facts.values()):
             raise CatalogError(f"{what}: every key is text", file=path)
         columns.append(Column(**facts))

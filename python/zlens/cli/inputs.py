@@ -59,6 +59,16 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True) -> N
     if selection:
         time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
     time.add_argument("--leap", type=int, metavar="N", help="leap seconds contained in TOD values")
+    if selection:
+        formulas = parser.add_argument_group("formulas")
+        formulas.add_argument(
+            "--allow-unverified",
+            action="store_true",
+            help="give metrics too whose formula no source confirms",
+        )
+        formulas.add_argument(
+            "--weights", metavar="FILE", help="your own numbers for RNI and finite CPI: explain cpumf.rni"
+        )
     parser.add_argument(
         "--strict", action="store_true", help="exit status 1 when something could not be read as it stands"
     )
@@ -79,6 +89,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
         tz=parse_zone(zone) if zone else None,
         utc=asked.get("utc", False),
         leap=asked.get("leap"),
+        allow_unverified=asked.get("allow_unverified", False),
+        weights=asked.get("weights"),
     )
 
 

@@ -1,7 +1,8 @@
 """Measures: one SQL file per table, with the formulas of its columns from the catalog.
 
 A file `<table>.sql` joins role views and holds `{columns}` where the columns go; a file that begins with
-an underscore is a private helper, a view under its own name. A table without a file is fed by no reader
+an underscore is a private helper, a view under its own name. Other words in braces stand for what the
+catalog of CPU MF makes of its facts (cpumf_formulas.PLACES). A table without a file is fed by no reader
 yet: it exists, typed, and is empty.
 """
 
@@ -11,7 +12,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from zlens.catalog import expressions, metrics
+from zlens.catalog import cpumf_formulas, expressions, metrics
+from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError
 
@@ -24,7 +26,13 @@ _FIRST = re.compile(r"^FROM\s+(?:role\.)?\w+\s+AS\s+(\w+)", re.MULTILINE)
 @cache
 def _file(name: str) -> str | None:
     path = Path(__file__).parent / f"{name}.sql"
-    return path.read_text(encoding="utf-8") if path.is_file() else None
+    if not path.is_file():
+        return None
+    text = path.read_text(encoding="utf-8")
+    for place, sql in cpumf_formulas.PLACES.items():
+        if f"{{{place}}}" in text:
+            text = text.replace(f"{{{place}}}", sql())
+    return text
 
 
 def helpers() -> list[str]:
@@ -54,8 +62,11 @@ def empty_sql(name: str) -> str:
     return f"SELECT {typed} WHERE false"
 
 
-def measure_sql(name: str) -> str:
-    """SELECT of a measure over role views and helpers, formulas compiled from the catalog."""
+def measure_sql(name: str, trust: Trust = SURE) -> str:
+    """SELECT of a measure over role views and helpers, formulas compiled from the catalog.
+
+    `trust` says which formulas of CPU MF the user wants beyond those that are known well.
+    """
     text = _file(name)
     if text is None:
         return empty_sql(name)
@@ -68,17 +79,27 @@ def measure_sql(name: str) -> str:
     def resolve(reference: str) -> str:
         if "." in reference:
             entity, _, role = reference.partition(".")
-            return f"{expressions.quote(entity)}.{expressions.quote(role)}"
+            # Formulas of a generation name the role; a helper that adds counters up names its sums alike.
+            alias = first if entity == "counter" else expressions.quote(entity)
+            return f"{alias}.{expressions.quote(role)}"
         if reference == "seconds" and grouped:
             return f"max({first}.seconds)"
         if reference in LEADING:
             return f"{first}.{reference}"
         raise CatalogError(f"measure {name}: {reference!r} is neither a role nor an earlier column")
 
-    listed = [column for column in metrics.table(name).columns if column.name not in LEADING]
+    table = metrics.table(name)
+    listed = [column for column in table.columns if column.name not in LEADING]
+    plain = [column for column in listed if not column.by]
     compiled = expressions.compile_columns(
-        [(column.name, column.formula, column.type) for column in listed], resolve
+        [(column.name, column.formula, column.type) for column in plain], resolve
     )
+    layers = _layers(table, trust)
+    above = {column for layer in layers[1:] for column in layer}
+    compiled |= {
+        column: expressions.compile_sql(formula, resolve, _type(table, column))
+        for column, formula in layers[0].items()
+    }
     selected = [
         f"{first}.system",
         f"{first}.source",
@@ -86,7 +107,62 @@ def measure_sql(name: str) -> str:
         f"{resolve('seconds')} AS seconds",
         f"max({first}.flag) AS flag" if grouped else f"{first}.flag",
     ]
-    for column in listed:
-        sql = compiled.get(column.name, "NULL")
-        selected.append(f"CAST({sql} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}")
-    return text.replace("{columns}", "\n    " + ",\n    ".join(selected))
+    selected += [
+        _selected(table, column.name, compiled.get(column.name, "NULL"))
+        for column in listed
+        if column.name not in above
+    ]
+    # What the layers above need of the roles is handed up to them.
+    handed = {
+        name for layer in layers[1:] for formula in layer.values() for name in expressions.names(formula)
+    }
+    selected += [f"{resolve(name)} AS {_handed(name)}" for name in sorted(handed) if "." in name]
+    sql = text.replace("{columns}", "\n    " + ",\n    ".join(selected))
+    if not above:
+        return sql
+    for layer in layers[1:]:
+        made = [
+            _selected(table, column, expressions.compile_sql(formula, _from_below, _type(table, column)))
+            for column, formula in layer.items()
+        ]
+        sql = f"SELECT *,\n    {', '.join(made)}\nFROM ({sql})"
+    ordered = ", ".join(expressions.quote(column.name) for column in table.columns)
+    return f"SELECT {ordered}\nFROM ({sql})"
+
+
+def _layers(table: metrics.Table, trust: Trust) -> list[dict[str, str]]:
+    """Formulas of the columns that machines tell differently, each layer over columns of those before it.
+
+    Were a column's formula put in the place of its name, as columns of other measures are, the statement
+    would grow so long that planning it took seconds.
+    """
+    names = frozenset(column.name for column in table.columns if column.by)
+    formulas = {name: cpumf_formulas.column_formula(name, trust, names) for name in names}
+    left = {column.name: formulas[column.name] for column in table.columns if formulas.get(column.name)}
+    layers: list[dict[str, str]] = []
+    while left or not layers:
+        layer = {
+            name: formula for name, formula in left.items() if not set(expressions.names(formula)) & set(left)
+        }
+        if left and not layer:
+            raise CatalogError(f"measure {table.name}: {', '.join(left)} are told by each other")
+        layers.append(layer)
+        left = {name: formula for name, formula in left.items() if name not in layer}
+    return layers
+
+
+def _type(table: metrics.Table, name: str) -> str:
+    column = table.column(name)
+    return column.type if column else ""
+
+
+def _selected(table: metrics.Table, name: str, sql: str) -> str:
+    return f"CAST({sql} AS {SQL_TYPES[_type(table, name)]}) AS {expressions.quote(name)}"
+
+
+def _from_below(name: str) -> str:
+    return _handed(name) if "." in name else expressions.quote(name)
+
+
+def _handed(name: str) -> str:
+    return expressions.quote("#" + name)
