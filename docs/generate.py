@@ -10,11 +10,12 @@ ROOT = Path(__file__).parent.parent
 
 def pages() -> dict[str, str]:
     """Text of every generated page by its place in the repository."""
-    from zlens.catalog import reference, reference_measures
+    from zlens.catalog import reference, reference_cpumf, reference_measures
 
     return {
         reference.RECORDS_PAGE: reference.records_page(),
         reference_measures.MEASURES_PAGE: reference_measures.measures_page(),
+        reference_cpumf.CPUMF_PAGE: reference_cpumf.cpumf_page(),
         "docs/reference/reports.md": reports_page(),
     }
 

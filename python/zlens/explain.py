@@ -1,7 +1,7 @@
 """`zlens explain`: where a number comes from, and why it may be missing.
 
 Explains a measure or one of its columns, a name another source gives to a column, a report or one of its
-columns, a role, a record, a field of a record, and a raw table or column of a reader.
+columns, a role, a record, a field of a record, a raw table or column of a reader, and a counter of CPU MF.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cache
 
 from zlens.catalog import expressions, layouts, metrics, roles
 from zlens.errors import QueryError
+from zlens.explain_cpumf import counter_names, counter_pages, formula_lines, name_lines
 from zlens.explain_records import (
     WIDTH,
     Facts,
@@ -78,6 +79,7 @@ def _sections(wanted: str) -> Iterator[str]:
     yield from role_pages(lower)
     yield from record_pages(lower)
     yield from printed_pages(lower)
+    yield from counter_pages(wanted)
 
 
 def _unknown(wanted: str) -> QueryError:
@@ -104,6 +106,7 @@ def known_names() -> tuple[str, ...]:
     for entity in roles.entities():
         found += [f"{entity}.{role}" for role in roles.entity(entity).roles]
     found += layouts.records()
+    found += counter_names()
     for report in printed_reports():
         found += [table.name for table in report.tables]
     found += _report_names()
@@ -177,7 +180,8 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Also", _also(column, wanted)),
             ("Table", f"{table.name}, one row per {table.grain}"),
             ("Value", f"{_typed(column)}; of {_SCOPES[column.scope]}"),
-            ("Formula", column.formula),
+            ("Formula", formula_lines(column) if column.by else column.formula),
+            ("Names", name_lines(column) if column.by else []),
             ("Defined", column.definition),
             ("Inputs", [line for name in inputs(table, column) for line in input_lines(name)]),
             ("--every", metrics.AGGREGATES[column.aggregate]),
@@ -206,6 +210,8 @@ def example(table: metrics.Table, column: metrics.Column) -> str:
 def _null(table: metrics.Table, column: metrics.Column) -> str:
     if table.empty:
         return "always, so far: no reader fills this table"
+    if column.by:
+        return "where the machine has it not, its counters were not recorded, or what it divides by is 0"
     if column.formula:
         divided = ", or what it divides by is 0" if "/" in column.formula else ""
         return f"where an input it needs is not in the data{divided}"

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions, layouts, metrics, rmf_reports, roles
+from zlens.catalog import cpumf_formulas, expressions, layouts, metrics, rmf_reports, roles
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
 
@@ -116,12 +116,21 @@ def input_lines(name: str) -> list[str]:
 def _used_by(entity: str, role: str) -> list[str]:
     found = []
     for table, column in metrics.all_columns():
-        for name in expressions.names(column.formula) if column.formula else []:
+        for name in _named(column):
             of, _, what = name.partition(".")
             text = None if of in roles.entities() else _helper(of)
             if name == f"{entity}.{role}" or (text and (entity, role) in _helper_roles(text, what)):
                 found.append(f"{table.name}.{column.name}")
     return list(dict.fromkeys(found))
+
+
+@cache
+def _named(column: metrics.Column) -> list[str]:
+    """The roles and columns that a column's formula names, on any machine."""
+    if column.by:
+        told = cpumf_formulas.column_formula(column.name, cpumf_formulas.Trust(unverified=True))
+        return expressions.names(told) if told else []
+    return expressions.names(column.formula) if column.formula else []
 
 
 @cache

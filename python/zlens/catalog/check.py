@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from zlens.catalog import check_cpumf, metrics, resets, roles
 from zlens.catalog import layouts as catalog
-from zlens.catalog import metrics, resets, roles
 from zlens.catalog.columns import FIXED, field_parts
 from zlens.catalog.layouts import (
     BUILTIN,
@@ -68,6 +68,7 @@ def everything(root: Path | None = None) -> list[str]:
     """Everything wrong in the catalog, a sentence each: records, roles and measures."""
     found = [str(finding) for finding in check(root)]
     found += roles.check()
+    found += check_cpumf.check()
     found += _differences(root)
     for name in metrics.tables():
         try:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from zlens.catalog import expressions, metrics, roles
+from zlens.catalog import cpumf_formulas, expressions, metrics, roles
 from zlens.catalog.check import Finding
 from zlens.catalog.metrics import Column, Table
 from zlens.errors import CatalogError
@@ -105,6 +105,11 @@ def _column(table: Table, column: Column, seen: set[str]) -> _Found:
             yield name, f"{column.type} has a unit", "leave it empty"
         if column.aggregate in ("ratio", "gauge", "sum"):
             yield name, f"{column.type} has the aggregate {column.aggregate}", "use key or last"
+    if column.by:
+        if column.formula or table.empty:
+            yield name, "is told by machine, but has a formula or is of an empty table", "leave one out"
+        if name not in cpumf_formulas.columns():
+            yield name, "is told by machine, but no machine has it", "see catalog/cpumf"
     if column.formula:
         if table.empty:
             yield name, "has a formula, but the table is empty", "give it as definition, or fill the table"

@@ -64,6 +64,8 @@ def _columns(columns: tuple[metrics.Column, ...]) -> list[str]:
     for column in columns:
         unit = f", {column.unit}" if column.unit else ""
         formula = f"`{column.formula}`" if column.formula else column.definition
+        if column.by:
+            formula = f"{formula}{'; ' if formula else ''}[by machine](cpumf.md)"
         said = [column.text]
         said += [f"Needs {column.needs}"] if column.needs else []
         said += [f"Note: {column.note}"] if column.note else []
