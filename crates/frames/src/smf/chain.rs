@@ -1,0 +1,226 @@
+//! The records of a file as they are found: counted once it is sure that they are records.
+
+use super::header::{Fault, Header};
+use super::index::{Index, IntervalSeen, Region, Stretch};
+use super::kinds::{KindSet, Kinds};
+use super::stamp::{Clock, Stamp};
+use crate::problem::ProblemKind;
+use crate::source::WINDOW;
+
+use std::collections::HashMap;
+
+/// A record whose header is plausible, and which counts when its length has led to another.
+#[derive(Clone, Copy)]
+pub(crate) struct Pending {
+    pub at: u64,
+    pub header: Header,
+    pub stamp: Option<Stamp>,
+}
+
+/// Records that were skipped one after the other for one reason.
+struct Skipped {
+    kind: ProblemKind,
+    from: u64,
+    bytes: u64,
+    records: u64,
+    record: Option<(u8, u16)>,
+    why: String,
+}
+
+/// What has been found so far.
+pub(crate) struct Chain {
+    pub index: Index,
+    pub pending: Option<Pending>,
+    clocks: Vec<Clock>,
+    kinds: Kinds,
+    skipped: Option<Skipped>,
+    intervals: HashMap<([u8; 4], u8, u16, u64), usize>,
+    last_interval: usize,
+    dropped_intervals: u64,
+}
+
+impl Chain {
+    pub(crate) fn new(size: u64, clocks: &[Clock]) -> Self {
+        Self {
+            index: Index::empty(size),
+            pending: None,
+            clocks: clocks.to_vec(),
+            kinds: Kinds::new(),
+            skipped: None,
+            intervals: HashMap::new(),
+            last_interval: 0,
+            dropped_intervals: 0,
+        }
+    }
+
+    /// The clock of records with this header.
+    #[inline]
+    pub(crate) fn clock(&self, header: &Header) -> Option<&Clock> {
+        self.clocks
+            .iter()
+            .find(|clock| clock.record == header.record && header.subtype == Some(clock.subtype))
+    }
+
+    /// Counts the record before: its length led to this one.
+    #[inline]
+    pub(crate) fn commit(&mut self) {
+        let Some(Pending { at, header, stamp }) = self.pending.take() else {
+            return;
+        };
+        if self.skipped.is_some() {
+            self.flush();
+        }
+        let id = self.kinds.add(&header, at);
+        let length = u64::from(header.length);
+        self.index.records += 1;
+        self.index.record_bytes += length;
+        match self.index.stretches.last_mut() {
+            Some(stretch) if stretch.end == at => stretch.end += length,
+            _ => self.index.stretches.push(Stretch {
+                start: at,
+                end: at + length,
+            }),
+        }
+        let number = (at / WINDOW as u64) as usize;
+        if number >= self.index.regions.len() {
+            self.index.regions.resize(number + 1, Region::EMPTY);
+        }
+        let region = &mut self.index.regions[number];
+        if region.first == Region::NONE {
+            region.first = (at % WINDOW as u64) as u32;
+        }
+        match id {
+            Some(id) => region.kinds.insert(id),
+            None => region.kinds.add(KindSet::ALL),
+        }
+        if let Some(stamp) = stamp {
+            self.interval(&header, stamp);
+        }
+    }
+
+    fn interval(&mut self, header: &Header, stamp: Stamp) {
+        let (Some(end), Some(subtype)) = (stamp.interval_end(), header.subtype) else {
+            return;
+        };
+        let (system, record) = (header.system, header.record);
+        if let Some(seen) = self.index.intervals.get_mut(self.last_interval)
+            && (seen.end, seen.system, seen.record, seen.subtype) == (end, system, record, subtype)
+        {
+            seen.records += 1;
+            return;
+        }
+        let next = self.index.intervals.len();
+        let key = (system, record, subtype, end);
+        if let Some(&place) = self.intervals.get(&key) {
+            self.index.intervals[place].records += 1;
+            self.last_interval = place;
+        } else if next < Index::MAX_INTERVALS {
+            self.intervals.insert(key, next);
+            self.last_interval = next;
+            self.index.intervals.push(IntervalSeen {
+                system,
+                record,
+                subtype,
+                start: stamp.start.filter(|&start| start < end),
+                end,
+                records: 1,
+            });
+        } else {
+            self.dropped_intervals += 1;
+        }
+    }
+
+    /// A record that is not read although it is known where it ends. Several one after the other
+    /// become one problem.
+    pub(crate) fn skip_record(
+        &mut self,
+        kind: ProblemKind,
+        at: u64,
+        bytes: u64,
+        header: Header,
+        why: impl FnOnce() -> String,
+    ) {
+        self.commit();
+        if let Some(skipped) = &mut self.skipped
+            && skipped.kind == kind
+            && skipped.from + skipped.bytes == at
+        {
+            skipped.bytes += bytes;
+            skipped.records += 1;
+            return;
+        }
+        self.flush();
+        self.skipped = Some(Skipped {
+            kind,
+            from: at,
+            bytes,
+            records: 1,
+            record: named(header),
+            why: why(),
+        });
+    }
+
+    /// Bytes that are not read.
+    pub(crate) fn skip(
+        &mut self,
+        kind: ProblemKind,
+        at: u64,
+        bytes: u64,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.flush();
+        self.index.skipped_bytes += bytes;
+        self.index.problems.add(kind, at, bytes, None, detail);
+    }
+
+    fn flush(&mut self) {
+        let Some(skipped) = self.skipped.take() else {
+            return;
+        };
+        let Skipped {
+            kind,
+            from,
+            bytes,
+            records,
+            record,
+            why,
+        } = skipped;
+        self.index.skipped_bytes += bytes;
+        self.index.problems.add(kind, from, bytes, record, || {
+            if records == 1 {
+                format!("{why}; the record, {bytes} bytes, is skipped")
+            } else {
+                format!("{why}; {records} records, {bytes} bytes, are skipped")
+            }
+        });
+    }
+
+    pub(crate) fn finish(mut self) -> Index {
+        self.commit();
+        self.flush();
+        let uncounted = self.kinds.uncounted;
+        let mut index = self.index;
+        if uncounted > 0 {
+            let most = super::kinds::MAX_KINDS;
+            index.problems.add(ProblemKind::Header, 0, 0, None, || {
+                format!(
+                    "more than {most} kinds of record; {uncounted} records of others are not listed"
+                )
+            });
+        }
+        if self.dropped_intervals > 0 {
+            let (most, dropped) = (Index::MAX_INTERVALS, self.dropped_intervals);
+            index.problems.add(ProblemKind::Time, 0, 0, None, || {
+                format!("more than {most} intervals; {dropped} records are of others")
+            });
+        }
+        index.kinds = self.kinds.finish();
+        index
+    }
+}
+
+/// Type and subtype as a problem names them, where the header says them.
+fn named(header: Header) -> Option<(u8, u16)> {
+    let subtype = header.subtype?;
+    (!matches!(header.check(), Err(Fault::Length(_)))).then_some((header.record, subtype))
+}

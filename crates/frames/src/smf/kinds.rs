@@ -1,0 +1,197 @@
+//! The kinds of record in a dump: by system, type and subtype, with what was counted of each.
+
+use std::collections::HashMap;
+
+use super::header::Header;
+
+/// How many kinds of record are told apart. A sysplex has some hundreds; junk that looks like more
+/// is bounded by this.
+pub const MAX_KINDS: usize = 4096;
+
+/// What tells one kind of record from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kind {
+    /// Name of the system, EBCDIC.
+    pub system: [u8; 4],
+    /// Type of the record.
+    pub record: u8,
+    /// Subtype, where the record has one.
+    pub subtype: Option<u16>,
+}
+
+/// One kind of record in a file, and what the index counted of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindInfo {
+    /// System, type and subtype.
+    pub kind: Kind,
+    /// How many records.
+    pub count: u64,
+    /// Their bytes, descriptor words included.
+    pub bytes: u64,
+    /// Length of the shortest.
+    pub min_length: u16,
+    /// Length of the longest.
+    pub max_length: u16,
+    /// Earliest local time in their headers, in hundredths of a second since 1970-01-01 00:00.
+    pub first_local: i64,
+    /// Latest local time in their headers.
+    pub last_local: i64,
+    /// Where the first one begins.
+    pub first_offset: u64,
+}
+
+/// A set of kinds in one word: exact for the first 64 kinds of a file, and at worst too large for
+/// more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KindSet(u64);
+
+impl KindSet {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const ALL: Self = Self(u64::MAX);
+
+    #[inline]
+    pub(crate) fn insert(&mut self, id: u16) {
+        self.0 |= 1 << (id % 64);
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    #[inline]
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl Kind {
+    /// The kind in one word.
+    #[inline]
+    fn key(self) -> u64 {
+        let subtype = self
+            .subtype
+            .map_or(0, |subtype| 1 << 16 | u64::from(subtype));
+        u64::from(u32::from_be_bytes(self.system)) << 32 | u64::from(self.record) << 24 | subtype
+    }
+}
+
+struct Counter {
+    kind: Kind,
+    count: u64,
+    bytes: u64,
+    min_length: u16,
+    max_length: u16,
+    // Packed dates rise as dates do, so a time is compared as it stands.
+    first: u64,
+    last: u64,
+    first_offset: u64,
+}
+
+/// Kinds while a file is walked.
+pub(crate) struct Kinds {
+    counters: Vec<Counter>,
+    ids: HashMap<u64, u16>,
+    /// Where the kinds met last are, by some bits of their key.
+    near: [(u64, u16); 64],
+    /// Records of kinds that have no counter any more.
+    pub uncounted: u64,
+}
+
+impl Kinds {
+    pub(crate) fn new() -> Self {
+        Self {
+            counters: Vec::new(),
+            ids: HashMap::new(),
+            near: [(u64::MAX, 0); 64],
+            uncounted: 0,
+        }
+    }
+
+    /// Counts a record; the number of its kind, if it has a counter.
+    #[inline]
+    pub(crate) fn add(&mut self, header: &Header, offset: u64) -> Option<u16> {
+        let kind = Kind {
+            system: header.system,
+            record: header.record,
+            subtype: header.subtype,
+        };
+        let key = kind.key();
+        let place = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize;
+        let id = match self.near[place] {
+            (near, id) if near == key => id,
+            _ => {
+                let id = self.find(kind, key, offset)?;
+                self.near[place] = (key, id);
+                id
+            }
+        };
+        let counter = &mut self.counters[usize::from(id)];
+        let time = u64::from(header.date.0) << 32 | u64::from(header.time);
+        counter.count += 1;
+        counter.bytes += u64::from(header.length);
+        counter.min_length = counter.min_length.min(header.length);
+        counter.max_length = counter.max_length.max(header.length);
+        counter.first = counter.first.min(time);
+        counter.last = counter.last.max(time);
+        Some(id)
+    }
+
+    fn find(&mut self, kind: Kind, key: u64, offset: u64) -> Option<u16> {
+        if let Some(&id) = self.ids.get(&key) {
+            return Some(id);
+        }
+        if self.counters.len() >= MAX_KINDS {
+            self.uncounted += 1;
+            return None;
+        }
+        let id = self.counters.len() as u16;
+        self.ids.insert(key, id);
+        self.counters.push(Counter {
+            kind,
+            count: 0,
+            bytes: 0,
+            min_length: u16::MAX,
+            max_length: 0,
+            first: u64::MAX,
+            last: 0,
+            first_offset: offset,
+        });
+        Some(id)
+    }
+
+    pub(crate) fn finish(self) -> Vec<KindInfo> {
+        let local = |time: u64| {
+            let header = Header {
+                date: super::Date((time >> 32) as u32),
+                time: time as u32,
+                ..NO_HEADER
+            };
+            header.local().unwrap_or(0)
+        };
+        self.counters
+            .into_iter()
+            .map(|counter| KindInfo {
+                kind: counter.kind,
+                count: counter.count,
+                bytes: counter.bytes,
+                min_length: counter.min_length,
+                max_length: counter.max_length,
+                first_local: local(counter.first),
+                last_local: local(counter.last),
+                first_offset: counter.first_offset,
+            })
+            .collect()
+    }
+}
+
+const NO_HEADER: Header = Header {
+    length: 0,
+    segment: 0,
+    flags: 0,
+    record: 0,
+    time: 0,
+    date: super::Date(0),
+    system: [0; 4],
+    subsystem: [0; 4],
+    subtype: None,
+};

@@ -1,0 +1,29 @@
+//! Finding the records in SMF dumps.
+//!
+//! A dump is a stream of records, each behind a descriptor word of four bytes (RDW: length with
+//! the word itself, and two bytes that are zero). [`index`](fn@index) goes over a file once and counts its
+//! records by system, type and subtype; a [`Pass`] then hands out the records of chosen types. A
+//! chain of lengths that breaks is taken up again at the next plausible record, and every byte is
+//! accounted for.
+
+mod chain;
+mod header;
+mod index;
+mod kinds;
+mod pass;
+mod scan;
+mod search;
+mod section;
+mod sniff;
+mod stamp;
+mod writer;
+
+pub use header::{Date, Header, LONG, RDW, SHORT};
+pub use index::{Index, IntervalSeen};
+pub use kinds::{Kind, KindInfo, MAX_KINDS};
+pub use pass::{Pass, RecordRef, Window};
+pub use scan::{MAX_BREAKS, index};
+pub use section::{Section, Triplet};
+pub use sniff::{Sniff, sniff};
+pub use stamp::{Clock, Stamp};
+pub use writer::{MAX_RECORD, WriteError, Writer};

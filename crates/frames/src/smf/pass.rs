@@ -1,0 +1,217 @@
+//! A later pass over a dump: only windows in which wanted records begin are read.
+
+use std::io;
+use std::sync::Arc;
+
+use super::header::{Header, LONG, SHORT};
+use super::index::{Index, Region};
+use super::kinds::KindSet;
+use crate::problem::{ProblemKind, ProblemLog};
+use crate::source::{ReadAt, WINDOW, read_full};
+
+/// The longest record there can be; it may begin in a window and end behind it.
+const LONGEST: usize = u16::MAX as usize;
+
+/// Where a record lies in the bytes of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordRef {
+    /// Where it begins.
+    pub pos: u32,
+    /// Its length; the window has at least so many bytes from `pos` on.
+    pub len: u16,
+}
+
+/// What a pass hands out at a time: bytes, and where the wanted records are in them.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'p> {
+    /// Offset of the first byte in the file.
+    pub base: u64,
+    /// The bytes.
+    pub bytes: &'p [u8],
+    lists: &'p [Vec<RecordRef>],
+}
+
+impl<'p> Window<'p> {
+    /// The records of the type and subtype that were named at place `slot`, in the order of the file.
+    #[must_use]
+    pub fn records(&self, slot: usize) -> &'p [RecordRef] {
+        self.lists.get(slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// The bytes of a record of this window.
+    #[must_use]
+    pub fn bytes_of(&self, record: RecordRef) -> &'p [u8] {
+        let pos = record.pos as usize;
+        self.bytes
+            .get(pos..pos + usize::from(record.len))
+            .unwrap_or(&[])
+    }
+
+    /// Where a record of this window begins in the file.
+    #[must_use]
+    pub fn offset_of(&self, record: RecordRef) -> u64 {
+        self.base + u64::from(record.pos)
+    }
+}
+
+/// A pass over the records of some types and subtypes of a file, of all systems in it.
+pub struct Pass {
+    source: Arc<dyn ReadAt>,
+    index: Arc<Index>,
+    wanted: Vec<(u8, u16)>,
+    set: KindSet,
+    lists: Vec<Vec<RecordRef>>,
+    buffer: Vec<u8>,
+    next: usize,
+    /// The stretch in which the next window begins, at the earliest.
+    stretch: usize,
+    problems: ProblemLog,
+}
+
+impl Pass {
+    /// A pass over records of the types and subtypes in `wanted`.
+    #[must_use]
+    pub fn new(source: Arc<dyn ReadAt>, index: Arc<Index>, wanted: &[(u8, u16)]) -> Self {
+        Self {
+            source,
+            set: index.set(wanted),
+            index,
+            wanted: wanted.to_vec(),
+            lists: vec![Vec::new(); wanted.len()],
+            buffer: vec![0; WINDOW + LONGEST],
+            next: 0,
+            stretch: 0,
+            problems: ProblemLog::default(),
+        }
+    }
+
+    /// Leaves out all windows before that numbered `window`.
+    pub(crate) fn begin_at(&mut self, window: u64) {
+        self.next = usize::try_from(window).unwrap_or(usize::MAX);
+    }
+
+    /// The next window that holds wanted records, or nothing at the end.
+    ///
+    /// # Errors
+    /// What the operating system reports. A file that has become shorter is no error but a problem.
+    pub fn next_window(&mut self) -> io::Result<Option<Window<'_>>> {
+        loop {
+            let rest = self.index.regions.get(self.next..).unwrap_or(&[]);
+            let wanted = |region: &Region| region.kinds.meets(self.set);
+            let Some(ahead) = rest.iter().position(wanted) else {
+                self.next = usize::MAX;
+                return Ok(None);
+            };
+            let number = self.next + ahead;
+            self.next = number + 1;
+            let window = number as u64 * WINDOW as u64;
+            let base = window + u64::from(self.index.regions[number].first);
+            let stop = window + WINDOW as u64;
+            let count = (self.index.size.min(stop) - base) as usize;
+            let got = read_full(&*self.source, base, &mut self.buffer[..count])?;
+            self.lists.iter_mut().for_each(Vec::clear);
+            let got = self.walk(base, stop, got);
+            if self.lists.iter().any(|list| !list.is_empty()) {
+                return Ok(Some(Window {
+                    base,
+                    bytes: &self.buffer[..got],
+                    lists: &self.lists,
+                }));
+            }
+        }
+    }
+
+    /// Notes the wanted records that begin at `base` or behind it and before `stop`; how many bytes
+    /// are at hand at the end, for the last record may run beyond what was.
+    fn walk(&mut self, base: u64, stop: u64, mut got: usize) -> usize {
+        let mut at = base;
+        while at < stop {
+            let stretches = &self.index.stretches;
+            self.stretch += stretches[self.stretch..].partition_point(|stretch| stretch.end <= at);
+            let Some(&stretch) = stretches.get(self.stretch) else {
+                break;
+            };
+            at = at.max(stretch.start);
+            while at < stretch.end.min(stop) {
+                let place = (at - base) as usize;
+                let rest = (stretch.end - at) as usize;
+                if got < place + LONG.min(rest) {
+                    got = self.more(base, got, place + LONG.min(rest));
+                }
+                let Some(header) = header(self.buffer.get(place..got).unwrap_or(&[])) else {
+                    return self.differs(at, stop, got);
+                };
+                let length = usize::from(header.length);
+                if length > rest {
+                    return self.differs(at, stop, got);
+                }
+                at += length as u64;
+                let Some(slot) = self.slot(&header) else {
+                    continue;
+                };
+                if got < place + length {
+                    got = self.more(base, got, place + length);
+                    if got < place + length {
+                        return self.differs(at - length as u64, stop, got);
+                    }
+                }
+                self.lists[slot].push(RecordRef {
+                    pos: place as u32,
+                    len: header.length,
+                });
+            }
+        }
+        got
+    }
+
+    #[inline]
+    fn slot(&self, header: &Header) -> Option<usize> {
+        let subtype = header.subtype?;
+        let record = (header.record, subtype);
+        self.wanted.iter().position(|&wanted| wanted == record)
+    }
+
+    /// Reads on up to `to` bytes from `base`; how many there are then.
+    fn more(&mut self, base: u64, got: usize, to: usize) -> usize {
+        let to = to.min(self.buffer.len());
+        if got >= to {
+            return got;
+        }
+        let read = read_full(&*self.source, base + got as u64, &mut self.buffer[got..to]);
+        got + read.unwrap_or(0)
+    }
+
+    /// The file is not as the index found it: the rest of the window is left out.
+    fn differs(&mut self, at: u64, stop: u64, got: usize) -> usize {
+        let bytes = self.index.size.min(stop) - at;
+        self.problems
+            .add(ProblemKind::Changed, at, bytes, None, || {
+                "there is no record where there was one when the file was opened".to_owned()
+            });
+        got
+    }
+
+    /// Where in the file the next window begins, at the earliest.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        (self.next as u64)
+            .saturating_mul(WINDOW as u64)
+            .min(self.index.size)
+    }
+
+    /// What the pass found different from the index.
+    #[must_use]
+    pub const fn problems(&self) -> &ProblemLog {
+        &self.problems
+    }
+}
+
+/// The header at the beginning of `bytes`, if it can be one.
+#[inline]
+fn header(bytes: &[u8]) -> Option<Header> {
+    let header = match bytes.first_chunk() {
+        Some(bytes) => Header::of(bytes),
+        None => Header::parse(bytes)?,
+    };
+    (usize::from(header.length) >= SHORT).then_some(header)
+}

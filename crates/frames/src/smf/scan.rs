@@ -1,0 +1,323 @@
+//! The first pass over a dump.
+
+use super::chain::{Chain, Pending};
+use super::header::{Fault, Header, LONG, RDW, SHORT};
+use super::index::Index;
+use super::search::View;
+use super::sniff;
+use super::stamp::Clock;
+use crate::index::Error;
+use crate::problem::ProblemKind;
+use crate::source::{ReadAt, WINDOW, read_full};
+
+/// After this many breaks a chain of records is given up.
+pub const MAX_BREAKS: usize = 1_000_000;
+
+/// How much is read beyond a window, so that the parts of a record that are looked at are mostly at
+/// hand.
+const AHEAD: usize = 4096;
+/// After how many bytes the caller is told how far it is.
+const REPORT_EVERY: u64 = 16 * WINDOW as u64;
+
+/// Goes over a file once. Records of the kinds that `clocks` name are asked for their interval.
+/// `progress` is told how many bytes of how many are done, about every 4 MiB, and stops the pass by
+/// saying false.
+///
+/// Bad input is no error: it is in the problems of the index.
+///
+/// # Errors
+/// If nothing at all can be read, or `progress` says stop.
+pub fn index(
+    source: &dyn ReadAt,
+    clocks: &[Clock],
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Index, Error> {
+    let size = source.size();
+    let mut scan = Scan {
+        chain: Chain::new(size, clocks),
+        source,
+        end: size,
+        cut: None,
+        reported: None,
+        progress,
+    };
+    let mut buffer = vec![0; WINDOW + AHEAD];
+    let mut at = 0;
+    while at < scan.end {
+        scan.report(at)?;
+        let base = at / WINDOW as u64 * WINDOW as u64;
+        let wanted = usize::try_from(scan.end - base).map_or(buffer.len(), |n| n.min(buffer.len()));
+        let got = match read_full(source, base, &mut buffer[..wanted]) {
+            Ok(got) => got,
+            Err(source) if base == 0 => return Err(Error::Io { offset: 0, source }),
+            Err(error) => {
+                scan.cut = Some(format!("reading failed here: {error}"));
+                0
+            }
+        };
+        if got < wanted {
+            // It came back short because there is no more, or because reading on fails.
+            scan.end = base + got as u64;
+            scan.cut = scan.cut.or_else(|| Some(why_short(source, scan.end, size)));
+            if scan.end <= at {
+                break;
+            }
+        }
+        at = scan.window(base, &buffer[..got], at)?;
+    }
+    let index = scan.finish(at);
+    if !progress(size, size) {
+        return Err(Error::Stopped);
+    }
+    Ok(index)
+}
+
+fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
+    match source.read_at(at, &mut [0]) {
+        Err(error) => format!("reading failed here: {error}"),
+        Ok(_) => format!(
+            "the file has lost its last {} bytes since it was opened",
+            size - at
+        ),
+    }
+}
+
+struct Scan<'s> {
+    chain: Chain,
+    source: &'s dyn ReadAt,
+    /// Where the data end.
+    end: u64,
+    /// Why they end before the file does.
+    cut: Option<String>,
+    reported: Option<u64>,
+    progress: &'s mut dyn FnMut(u64, u64) -> bool,
+}
+
+impl Scan<'_> {
+    fn report(&mut self, at: u64) -> Result<(), Error> {
+        if self
+            .reported
+            .is_some_and(|reported| at < reported + REPORT_EVERY)
+        {
+            return Ok(());
+        }
+        self.reported = Some(at);
+        if (self.progress)(at, self.chain.index.size) {
+            Ok(())
+        } else {
+            Err(Error::Stopped)
+        }
+    }
+
+    /// Walks the records that begin in a window, from `at` on; where the next one begins.
+    fn window(&mut self, base: u64, bytes: &[u8], mut at: u64) -> Result<u64, Error> {
+        // Going back behind the window is a matter of reading that one again.
+        while at >= base && at < self.end.min(base + WINDOW as u64) {
+            let place = (at - base) as usize;
+            let view = View {
+                source: self.source,
+                end: self.end,
+                base,
+                bytes,
+            };
+            let header = match bytes[place..].first_chunk::<LONG>() {
+                Some(bytes) => Header::of(bytes),
+                // Fewer bytes than a long header has are at hand only at the end.
+                None => match Header::parse(&bytes[place..]) {
+                    Some(header) => header,
+                    None => {
+                        at = self.rest(&view, at)?;
+                        continue;
+                    }
+                },
+            };
+            let next = at + u64::from(header.length);
+            match header.check() {
+                Ok(()) if next <= self.end => {
+                    self.chain.commit();
+                    let clock = self.chain.clock(&header);
+                    let stamp = clock.map(|clock| stamp(clock, &view, at, header.length));
+                    self.chain.pending = Some(Pending { at, header, stamp });
+                    at = next;
+                }
+                Ok(()) => at = self.beyond(&view, at, header)?,
+                Err(fault) => at = self.fault(&view, at, header, fault)?,
+            }
+            if self.chain.index.stretches.len() >= MAX_BREAKS {
+                self.chain.commit();
+                let rest = self.end - at;
+                self.chain.skip(ProblemKind::Resync, at, rest, || {
+                    format!(
+                        "the chain of records broke {MAX_BREAKS} times; the rest, {rest} bytes, \
+                         is not read"
+                    )
+                });
+                return Ok(self.end);
+            }
+        }
+        Ok(at)
+    }
+
+    /// What to do where no record can begin: how to go on.
+    fn fault(
+        &mut self,
+        view: &View<'_>,
+        at: u64,
+        header: Header,
+        fault: Fault,
+    ) -> Result<u64, Error> {
+        if let Fault::Segment(_) = fault
+            && let Some((next, segments)) = view.spanned(at)
+        {
+            self.chain
+                .skip_record(ProblemKind::Transfer, at, next - at, header, || {
+                    format!(
+                        "a record in {segments} segments, as spanned data sets hold them; {}",
+                        sniff::CURE
+                    )
+                });
+            return Ok(next);
+        }
+        let next = at + u64::from(header.length);
+        if at > 0 && usize::from(header.length) >= RDW && next <= self.end && view.leads_on(next) {
+            // Its length still leads to a record, so that only this one is lost.
+            let kind = match fault {
+                Fault::Length(_) => ProblemKind::Length,
+                _ => ProblemKind::Header,
+            };
+            self.chain
+                .skip_record(kind, at, next - at, header, || fault.describe());
+            return Ok(next);
+        }
+        self.lost(view, at, fault)
+    }
+
+    /// Where records stand inside the record before, whose length is wrong then: that one goes.
+    fn inside(&mut self, view: &View<'_>, at: u64) -> Result<Option<u64>, Error> {
+        let Some(before) = self.chain.pending.map(|pending| pending.at) else {
+            return Ok(None);
+        };
+        let Some(next) = self.search(view, before + 1, at)? else {
+            return Ok(None);
+        };
+        self.chain.pending = None;
+        let bytes = next - before;
+        self.chain.skip(ProblemKind::Resync, before, bytes, || {
+            format!(
+                "the length of the record here does not lead to another; {bytes} bytes skipped \
+                 to the next plausible record"
+            )
+        });
+        Ok(Some(next))
+    }
+
+    /// Goes on at the next plausible record.
+    fn lost(&mut self, view: &View<'_>, at: u64, fault: Fault) -> Result<u64, Error> {
+        if let Some(next) = self.inside(view, at)? {
+            return Ok(next);
+        }
+        self.chain.commit();
+        let found = self.search(view, at + 1, self.end)?;
+        let next = found.unwrap_or(self.end);
+        let bytes = next - at;
+        let (kind, why) = match fault {
+            _ if at == 0 => sniff::other(view.bytes),
+            Fault::Length(_) => (ProblemKind::Length, fault.describe()),
+            _ => (ProblemKind::Header, fault.describe()),
+        };
+        let (kind, to) = match found {
+            Some(_) if kind != ProblemKind::Transfer => {
+                (ProblemKind::Resync, "the next plausible record")
+            }
+            Some(_) => (kind, "the next plausible record"),
+            None => (kind, "the end of the file"),
+        };
+        self.chain.skip(kind, at, bytes, || {
+            format!("{why}; {bytes} bytes skipped to {to}")
+        });
+        Ok(next)
+    }
+
+    /// Fewer bytes than a header has, at the end.
+    fn rest(&mut self, view: &View<'_>, at: u64) -> Result<u64, Error> {
+        match self.inside(view, at)? {
+            Some(next) => Ok(next),
+            None => Ok(self.truncated(at, "a record header")),
+        }
+    }
+
+    /// A plausible record that is longer than the rest of the file.
+    fn beyond(&mut self, view: &View<'_>, at: u64, header: Header) -> Result<u64, Error> {
+        self.chain.commit();
+        let Some(next) = self.search(view, at + 1, self.end)? else {
+            return Ok(self.truncated(at, "a record"));
+        };
+        let bytes = next - at;
+        self.chain.skip(ProblemKind::Resync, at, bytes, || {
+            format!(
+                "a record of {} bytes would run past the end of the file; {bytes} bytes skipped \
+                 to the next plausible record",
+                header.length
+            )
+        });
+        Ok(next)
+    }
+
+    /// The first plausible record that begins at `from` or behind it and before `to`.
+    fn search(&mut self, view: &View<'_>, from: u64, to: u64) -> Result<Option<u64>, Error> {
+        let mut stopped = Ok(());
+        let found = view.search(from, to, &mut |at| {
+            stopped = self.report(at);
+            stopped.is_ok()
+        });
+        stopped?;
+        Ok(found)
+    }
+
+    /// The data end inside something that began at `at`; where to go on, which is the end.
+    fn truncated(&mut self, at: u64, inside: &str) -> u64 {
+        self.chain.commit();
+        if self.cut.is_some() {
+            // What is missing is told of once, from here on.
+            self.end = at;
+            return at;
+        }
+        let bytes = self.end - at;
+        self.chain.skip(ProblemKind::Truncated, at, bytes, || {
+            format!("the file ends inside {inside}, of which {bytes} bytes are there")
+        });
+        self.end
+    }
+
+    /// The index, after everything up to `at`.
+    fn finish(mut self, at: u64) -> Index {
+        self.chain.commit();
+        let size = self.chain.index.size;
+        if let Some(why) = self.cut {
+            // What a search ran past is told of already.
+            let at = at.max(self.end).min(size);
+            self.chain.skip(ProblemKind::Changed, at, size - at, || why);
+        } else if matches!(self.source.read_at(size, &mut [0]), Ok(1)) {
+            self.chain.skip(ProblemKind::Changed, size, 0, || {
+                "the file has grown since it was opened; what came after is not read".to_owned()
+            });
+        }
+        self.chain.finish()
+    }
+}
+
+/// What the record at `at` says of its interval.
+#[inline]
+fn stamp(clock: &Clock, view: &View<'_>, at: u64, length: u16) -> super::Stamp {
+    let place = (at - view.base) as usize;
+    let record = &view.bytes[place..];
+    if let Some(record) = record.get(..usize::from(length)) {
+        return clock.read(record);
+    }
+    // It runs beyond the bytes at hand.
+    let mut whole = vec![0; usize::from(length)];
+    let got = read_full(view.source, at, &mut whole).unwrap_or(0);
+    clock.read(&whole[..got])
+}
+
+const _: () = assert!(AHEAD >= LONG && SHORT <= LONG);

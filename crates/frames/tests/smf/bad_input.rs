@@ -1,0 +1,287 @@
+//! Each kind of bad input, with what is still read and what is said of it.
+
+use std::io;
+use std::sync::Arc;
+
+use zlens_frames::smf::{MAX_KINDS, Pass, index};
+use zlens_frames::{Error, ProblemKind, ReadAt, WINDOW};
+
+use crate::made;
+
+/// Where each record of the sample begins.
+fn places() -> Vec<usize> {
+    let mut at = 0;
+    made::sample()
+        .iter()
+        .map(|record| {
+            let here = at;
+            at += record.len();
+            here
+        })
+        .collect()
+}
+
+/// The number of a counter record in the middle.
+fn middle() -> usize {
+    (100..)
+        .find(|&nth| made::sample()[nth].len() == 1022)
+        .expect("there is one")
+}
+
+fn sample() -> Vec<u8> {
+    made::file(&made::sample())
+}
+
+#[test]
+fn nothing_at_all() {
+    let (index, found) = made::read(&[]);
+    assert_eq!(index.records, 0);
+    assert!(found.is_empty() && index.problems.is_empty());
+}
+
+#[test]
+fn text() {
+    let bytes = b"time,transactions\r\n2026-01-01,17\r\n".repeat(100);
+    let problem = made::problem(&bytes);
+    assert_eq!(problem.kind, ProblemKind::Header);
+    assert_eq!((problem.offset, problem.bytes), (0, bytes.len() as u64));
+}
+
+#[test]
+fn the_file_ends_inside_a_record_or_a_header() {
+    let whole = sample();
+    let place = places()[middle()];
+    for (length, inside) in [
+        (place + 500, "inside a record,"),
+        (place + 24, "inside a record,"),
+        (place + 18, "inside a record"),
+        (place + 17, "inside a record header"),
+        (place + 1, "inside a record header"),
+    ] {
+        let problem = made::problem(&whole[..length]);
+        assert_eq!(problem.kind, ProblemKind::Truncated);
+        assert!(problem.detail.contains(inside), "{}", problem.detail);
+        assert_eq!(problem.offset, place as u64);
+        assert_eq!(problem.bytes, (length - place) as u64);
+        assert_eq!(made::read(&whole[..length]).0.records, middle() as u64);
+    }
+}
+
+#[test]
+fn a_length_of_zero() {
+    let mut bytes = sample();
+    let place = places()[77];
+    bytes[place..place + 2].fill(0);
+    let problem = made::problem(&bytes);
+    assert_eq!(problem.kind, ProblemKind::Resync);
+    assert!(problem.detail.contains("length zero"), "{}", problem.detail);
+    assert_eq!(problem.offset, place as u64);
+    assert_eq!(problem.bytes, (places()[78] - place) as u64);
+    // Zeros behind the last record, as some tools pad.
+    let whole = sample();
+    let mut bytes = whole.clone();
+    bytes.resize(whole.len() + 5000, 0);
+    let problem = made::problem(&bytes);
+    assert_eq!(problem.kind, ProblemKind::Length);
+    assert_eq!(problem.offset, whole.len() as u64);
+    assert_eq!(problem.bytes, 5000);
+}
+
+#[test]
+fn a_length_that_leads_to_no_record() {
+    for (length, lost) in [(5_u16, 1), (30, 0), (900, 0), (60_000, 1)] {
+        let mut bytes = sample();
+        let place = places()[middle()];
+        bytes[place..place + 2].copy_from_slice(&length.to_be_bytes());
+        let problem = made::problem(&bytes);
+        assert_eq!(problem.kind, ProblemKind::Resync, "{length}");
+        let (index, found) = made::read(&bytes);
+        assert_eq!(index.records as usize, made::sample().len() - lost);
+        let next = places()[middle() + 1] as u64;
+        assert!(found.iter().any(|one| one.offset == next));
+        assert_eq!(problem.offset + problem.bytes, next, "{length}");
+    }
+}
+
+#[test]
+fn a_length_past_the_end_of_the_file() {
+    let records = made::sample();
+    let place = places()[records.len() - 4];
+    let mut bytes = sample();
+    bytes[place..place + 2].fill(0xFF);
+    let problem = made::problem(&bytes);
+    assert_eq!(problem.kind, ProblemKind::Resync);
+    assert!(
+        problem.detail.contains("past the end"),
+        "{}",
+        problem.detail
+    );
+    assert_eq!(made::read(&bytes).0.records as usize, records.len() - 1);
+}
+
+#[test]
+fn a_header_that_is_none_costs_its_record_only() {
+    for (at, value, words) in [
+        (13, 0x10, "no date"),
+        (10, 0x33, "no date"),
+        (6, 0xFF, "no time of day"),
+        (15, 0x00, "no system's name"),
+        (3, 0x40, "descriptor word"),
+    ] {
+        let mut bytes = sample();
+        let place = places()[60];
+        bytes[place + at] = value;
+        let problem = made::problem(&bytes);
+        assert_eq!(problem.kind, ProblemKind::Header);
+        assert!(problem.detail.contains(words), "{}", problem.detail);
+        assert_eq!(problem.offset, place as u64);
+        assert_eq!(problem.bytes, made::sample()[60].len() as u64);
+    }
+}
+
+#[test]
+fn headers_that_are_none_one_after_the_other_are_one_problem() {
+    let mut bytes = sample();
+    for nth in 60..70 {
+        bytes[places()[nth] + 13] = 0;
+    }
+    let problem = made::problem(&bytes);
+    assert_eq!(problem.bytes, (places()[70] - places()[60]) as u64);
+    assert!(problem.detail.contains("10 records"), "{}", problem.detail);
+}
+
+#[test]
+fn bytes_between_records() {
+    for count in [1, 2, 3, 17, 100, 3 * WINDOW] {
+        let mut bytes = sample();
+        let place = places()[50];
+        bytes.splice(place..place, vec![0x5A; count]);
+        let problem = made::problem(&bytes);
+        assert_eq!(problem.kind, ProblemKind::Resync);
+        assert_eq!(
+            (problem.offset, problem.bytes),
+            (place as u64, count as u64)
+        );
+        assert_eq!(made::read(&bytes).0.records as usize, made::sample().len());
+    }
+}
+
+#[test]
+fn a_beginning_that_is_lost() {
+    let whole = sample();
+    let problem = made::problem(&whole[places()[3] + 7..]);
+    assert_eq!(problem.kind, ProblemKind::Resync);
+    assert_eq!(problem.offset, 0);
+    assert_eq!(problem.bytes, (places()[4] - places()[3] - 7) as u64);
+}
+
+#[test]
+fn more_kinds_than_are_told_apart() {
+    let count = MAX_KINDS as u32 + 50;
+    let records: Vec<Vec<u8>> = (0..count)
+        .map(|nth| made::record(200, Some(nth as u16), 40, nth))
+        .collect();
+    let bytes = made::file(&records);
+    let found = index(&bytes, &[], &mut |_, _| true).expect("memory can be read");
+    assert_eq!(found.kinds.len(), MAX_KINDS);
+    assert_eq!(found.records, u64::from(count));
+    assert_eq!(found.record_bytes, bytes.len() as u64);
+    let rows = found.problems.rows();
+    assert!(
+        made::says(&rows, ProblemKind::Header, "50 records of others"),
+        "{rows:?}"
+    );
+    // Those are still handed out.
+    let last = (count - 1) as u16;
+    let mut pass = Pass::new(Arc::new(bytes), Arc::new(found), &[(200, last)]);
+    let window = pass.next_window().expect("memory can be read");
+    assert_eq!(window.expect("it is there").records(0).len(), 1);
+}
+
+/// Bytes of which only a part can be read.
+struct Partly {
+    bytes: Vec<u8>,
+    readable: usize,
+    fails: bool,
+}
+
+impl ReadAt for Partly {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        if offset >= self.readable as u64 && self.fails {
+            return Err(io::Error::other("the disk is gone"));
+        }
+        self.bytes[..self.readable].to_vec().read_at(offset, buf)
+    }
+
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_or_fails() {
+    for fails in [false, true] {
+        for readable in [1, 24, 5000, WINDOW, WINDOW + 3, WINDOW + 5000] {
+            let source = Partly {
+                bytes: sample(),
+                readable,
+                fails,
+            };
+            let found = index(&source, &[], &mut |_, _| true).expect("something can be read");
+            let rows = found.problems.rows();
+            assert_eq!(rows.len(), 1, "{rows:?}");
+            assert_eq!(rows[0].kind, ProblemKind::Changed);
+            let words = if fails {
+                "the disk is gone"
+            } else {
+                "lost its last"
+            };
+            assert!(rows[0].detail.contains(words), "{rows:?}");
+            assert_eq!(found.record_bytes, rows[0].offset);
+            assert_eq!(rows[0].offset + rows[0].bytes, source.size());
+            let before = places().iter().filter(|&&place| place <= readable).count();
+            assert_eq!(found.records as usize, before - 1, "{readable}");
+        }
+    }
+    let nothing = Partly {
+        bytes: sample(),
+        readable: 0,
+        fails: true,
+    };
+    let error = index(&nothing, &[], &mut |_, _| true).expect_err("nothing can be read");
+    assert!(matches!(error, Error::Io { offset: 0, .. }));
+}
+
+#[test]
+fn a_file_that_shrinks_between_the_passes() {
+    let bytes = sample();
+    let found = Arc::new(index(&bytes, &[], &mut |_, _| true).expect("memory can be read"));
+    let shorter = bytes[..bytes.len() / 2].to_vec();
+    let mut pass = Pass::new(Arc::new(shorter), found, &[(113, 1)]);
+    let mut records = 0;
+    while let Some(window) = pass.next_window().expect("memory can be read") {
+        records += window.records(0).len();
+    }
+    assert!((50..=76).contains(&records), "{records}");
+    assert!(made::says(
+        &pass.problems().rows(),
+        ProblemKind::Changed,
+        "no record"
+    ));
+}
+
+#[test]
+fn a_pass_that_is_stopped() {
+    let bytes = sample().repeat(30);
+    let mut calls = 0;
+    let stopped = index(&bytes, &[], &mut |done, total| {
+        assert!(done <= total);
+        calls += 1;
+        calls < 2
+    });
+    assert!(matches!(stopped, Err(Error::Stopped)));
+    // Also while it looks for the next record.
+    let noise = vec![0x5A; 40 * WINDOW];
+    let stopped = index(&noise, &[], &mut |done, _| done == 0);
+    assert!(matches!(stopped, Err(Error::Stopped)));
+}

@@ -1,0 +1,69 @@
+//! The intervals that records tell of.
+
+use zlens_frames::smf::{Clock, index};
+
+use crate::made::{self, CLOCK};
+
+#[test]
+fn intervals_are_seen_once_each() {
+    let mut records = Vec::new();
+    for interval in 0..5 {
+        let (start, end) = (900 * interval, 900 * (interval + 1));
+        for system in ["SYSA", "SYSB"] {
+            for _ in 0..3 {
+                records.push(made::counters(system, start, end, end + 1));
+            }
+        }
+    }
+    // Written nine minutes early, as when the state of the machine changes.
+    records.push(made::counters("SYSA", 4500, 5400, 4860));
+    let (found, _) = made::read(&made::file(&records));
+    assert_eq!(found.intervals.len(), 11);
+    assert!(found.intervals[..10].iter().all(|seen| seen.records == 3));
+    let last = found.intervals[10];
+    assert_eq!(last.end, made::time(4860));
+    assert_eq!(last.start, Some(made::time(4500)));
+    assert_eq!((last.record, last.subtype), (113, 1));
+    let ends: Vec<u64> = found.intervals.iter().map(|seen| seen.end).collect();
+    assert_eq!(ends[0], made::time(900));
+    assert_eq!(ends[0], ends[1]);
+    assert_ne!(found.intervals[0].system, found.intervals[1].system);
+}
+
+#[test]
+fn a_record_across_two_windows_has_its_interval() {
+    let record = |nth: u64| {
+        let mut record = made::counters("SYSA", 60 * nth, 60 * nth + 60, 60 * nth + 60);
+        // The section is far back in the record, beyond what is read ahead.
+        record.resize(20_000 + nth as usize * 7, 1);
+        let identification = record[52..92].to_vec();
+        let at = record.len() - 40;
+        record[at..].copy_from_slice(&identification);
+        record[36..40].copy_from_slice(&(at as u32).to_be_bytes());
+        let length = record.len() as u16;
+        record[..2].copy_from_slice(&length.to_be_bytes());
+        record
+    };
+    let records: Vec<Vec<u8>> = (0..100).map(record).collect();
+    let (found, _) = made::read(&made::file(&records));
+    let ends: Vec<u64> = found.intervals.iter().map(|seen| seen.end).collect();
+    let expected: Vec<u64> = (1..=100).map(|nth| made::time(60 * nth)).collect();
+    assert_eq!(ends, expected);
+}
+
+#[test]
+fn a_record_without_its_sections_has_no_interval() {
+    let mut record = made::counters("SYSA", 0, 900, 900);
+    record[42..44].fill(0);
+    record[44..48].fill(0xFF);
+    let (found, _) = made::read(&made::file(&[record]));
+    assert!(found.intervals.is_empty());
+    // Nor has one of another kind.
+    let bytes = made::file(&[made::counters("SYSA", 0, 900, 900)]);
+    let clock = Clock {
+        subtype: 2,
+        ..CLOCK
+    };
+    let found = index(&bytes, &[clock], &mut |_, _| true).expect("memory can be read");
+    assert!(found.intervals.is_empty());
+}

@@ -1,0 +1,10 @@
+//! SMF dumps: what is written is read back, damaged input loses as little as it must, and every
+//! byte is accounted for.
+
+mod bad_input;
+mod forms;
+mod intervals;
+mod made;
+mod mutations;
+mod passes;
+mod round_trip;
