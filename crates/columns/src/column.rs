@@ -1,20 +1,16 @@
-//! One column of a batch while it is built, and the memory it is built in.
+//! One column of a batch while it is built.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use arrow_array::types::TimestampMicrosecondType;
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, PrimitiveArray, StringArray};
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray};
+use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType};
 
-use crate::kernel::{self, Kernel, Texts};
+use crate::kernel::{self, Kernel, each};
 use crate::plan::Kind;
+use crate::text::Texts;
 use crate::validity::Validity;
-
-/// The type of every time that leaves the program.
-pub(crate) static TIMESTAMP: LazyLock<DataType> =
-    LazyLock::new(|| DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())));
+use crate::wide::{Finished, Pool, TIMESTAMP, Wide};
 
 /// The Arrow type of a kind of column.
 pub(crate) fn data_type(kind: Kind) -> DataType {
@@ -27,130 +23,18 @@ pub(crate) fn data_type(kind: Kind) -> DataType {
     }
 }
 
-/// Buffers of batches that were handed out, to be used again once nobody holds them.
-///
-/// A fresh page costs more than decoding into it, so batches that are dropped as they come cost no new memory.
-#[derive(Debug, Default)]
-pub(crate) struct Pool {
-    given: VecDeque<Buffer>,
-    keep: usize,
-}
-
-impl Pool {
-    /// A pool that remembers at most `keep` buffers.
-    pub(crate) fn new(keep: usize) -> Self {
-        Self {
-            given: VecDeque::new(),
-            keep,
-        }
-    }
-
-    /// An empty vector with room for `capacity` values, of a free buffer if there is one.
-    fn take<T: ArrowNativeType>(&mut self, capacity: usize) -> Vec<T> {
-        // Buffers come back in the order they went; looking further than a few would cost more than it saves.
-        for _ in 0..self.given.len().min(4) {
-            let Some(buffer) = self.given.pop_front() else {
-                break;
-            };
-            match buffer.into_vec::<T>() {
-                Ok(mut vec) if vec.capacity() >= capacity => {
-                    vec.clear();
-                    return vec;
-                }
-                Ok(_) => {}
-                Err(held) => self.given.push_back(held),
-            }
-        }
-        Vec::with_capacity(capacity)
-    }
-
-    fn give(&mut self, buffer: &Buffer) {
-        if self.given.len() >= self.keep {
-            self.given.pop_front();
-        }
-        self.given.push_back(buffer.clone());
-    }
-}
-
-/// The pools of one table, by width of value: a buffer goes back into a vector of its own type only.
-#[derive(Debug, Default)]
-pub(crate) struct Pools {
-    wide: Pool,
-    offsets: Pool,
-    bytes: Pool,
-}
-
-impl Pools {
-    pub(crate) fn new(columns: usize) -> Self {
-        // Two batches: the one just handed out and the one being built.
-        let keep = 2 * columns + 2;
-        Self {
-            wide: Pool::new(keep),
-            offsets: Pool::new(keep),
-            bytes: Pool::new(keep),
-        }
-    }
-
-    /// Room for `rows` integers.
-    pub(crate) fn ints(&mut self, rows: usize) -> Vec<i64> {
-        self.wide.take(rows)
-    }
-
-    /// The array of integers or times in `values`.
-    pub(crate) fn finish_ints(
-        &mut self,
-        values: Vec<i64>,
-        validity: &mut Validity,
-    ) -> Result<Int64Array, ArrowError> {
-        let len = values.len();
-        let buffer = Buffer::from_vec(values);
-        self.wide.give(&buffer);
-        Int64Array::try_new(ScalarBuffer::new(buffer, 0, len), validity.finish())
-    }
-
-    /// The array of times in `values`.
-    pub(crate) fn finish_times(
-        &mut self,
-        values: Vec<i64>,
-        validity: &mut Validity,
-    ) -> Result<ArrayRef, ArrowError> {
-        let array = self.finish_ints(values, validity)?;
-        let array: PrimitiveArray<TimestampMicrosecondType> = array.reinterpret_cast();
-        Ok(Arc::new(array.with_data_type(TIMESTAMP.clone())))
-    }
-
-    fn finish_texts(
-        &mut self,
-        texts: Texts,
-        validity: &mut Validity,
-    ) -> Result<StringArray, ArrowError> {
-        let offsets = Buffer::from_vec(texts.offsets);
-        let values = Buffer::from_vec(texts.values);
-        self.offsets.give(&offsets);
-        self.bytes.give(&values);
-        let len = offsets.len() / size_of::<i32>();
-        let offsets = OffsetBuffer::new(ScalarBuffer::new(offsets, 0, len));
-        StringArray::try_new(offsets, values, validity.finish())
-    }
-
-    fn texts(&mut self, rows: usize, bytes: usize) -> Texts {
-        let mut offsets = self.offsets.take(rows + 1);
-        offsets.push(0);
-        Texts {
-            offsets,
-            values: self.bytes.take(bytes),
-        }
-    }
-}
-
-/// The values of a column.
+/// The values of a column. All but texts have room for more rows than there are; what is beyond has no meaning.
 #[derive(Debug)]
 enum Data {
-    Int(Vec<i64>),
-    Time(Vec<i64>),
+    /// Integers or times, in this place among the 8-byte columns.
+    Wide(usize),
     Float(Vec<f64>),
     Bool(Vec<bool>),
-    Text(Texts),
+    Text {
+        texts: Texts,
+        offsets: Pool,
+        bytes: Pool,
+    },
 }
 
 /// One value, as subjects and evidence see it.
@@ -158,7 +42,6 @@ enum Data {
 pub(crate) enum Value<'b> {
     Null,
     Int(i64),
-    Time(i64),
     Float(f64),
     Bool(bool),
     Text(&'b [u8]),
@@ -167,8 +50,8 @@ pub(crate) enum Value<'b> {
 /// Where the values of some rows come from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'w> {
-    /// Bytes of the window.
-    pub window: &'w [u8],
+    /// The bytes in which the records stand.
+    pub bytes: &'w [u8],
     /// Where the part begins that holds the field, for every row.
     pub places: &'w [u32],
     /// Where the part ends, for every row of a part of varying length; else empty.
@@ -184,174 +67,237 @@ pub(crate) struct Source<'w> {
 pub(crate) struct Builder {
     kind: Kind,
     data: Data,
-    validity: Validity,
+    pub validity: Validity,
     /// Rows whose unsigned value does not fit a signed column; NULL on the way out, whole for differences.
     large: Vec<usize>,
-    /// Bytes of text in the batch before, to presize the next.
-    bytes: usize,
 }
 
 impl Builder {
-    pub(crate) fn new(kind: Kind) -> Self {
-        let data = Data::new(kind, 0, 0, &mut Pools::default());
+    /// A column; integers and times take the next place among the 8-byte columns.
+    pub(crate) fn new(kind: Kind, places: &mut usize) -> Self {
+        let data = match kind {
+            Kind::Int | Kind::Time => {
+                *places += 1;
+                Data::Wide(*places - 1)
+            }
+            Kind::Float => Data::Float(Vec::new()),
+            Kind::Bool => Data::Bool(Vec::new()),
+            Kind::Text | Kind::Hex => Data::Text {
+                texts: Texts::default(),
+                offsets: Pool::new(2),
+                bytes: Pool::new(2),
+            },
+        };
         Self {
             kind,
             data,
             validity: Validity::default(),
             large: Vec::new(),
-            bytes: 0,
         }
     }
 
-    /// Makes room for a batch.
-    pub(crate) fn start(&mut self, rows: usize, pools: &mut Pools) {
-        self.data = Data::new(self.kind, rows, self.bytes, pools);
-    }
-
-    /// `count` rows without a value.
-    pub(crate) fn nulls(&mut self, count: usize) {
+    /// Makes room for `rows` rows.
+    pub(crate) fn room(&mut self, rows: usize) {
         match &mut self.data {
-            Data::Int(values) | Data::Time(values) => values.resize(values.len() + count, 0),
-            Data::Float(values) => values.resize(values.len() + count, 0.0),
-            Data::Bool(values) => values.resize(values.len() + count, false),
-            Data::Text(texts) => texts.empty(count),
+            Data::Float(values) => values.resize(rows.max(values.len()), 0.0),
+            Data::Bool(values) => values.resize(rows.max(values.len()), false),
+            Data::Wide(_) | Data::Text { .. } => {}
         }
-        self.validity.extend(count, false);
     }
 
-    /// The field at `offset` of every place; the number of the first row whose value is too large for its column.
+    /// `count` rows from `row` on without a value.
+    pub(crate) fn nulls(&mut self, row: usize, count: usize, wide: &mut Wide) {
+        let rows = row..row + count;
+        match &mut self.data {
+            Data::Wide(place) => wide.rows_mut(*place, rows).fill(0),
+            Data::Float(values) => values[rows].fill(0.0),
+            Data::Bool(values) => values[rows].fill(false),
+            Data::Text { texts, .. } => texts.empty(count),
+        }
+        self.validity.clear(row, row + count);
+    }
+
+    /// The field at `offset` of every place, to the rows from `row` on.
+    #[inline]
     pub(crate) fn append(
         &mut self,
         kernel: Kernel,
         offset: u32,
+        row: usize,
         from: &Source<'_>,
-    ) -> Option<usize> {
+        wide: &mut Wide,
+    ) {
         let places = from.places;
-        if places.is_empty() {
-            return None;
-        }
-        let window = from.window.get(offset as usize..).unwrap_or(&[]);
-        let mut first_large = None;
-        self.validity.extend(places.len(), true);
-        match (kernel, &mut self.data) {
-            (Kernel::Int { width, signed }, Data::Int(values)) => {
-                let start = values.len();
-                kernel::ints(values, window, places, width, signed);
-                // One cheap look at the signs tells the batches that need care.
-                if width == 8 && !signed && values[start..].iter().fold(0, |all, v| all | v) < 0 {
-                    let rows = start..values.len();
-                    self.large.extend(rows.filter(|&row| values[row] < 0));
-                    first_large = self.large.iter().copied().find(|&row| row >= start);
+        let bytes = from.bytes.get(offset as usize..).unwrap_or(&[]);
+        let rows = row..row + places.len();
+        match &mut self.data {
+            Data::Wide(place) => {
+                let out = wide.rows_mut(*place, rows);
+                match kernel {
+                    Kernel::U32 => each(out, bytes, places, |b| i64::from(u32::from_be_bytes(b))),
+                    Kernel::U8 => each(out, bytes, places, |b| i64::from(u8::from_be_bytes(b))),
+                    Kernel::U16 => each(out, bytes, places, |b| i64::from(u16::from_be_bytes(b))),
+                    Kernel::U64 => {
+                        each(out, bytes, places, i64::from_be_bytes);
+                        // One cheap look at the signs tells the rows that need care.
+                        if out.iter().fold(0, |all, value| all | value) < 0 {
+                            let large = (row..).zip(&*out).filter(|(_, value)| **value < 0);
+                            self.large.extend(large.map(|(row, _)| row));
+                        }
+                    }
+                    Kernel::I8 => each(out, bytes, places, |b| i64::from(i8::from_be_bytes(b))),
+                    Kernel::I16 => each(out, bytes, places, |b| i64::from(i16::from_be_bytes(b))),
+                    Kernel::I32 => each(out, bytes, places, |b| i64::from(i32::from_be_bytes(b))),
+                    Kernel::I64 => each(out, bytes, places, i64::from_be_bytes),
+                    Kernel::Odd { width, signed } => kernel::odd(out, bytes, places, width, signed),
+                    Kernel::Time => {
+                        if kernel::times(out, bytes, places, from.leap_s) {
+                            self.no_times(row, from, wide);
+                        }
+                    }
+                    _ => wrong_kernel(),
                 }
             }
-            (Kernel::Float { width }, Data::Float(values)) => {
-                kernel::floats(values, window, places, width)
-            }
-            (Kernel::Time, Data::Time(values)) => {
-                let start = values.len();
-                if kernel::times(values, window, places, from.leap_s) {
-                    let none = zlens_frames::tod::to_unix_us(0, from.leap_s);
-                    for row in (start..values.len()).filter(|&row| values[row] == none) {
-                        self.validity.clear(row);
+            Data::Text { texts, .. } => match kernel {
+                Kernel::Text { len } => texts.text(bytes, places, len),
+                Kernel::Hex { len } => texts.hex(bytes, places, len),
+                Kernel::TextRest | Kernel::HexRest => {
+                    for (number, &place) in places.iter().enumerate() {
+                        let part = from
+                            .lens
+                            .get(number)
+                            .map_or(from.len, |&len| u32::from(len));
+                        let rest = part.saturating_sub(offset) as usize;
+                        let field = &bytes[place as usize..place as usize + rest];
+                        if kernel == Kernel::TextRest {
+                            texts.push_text(field)
+                        } else {
+                            texts.push_hex(field)
+                        }
                     }
                 }
-            }
-            (Kernel::Bool { len }, Data::Bool(values)) => {
-                kernel::bools(values, window, places, len)
-            }
-            (Kernel::Text { len }, Data::Text(texts)) => texts.text(window, places, len),
-            (Kernel::Hex { len }, Data::Text(texts)) => texts.hex(window, places, len),
-            (Kernel::TextRest | Kernel::HexRest, Data::Text(texts)) => {
-                for (number, &place) in places.iter().enumerate() {
-                    let part = from
-                        .lens
-                        .get(number)
-                        .map_or(from.len, |&len| u32::from(len));
-                    let rest = part.saturating_sub(offset) as usize;
-                    let field = &window[place as usize..place as usize + rest];
-                    if kernel == Kernel::TextRest {
-                        texts.push_text(field)
-                    } else {
-                        texts.push_hex(field)
-                    }
-                }
-            }
-            // Kernels are made from the column's own kind.
-            _ => unreachable!("a kernel that is not of its column's kind"),
+                _ => wrong_kernel(),
+            },
+            Data::Float(values) => match kernel {
+                Kernel::Float { width } => kernel::floats(&mut values[rows], bytes, places, width),
+                _ => wrong_kernel(),
+            },
+            Data::Bool(values) => match kernel {
+                Kernel::Bool { len } => kernel::bools(&mut values[rows], bytes, places, len),
+                _ => wrong_kernel(),
+            },
         }
-        first_large
+    }
+
+    /// The place among the 8-byte columns.
+    pub(crate) fn place(&self) -> Option<usize> {
+        match self.data {
+            Data::Wide(place) => Some(place),
+            _ => None,
+        }
+    }
+
+    /// Makes NULL of the times from `row` on that were zero.
+    #[cold]
+    fn no_times(&mut self, row: usize, from: &Source<'_>, wide: &Wide) {
+        let Data::Wide(place) = self.data else { return };
+        let none = zlens_frames::tod::to_unix_us(0, from.leap_s);
+        for row in row..row + from.places.len() {
+            if wide.value(place, row) == none {
+                self.validity.clear(row, row + 1);
+            }
+        }
+    }
+
+    /// The first row from `row` on whose value is too large for its column.
+    pub(crate) fn first_large(&self, row: usize) -> Option<usize> {
+        let at = self.large.partition_point(|&large| large < row);
+        self.large.get(at).copied()
     }
 
     /// The value of one row.
-    pub(crate) fn value(&self, row: usize) -> Value<'_> {
+    pub(crate) fn value<'b>(&'b self, row: usize, wide: &Wide) -> Value<'b> {
         if !self.validity.get(row) {
             return Value::Null;
         }
         match &self.data {
-            Data::Int(values) => Value::Int(values[row]),
-            Data::Time(values) => Value::Time(values[row]),
+            Data::Wide(place) => Value::Int(wide.value(*place, row)),
             Data::Float(values) => Value::Float(values[row]),
             Data::Bool(values) => Value::Bool(values[row]),
-            Data::Text(texts) => Value::Text(texts.get(row)),
+            Data::Text { texts, .. } => Value::Text(texts.get(row)),
         }
     }
 
-    /// The integers so far, all bits, and which rows have one; nothing for other kinds.
-    pub(crate) fn ints(&self) -> (&[i64], &Validity) {
-        match &self.data {
-            Data::Int(values) => (values, &self.validity),
-            _ => (&[], &self.validity),
+    /// The first `len` integers, all bits; nothing for other kinds.
+    pub(crate) fn ints<'w>(&self, len: usize, wide: &'w Wide) -> &'w [i64] {
+        match self.data {
+            Data::Wide(place) => wide.rows(place, 0..len),
+            _ => &[],
         }
     }
 
-    /// The array, if it is wanted; the column begins anew.
-    pub(crate) fn finish(
-        &mut self,
-        wanted: bool,
-        pools: &mut Pools,
-    ) -> Result<Option<ArrayRef>, ArrowError> {
-        let data = std::mem::replace(
-            &mut self.data,
-            Data::new(self.kind, 0, 0, &mut Pools::default()),
-        );
-        let large = std::mem::take(&mut self.large);
-        if !wanted {
-            self.validity.finish();
-            return Ok(None);
+    /// Zeros where values are too large, so that nothing shows behind a NULL.
+    pub(crate) fn hide_large(&self, wide: &mut Wide) {
+        if let Data::Wide(place) = self.data {
+            for &row in &self.large {
+                wide.rows_mut(place, row..row + 1)[0] = 0;
+            }
         }
-        Ok(Some(match data {
-            Data::Int(mut values) => {
-                for row in large {
-                    values[row] = 0;
-                    self.validity.clear(row);
-                }
-                Arc::new(pools.finish_ints(values, &mut self.validity)?)
+    }
+
+    /// The array of `len` rows; the column begins anew.
+    pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
+        let nulls = self.validity.finish(len, &self.large);
+        self.large.clear();
+        Ok(match &mut self.data {
+            Data::Wide(place) if self.kind == Kind::Time => Arc::new(wide.times(*place, nulls)?),
+            Data::Wide(place) => Arc::new(wide.ints(*place, nulls)?),
+            Data::Float(values) => {
+                let mut values = std::mem::take(values);
+                values.truncate(len);
+                Arc::new(Float64Array::try_new(values.into(), nulls)?)
             }
-            Data::Time(values) => pools.finish_times(values, &mut self.validity)?,
-            Data::Float(values) => Arc::new(Float64Array::try_new(
-                values.into(),
-                self.validity.finish(),
-            )?),
-            Data::Bool(values) => Arc::new(BooleanArray::new(
-                BooleanBuffer::from(values),
-                self.validity.finish(),
-            )),
-            Data::Text(texts) => {
-                self.bytes = texts.values.len();
-                Arc::new(pools.finish_texts(texts, &mut self.validity)?)
+            Data::Bool(values) => {
+                let mut values = std::mem::take(values);
+                values.truncate(len);
+                Arc::new(BooleanArray::new(BooleanBuffer::from(values), nulls))
             }
-        }))
+            Data::Text {
+                texts,
+                offsets,
+                bytes,
+            } => {
+                // The next batch is likely to need as much.
+                let (ends, values) = texts.take(|rows, size| {
+                    (
+                        offsets
+                            .take(rows)
+                            .unwrap_or_else(|| Vec::with_capacity(rows)),
+                        bytes.take(size).unwrap_or_else(|| vec![0; size]),
+                    )
+                });
+                let rows = ends.len();
+                let (ends, values) = (Buffer::from_vec(ends), Buffer::from_vec(values));
+                offsets.give(&ends);
+                bytes.give(&values);
+                let ends = OffsetBuffer::new(ScalarBuffer::new(ends, 0, rows));
+                Arc::new(StringArray::try_new(ends, values, nulls)?)
+            }
+        })
+    }
+
+    /// Forgets the rows; the column begins anew.
+    pub(crate) fn drop_rows(&mut self) {
+        self.validity = Validity::default();
+        self.large.clear();
+        if let Data::Text { texts, .. } = &mut self.data {
+            texts.clear();
+        }
     }
 }
 
-impl Data {
-    fn new(kind: Kind, rows: usize, bytes: usize, pools: &mut Pools) -> Self {
-        match kind {
-            Kind::Int => Self::Int(pools.ints(rows)),
-            Kind::Time => Self::Time(pools.ints(rows)),
-            Kind::Float => Self::Float(Vec::with_capacity(rows)),
-            Kind::Bool => Self::Bool(Vec::with_capacity(rows)),
-            Kind::Text | Kind::Hex => Self::Text(pools.texts(rows, bytes)),
-        }
-    }
+/// Kernels are made from the column's own kind (see [`Kernel::of`]).
+#[cold]
+fn wrong_kernel() {
+    debug_assert!(false, "a kernel that is not of its column's kind");
 }

@@ -43,6 +43,22 @@ impl Intervals {
         }
     }
 
+    /// How many of the times, the first of which is in this interval, are in it one after the other.
+    pub(crate) fn how_many(&self, interval: u32, tods: &[u64]) -> usize {
+        let (begin, end) = match interval as usize {
+            at if interval != OPEN => (
+                at.checked_sub(1).map(|before| self.ends[before]),
+                self.ends[at],
+            ),
+            _ => (self.ends.last().copied(), u64::MAX),
+        };
+        // One comparison tells whether a time is behind the end before and not behind this end.
+        let first = begin.map_or(0, |begin| begin.wrapping_add(1));
+        let span = end.wrapping_sub(first);
+        let outside = |tod: &u64| tod.wrapping_sub(first) > span;
+        tods.iter().position(outside).unwrap_or(tods.len())
+    }
+
     /// When the interval ends.
     pub(crate) fn end(&self, interval: u32) -> Option<u64> {
         self.ends.get(interval as usize).copied()
@@ -64,6 +80,10 @@ mod tests {
                 .position(|&end| end >= time)
                 .map_or(OPEN, |at| at as u32);
             assert_eq!(intervals.of(time), expected, "time {time}");
+            let alike = [time, 15, 40, time];
+            let same = |other: &u64| Intervals::new(Arc::from(ends)).of(*other) == expected;
+            let count = alike.iter().position(|other| !same(other)).unwrap_or(4);
+            assert_eq!(intervals.how_many(expected, &alike), count, "time {time}");
         }
         assert_eq!(Intervals::new(Arc::from([])).of(5), OPEN);
     }

@@ -1,5 +1,7 @@
 //! Where the rows of a table stand in a window.
 
+use std::ops::Range;
+
 use zlens_frames::{ProblemKind, RecordRef, Window};
 
 use crate::journal::Place;
@@ -18,10 +20,13 @@ pub(crate) struct Run {
     pub end: usize,
 }
 
-/// The rows of one table in one window: columns of places, cut into runs.
+/// Rows of one table: columns of places in some bytes, cut into runs.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     pub records: Vec<u32>,
+    /// Where the records begin in the file; where this is empty, as far behind `base` as in the bytes.
+    offsets: Vec<u64>,
+    base: u64,
     /// Lengths of the records; only where a field runs to the end of its record.
     pub lens: Vec<u16>,
     /// Entries of a section table; else empty.
@@ -30,6 +35,38 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// Where the record of a row begins in the file.
+    #[inline]
+    pub(crate) fn offset(&self, row: usize) -> u64 {
+        match self.offsets.get(row) {
+            Some(&offset) => offset,
+            None => self.base + u64::from(self.records[row]),
+        }
+    }
+
+    /// Where the records of some rows begin in the file.
+    pub(crate) fn offsets(&self, rows: Range<usize>, out: &mut [i64]) {
+        if let Some(offsets) = self.offsets.get(rows.clone()) {
+            out.iter_mut()
+                .zip(offsets)
+                .for_each(|(out, offset)| *out = offset.cast_signed());
+        } else {
+            let base = self.base.cast_signed();
+            out.iter_mut()
+                .zip(&self.records[rows])
+                .for_each(|(out, &at)| *out = base + i64::from(at));
+        }
+    }
+
+    fn begin(&mut self, base: u64) {
+        self.base = base;
+        self.records.clear();
+        self.offsets.clear();
+        self.lens.clear();
+        self.entries.clear();
+        self.runs.clear();
+    }
+
     fn extend_run(&mut self, shape: u32, sample: bool, stride: u32) {
         let end = self.records.len();
         match self.runs.last_mut() {
@@ -49,13 +86,84 @@ impl Places {
 /// The lists of one table's records in a window: number of the list, and whether its records are samples.
 pub(crate) type Lists = Vec<(usize, bool)>;
 
+/// Records of one class in some bytes.
+#[derive(Debug, Clone, Copy)]
+struct Records<'w> {
+    bytes: &'w [u8],
+    records: &'w [RecordRef],
+    sample: bool,
+    /// Where each begins in the file; none: so far behind the byte at `base`.
+    offsets: Option<&'w [u64]>,
+    base: u64,
+}
+
+impl Records<'_> {
+    fn offset(&self, number: usize) -> u64 {
+        match self.offsets {
+            Some(offsets) => offsets[number],
+            None => self.base + u64::from(self.records[number].pos),
+        }
+    }
+
+    fn bytes_of(&self, number: usize) -> &[u8] {
+        let record = self.records[number];
+        let at = record.pos as usize;
+        self.bytes
+            .get(at..at + usize::from(record.len))
+            .unwrap_or(&[])
+    }
+}
+
+/// Records set aside until there are enough of them.
+#[derive(Debug, Default)]
+struct Stage {
+    bytes: Vec<u8>,
+    records: Vec<RecordRef>,
+    offsets: Vec<u64>,
+    /// Where the class of the records changes: the record after the last of a class.
+    classes: Vec<(bool, usize)>,
+}
+
+/// Fewer records than these in a window are set aside: a loop over a few rows costs more to begin than to run.
+const FEW: usize = 48;
+/// As many bytes are set aside as stay in the processor's first cache.
+const STAGE_BYTES: usize = 24 * 1024;
+
+impl Stage {
+    fn add(&mut self, window: &Window<'_>, records: &[RecordRef], sample: bool) {
+        for &record in records {
+            let pos = self.bytes.len() as u32;
+            self.bytes.extend_from_slice(window.bytes_of(record));
+            self.records.push(RecordRef { pos, ..record });
+            self.offsets.push(window.offset_of(record));
+        }
+        match self.classes.last_mut() {
+            Some((class, end)) if *class == sample => *end = self.records.len(),
+            _ => self.classes.push((sample, self.records.len())),
+        }
+    }
+}
+
 /// Turns the records of windows into places of rows.
 #[derive(Debug)]
 pub(crate) struct Gather {
     pub shapes: Shapes,
-    pub locator: Option<Locator>,
-    pub needs_lens: bool,
+    pub places: Places,
+    locator: Option<Locator>,
+    needs_lens: bool,
+    stage: Stage,
     merged: Vec<(RecordRef, bool)>,
+}
+
+/// What is to be done with the records of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gathered {
+    /// Nothing yet: there were none, or they are set aside.
+    Nothing,
+    /// Records set aside are to be decoded; after that the window is to be looked at again.
+    Staged,
+    /// The records of the window are to be decoded.
+    Window,
 }
 
 impl Gather {
@@ -67,106 +175,170 @@ impl Gather {
         let needs_lens = wanted.iter().any(open);
         Self {
             shapes: Shapes::new(wanted),
+            places: Places::default(),
             locator: Locator::of(plan),
             needs_lens,
+            stage: Stage::default(),
             merged: Vec::new(),
         }
     }
 
     /// Finds the rows of a window.
-    pub(crate) fn gather(
+    pub(crate) fn window(
         &mut self,
         plan: &Plan,
         window: &Window<'_>,
         lists: &Lists,
-        places: &mut Places,
         place: &Place<'_>,
-    ) {
-        places.records.clear();
-        places.lens.clear();
-        places.entries.clear();
-        places.runs.clear();
-        self.shapes.trim();
+    ) -> Gathered {
+        let count: usize = lists
+            .iter()
+            .map(|(list, _)| window.records(*list).len())
+            .sum();
+        if count == 0 {
+            return Gathered::Nothing;
+        }
+        if self.stage.bytes.len() >= STAGE_BYTES || (count >= FEW && !self.stage.records.is_empty())
+        {
+            return Gathered::Staged;
+        }
+        if count >= FEW {
+            self.places.begin(window.base);
+            self.shapes.trim();
+        }
         let mut filled = lists
             .iter()
             .filter(|(list, _)| !window.records(*list).is_empty());
-        let Some(&(first, sample)) = filled.next() else {
-            return;
-        };
-        if filled.next().is_none() {
-            self.add_all(plan, window, window.records(first), sample, places, place);
-            return;
+        if let (Some(&(list, sample)), None) = (filled.next(), filled.next()) {
+            self.take(
+                plan,
+                window,
+                window.records(list),
+                sample,
+                count >= FEW,
+                place,
+            );
+        } else {
+            // Samples and events of one type in one window: rows stay in the order of the file.
+            let mut merged = std::mem::take(&mut self.merged);
+            merged.clear();
+            for &(list, sample) in lists {
+                merged.extend(window.records(list).iter().map(|&record| (record, sample)));
+            }
+            merged.sort_unstable_by_key(|(record, _)| record.pos);
+            for &(record, sample) in &merged {
+                self.take(plan, window, &[record], sample, count >= FEW, place);
+            }
+            self.merged = merged;
         }
-        // Samples and events of one type in one window: rows stay in the order of the file.
-        let mut merged = std::mem::take(&mut self.merged);
-        merged.clear();
-        for &(list, sample) in lists {
-            merged.extend(window.records(list).iter().map(|&record| (record, sample)));
+        if count >= FEW {
+            Gathered::Window
+        } else {
+            Gathered::Nothing
         }
-        merged.sort_unstable_by_key(|(record, _)| record.pos);
-        for &(record, sample) in &merged {
-            self.add_all(plan, window, &[record], sample, places, place);
-        }
-        self.merged = merged;
     }
 
-    fn add_all(
+    /// Takes records up, to be decoded now or to be set aside.
+    fn take(
         &mut self,
         plan: &Plan,
         window: &Window<'_>,
         records: &[RecordRef],
         sample: bool,
-        places: &mut Places,
+        now: bool,
         place: &Place<'_>,
     ) {
-        if self.locator.is_some() {
-            for &record in records {
-                self.add_entries(plan, window, record, sample, places, place);
+        if !now {
+            return self.stage.add(window, records, sample);
+        }
+        let records = Records {
+            bytes: window.bytes,
+            records,
+            sample,
+            offsets: None,
+            base: window.base,
+        };
+        self.add(plan, &records, place);
+    }
+
+    /// Finds the rows of the records that were set aside; gives their bytes, which are to be given back.
+    pub(crate) fn staged(&mut self, plan: &Plan, place: &Place<'_>) -> Vec<u8> {
+        self.places.begin(0);
+        self.shapes.trim();
+        let mut stage = std::mem::take(&mut self.stage);
+        let mut from = 0;
+        for &(sample, end) in &stage.classes {
+            let records = Records {
+                bytes: &stage.bytes,
+                records: &stage.records[from..end],
+                sample,
+                offsets: Some(&stage.offsets[from..end]),
+                base: 0,
+            };
+            self.add(plan, &records, place);
+            from = end;
+        }
+        stage.records.clear();
+        stage.offsets.clear();
+        stage.classes.clear();
+        let bytes = std::mem::take(&mut stage.bytes);
+        self.stage = stage;
+        bytes
+    }
+
+    /// Gives back the memory of what was set aside.
+    pub(crate) fn unstage(&mut self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        self.stage.bytes = bytes;
+    }
+
+    fn add(&mut self, plan: &Plan, all: &Records<'_>, place: &Place<'_>) {
+        let places = &mut self.places;
+        if let Some(locator) = &self.locator {
+            for number in 0..all.records.len() {
+                let record = all.records[number];
+                let (found, fault) = locator.entries(all.bytes_of(number));
+                let offset = all.offset(number);
+                if let Some(fault) = fault {
+                    place.problem(ProblemKind::Section, offset, offset, fault.bytes, || {
+                        fault.detail
+                    });
+                }
+                if found.count == 0 {
+                    continue;
+                }
+                let count = found.count as usize;
+                places
+                    .records
+                    .extend(std::iter::repeat_n(record.pos, count));
+                if all.offsets.is_some() {
+                    places.offsets.extend(std::iter::repeat_n(offset, count));
+                }
+                if self.needs_lens {
+                    places.lens.extend(std::iter::repeat_n(record.len, count));
+                }
+                let first = record.pos + found.first;
+                places
+                    .entries
+                    .extend((0..found.count).map(|entry| first + entry * found.stride));
+                let shape = self.shapes.of(plan, record.len, found.stride);
+                places.extend_run(shape, all.sample, found.stride);
             }
             return;
         }
         if self.needs_lens {
-            places.lens.extend(records.iter().map(|record| record.len));
+            places
+                .lens
+                .extend(all.records.iter().map(|record| record.len));
+        }
+        if let Some(offsets) = all.offsets {
+            places.offsets.extend_from_slice(offsets);
         }
         // Records of one length come in runs.
-        for run in records.chunk_by(|a, b| a.len == b.len) {
+        for run in all.records.chunk_by(|a, b| a.len == b.len) {
             places.records.extend(run.iter().map(|record| record.pos));
             let shape = self.shapes.of(plan, run[0].len, 0);
-            places.extend_run(shape, sample, 0);
+            places.extend_run(shape, all.sample, 0);
         }
-    }
-
-    fn add_entries(
-        &mut self,
-        plan: &Plan,
-        window: &Window<'_>,
-        record: RecordRef,
-        sample: bool,
-        places: &mut Places,
-        place: &Place<'_>,
-    ) {
-        let Some(locator) = &self.locator else { return };
-        let (found, fault) = locator.entries(window.bytes_of(record));
-        if let Some(fault) = fault {
-            let offset = window.offset_of(record);
-            place.problem(ProblemKind::Section, offset, offset, fault.bytes, || {
-                fault.detail
-            });
-        }
-        if found.count == 0 {
-            return;
-        }
-        let count = found.count as usize;
-        places
-            .records
-            .extend(std::iter::repeat_n(record.pos, count));
-        if self.needs_lens {
-            places.lens.extend(std::iter::repeat_n(record.len, count));
-        }
-        places
-            .entries
-            .extend((0..found.count).map(|entry| record.pos + found.first + entry * found.stride));
-        let shape = self.shapes.of(plan, record.len, found.stride);
-        places.extend_run(shape, sample, found.stride);
     }
 }

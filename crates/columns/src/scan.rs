@@ -7,11 +7,12 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use zlens_frames::{Class, Index, Pass, ReadAt};
 
+use crate::batch::Names;
 use crate::evidence::Evidence;
 use crate::journal::{Found, Journal, Place, Reset};
 use crate::plan::Plan;
 use crate::select::{SelectError, Selection, types};
-use crate::table::{Names, Ready, TableScan};
+use crate::table::{Ready, TableScan};
 
 /// A file whose records were found.
 #[derive(Clone)]
@@ -318,7 +319,7 @@ impl Scan {
                 record: (plan.domain, plan.record),
                 ..place
             };
-            table.flush(true, names, &place, &mut self.ready)?;
+            table.end_file(names, &place, &mut self.ready)?;
         }
         Ok(())
     }

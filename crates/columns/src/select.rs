@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use crate::column::{TIMESTAMP, data_type};
+use crate::column::data_type;
 use crate::plan::{Kind, Plan};
+use crate::wide::TIMESTAMP;
 
 /// One column of a raw table on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -11,15 +11,23 @@ const REMEMBERED: usize = 1024;
 /// Where and how one column is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Reader {
+    /// Its place among the wanted columns.
+    pub builder: usize,
     pub kernel: Kernel,
     pub part: Part,
     pub offset: u32,
 }
 
-/// The wanted columns of records that are alike: a reader for each, or none where it is NULL.
+/// How records that are alike are read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
-    pub readers: Vec<Option<Reader>>,
+    /// The columns they have, but those of `fours`.
+    pub readers: Vec<Reader>,
+    /// The first of four columns that are words and follow each other in the record and in the table: they are read
+    /// together, which costs little more than one.
+    pub fours: Vec<Reader>,
+    /// The columns that are NULL, by place among the wanted ones.
+    pub absent: Vec<usize>,
     /// Whether there is a layout for these records at all.
     pub known: bool,
 }
@@ -95,22 +103,63 @@ impl Shapes {
             .find(|layout| layout.lengths.contains(&len))
             .or_else(|| plan.layouts.iter().find(|layout| layout.lengths.is_empty()));
         let fields = layout.map_or(&[][..], |layout| &layout.fields);
-        let reader = |&column: &usize| {
-            let field = fields.iter().find(|field| field.column == column)?;
-            let part = if field.part == Part::Record {
-                len
-            } else {
-                stride
+        let mut shape = Shape {
+            readers: Vec::new(),
+            fours: Vec::new(),
+            absent: Vec::new(),
+            known: layout.is_some(),
+        };
+        for (builder, &column) in self.wanted.iter().enumerate() {
+            let field = fields.iter().find(|field| field.column == column);
+            let part = |field: &Field| {
+                if field.part == Part::Record {
+                    len
+                } else {
+                    stride
+                }
             };
-            place(field, part).map(|offset| Reader {
-                kernel: Kernel::of(plan.columns[column].kind, field.length, field.signed),
+            let placed = field.and_then(|field| Some((field, place(field, part(field))?)));
+            let Some((field, offset)) = placed else {
+                shape.absent.push(builder);
+                continue;
+            };
+            let kernel = Kernel::of(plan.columns[column].kind, field.length, field.signed);
+            shape.readers.push(Reader {
+                builder,
+                kernel,
                 part: field.part,
                 offset,
-            })
-        };
-        Shape {
-            readers: self.wanted.iter().map(reader).collect(),
-            known: layout.is_some(),
+            });
+        }
+        shape.join_words();
+        shape
+    }
+}
+
+impl Shape {
+    /// Finds the columns that can be read four at a time.
+    fn join_words(&mut self) {
+        let readers = std::mem::take(&mut self.readers);
+        let mut rest = readers.as_slice();
+        while let Some((first, others)) = rest.split_first() {
+            let follows = |(distance, reader): (u32, &Reader)| {
+                let alike = reader.kernel == Kernel::U32 && reader.part == first.part;
+                let place = (reader.builder, reader.offset);
+                alike
+                    && place
+                        == (
+                            first.builder + distance as usize,
+                            first.offset + 4 * distance,
+                        )
+            };
+            let four = rest.get(..4).filter(|four| (0..).zip(*four).all(follows));
+            if four.is_some() {
+                self.fours.push(*first);
+                rest = &rest[4..];
+            } else {
+                self.readers.push(*first);
+                rest = others;
+            }
         }
     }
 }

@@ -121,7 +121,7 @@ fn encode(value: Value<'_>, key: &mut Vec<u8>) {
             key.extend((text.len() as u32).to_be_bytes());
             return key.extend_from_slice(text);
         }
-        Value::Int(value) | Value::Time(value) => (INT, value.to_be_bytes()),
+        Value::Int(value) => (INT, value.to_be_bytes()),
         Value::Float(value) => (FLOAT, value.to_bits().to_be_bytes()),
         Value::Bool(value) => (BOOL, u64::from(value).to_be_bytes()),
     };

@@ -3,15 +3,18 @@
 //! What was last seen of every subject is kept in columns indexed by the subject's slot, for each system and table,
 //! and lives on from file to file.
 
+use arrow_buffer::NullBuffer;
 use zlens_frames::{ProblemKind, tod};
 
 use crate::column::{Builder, Value};
 use crate::evidence::{Evidence, Known, NOTHING};
 use crate::journal::Place;
+use crate::places::Places;
 use crate::plan::{Difference, Direction};
 use crate::step::{Rule, Step, Way};
 use crate::subject::{Found, MAX_SUBJECTS, NOBODY, Subjects, fingerprint};
 use crate::validity::Validity;
+use crate::wide::Wide;
 
 /// TOD units in a second.
 const UNITS: f64 = tod::UNITS_PER_US as f64 * 1e6;
@@ -39,6 +42,9 @@ pub(crate) struct Rows {
     /// Time since it, where usable.
     pub seconds: Vec<f64>,
     pub flags: Vec<Flag>,
+    /// When the record was built and where it begins, for reports.
+    tods: Vec<u64>,
+    offsets: Vec<u64>,
 }
 
 impl Rows {
@@ -47,22 +53,39 @@ impl Rows {
         self.usable.clear();
         self.seconds.clear();
         self.flags.clear();
+        self.tods.clear();
+        self.offsets.clear();
     }
 }
 
 /// Some rows that were just decoded.
 #[derive(Clone, Copy)]
 pub(crate) struct Fresh<'b> {
-    /// The first and the one after the last.
+    /// The number of the first in its batch.
     pub from: usize,
-    pub to: usize,
+    /// When each record was built.
     pub tods: &'b [u64],
-    pub offsets: &'b [i64],
+    /// Where each stands, the first at place `first`.
+    pub places: &'b Places,
+    pub first: usize,
     pub builders: &'b [Builder],
+    pub wide: &'b Wide,
     /// Whether there is a layout that tells whom they are about.
     pub known: bool,
     /// Whether they are samples, which come at the end of intervals; events come when they do.
     pub sample: bool,
+}
+
+impl<'b> Fresh<'b> {
+    /// Where the record begins in the file that is `number` rows behind the first.
+    fn offset(&self, number: usize) -> u64 {
+        self.places.offset(self.first + number)
+    }
+
+    /// The value of a column in the row that is `number` rows behind the first.
+    fn value(&self, builder: usize, number: usize) -> Value<'b> {
+        self.builders[builder].value(self.from + number, self.wide)
+    }
 }
 
 /// A column whose change is evidence of a reset.
@@ -120,27 +143,29 @@ impl Track {
     /// Finds the predecessors of fresh rows.
     pub(crate) fn rows(&mut self, fresh: &Fresh<'_>, rows: &mut Rows, place: &Place<'_>) {
         if !fresh.known {
-            let count = fresh.to - fresh.from;
+            let count = fresh.tods.len();
             rows.slots.extend(std::iter::repeat_n(NOBODY, count));
             rows.usable.extend(std::iter::repeat_n(false, count));
             rows.seconds.extend(std::iter::repeat_n(0.0, count));
             rows.flags.extend(std::iter::repeat_n(Flag::None, count));
+            rows.tods.extend_from_slice(fresh.tods);
+            rows.offsets
+                .extend((0..count).map(|number| fresh.offset(number)));
             return;
         }
-        for row in fresh.from..fresh.to {
+        for number in 0..fresh.tods.len() {
             let values = self
                 .subject
                 .iter()
-                .map(|&builder| fresh.builders[builder].value(row));
+                .map(|&builder| fresh.value(builder, number));
             let (slot, seconds) = match self.subjects.find(values) {
-                Found::Known(slot) => self.known_subject(slot, row, fresh, place),
+                Found::Known(slot) => self.known_subject(slot, number, fresh, place),
                 Found::New(slot) => {
-                    self.new_subject(slot, fresh.tods[row], place.file);
+                    self.new_subject(slot, fresh.tods[number], place.file);
                     (slot, None)
                 }
                 Found::Full => {
-                    let offset = fresh.offsets[row].cast_unsigned();
-                    place.problem(ProblemKind::Header, "full", offset, 0, || {
+                    place.problem(ProblemKind::Header, "full", fresh.offset(number), 0, || {
                         format!("more than {MAX_SUBJECTS} subjects; those from here on have no differences")
                     });
                     (NOBODY, None)
@@ -149,16 +174,18 @@ impl Track {
             rows.slots.push(slot);
             rows.usable.push(seconds.is_some());
             rows.seconds.push(seconds.unwrap_or(0.0));
+            rows.tods.push(fresh.tods[number]);
+            rows.offsets.push(fresh.offset(number));
         }
         for number in 0..self.watches.len() {
             self.watch(number, fresh, rows, place);
         }
         let nominal_s = self.nominal_s.filter(|_| fresh.sample);
-        let fresh_rows = fresh.from..fresh.to;
-        rows.flags.extend(fresh_rows.map(|row| match nominal_s {
-            Some(nominal) if rows.usable[row] => flag(rows.seconds[row], nominal),
-            _ => Flag::None,
-        }));
+        rows.flags
+            .extend((fresh.from..rows.slots.len()).map(|row| match nominal_s {
+                Some(nominal) if rows.usable[row] => flag(rows.seconds[row], nominal),
+                _ => Flag::None,
+            }));
     }
 
     fn new_subject(&mut self, slot: u32, tod: u64, file: usize) {
@@ -176,15 +203,14 @@ impl Track {
     fn known_subject(
         &mut self,
         slot: u32,
-        row: usize,
+        number: usize,
         fresh: &Fresh<'_>,
         place: &Place<'_>,
     ) -> (u32, Option<f64>) {
         let at = slot as usize;
-        let (last, now) = (self.last[at], fresh.tods[row]);
+        let (last, now) = (self.last[at], fresh.tods[number]);
         if now < last {
-            let offset = fresh.offsets[row].cast_unsigned();
-            place.problem(ProblemKind::Time, "older", offset, 0, || {
+            place.problem(ProblemKind::Time, "older", fresh.offset(number), 0, || {
                 let subject = self.subjects.name(slot);
                 let us = (last - now) / tod::UNITS_PER_US;
                 format!("a sample of {subject} is {us} us older than the one before; no difference is taken")
@@ -210,9 +236,10 @@ impl Track {
         let watch = &self.watches[number];
         let seen = &mut self.seen[number];
         seen.resize(self.subjects.len(), 0);
-        for row in fresh.from..fresh.to {
+        for number in 0..fresh.tods.len() {
+            let row = fresh.from + number;
             let slot = rows.slots[row];
-            let value = fresh.builders[watch.builder].value(row);
+            let value = fresh.value(watch.builder, number);
             if slot == NOBODY || value == Value::Null {
                 continue;
             }
@@ -220,7 +247,7 @@ impl Track {
             let before = std::mem::replace(&mut seen[slot as usize], now);
             if before != 0 && before != now && rows.usable[row] {
                 rows.usable[row] = false;
-                place.reset(fresh.tods[row], &self.subjects.name(slot), || {
+                place.reset(fresh.tods[number], &self.subjects.name(slot), || {
                     format!("{} changed", watch.name)
                 });
             }
@@ -238,30 +265,37 @@ fn flag(seconds: f64, nominal: f64) -> Flag {
     }
 }
 
+/// The last reading of a subject, if there is one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Last {
+    reading: i64,
+    there: bool,
+}
+
 /// A column with differences.
 #[derive(Debug)]
 pub(crate) struct Counter {
-    pub builder: usize,
-    pub name: String,
+    builder: usize,
+    name: String,
     rule: Rule,
     direction: Direction,
     way: Option<Way>,
-    /// By slot: the last reading, and whether there is one.
-    previous: Vec<i64>,
-    has: Vec<bool>,
-    /// Differences of the batch being built.
-    pub differences: Vec<i64>,
-    pub validity: Validity,
+    /// By slot.
+    last: Vec<Last>,
+    /// How many rows of the batch being built have their difference.
+    pub done: usize,
+    validity: Validity,
 }
 
 /// What a counter needs of the batch to go on.
 #[derive(Clone, Copy)]
-pub(crate) struct Batch<'b> {
+pub(crate) struct Comparing<'b> {
     pub rows: &'b Rows,
+    pub len: usize,
     pub builders: &'b [Builder],
-    pub tods: &'b [u64],
-    pub offsets: &'b [i64],
+    pub wide: &'b Wide,
     pub intervals: &'b [u32],
+    pub track: &'b Track,
     /// Whether no more rows can be waited for.
     pub complete: bool,
 }
@@ -274,9 +308,8 @@ impl Counter {
             rule: Rule::new(difference),
             direction: difference.direction,
             way: None,
-            previous: Vec::new(),
-            has: Vec::new(),
-            differences: Vec::new(),
+            last: Vec::new(),
+            done: 0,
             validity: Validity::default(),
         };
         counter.begin();
@@ -285,8 +318,7 @@ impl Counter {
 
     /// Forgets everything: another system begins.
     pub(crate) fn begin(&mut self) {
-        self.previous.clear();
-        self.has.clear();
+        self.last.clear();
         self.way = match self.direction {
             Direction::Up => Some(Way::Up),
             Direction::Down => Some(Way::Down),
@@ -294,115 +326,105 @@ impl Counter {
         };
     }
 
-    /// Whether its direction is not known yet, so that it may have to wait for the rest of an interval.
+    /// Whether its direction is not stated, so that it may have to wait for the rest of an interval.
     pub(crate) fn learns(&self) -> bool {
         self.direction == Direction::Learn
     }
 
-    /// Makes the differences of all rows so far; of fewer where the direction is decided by rows still to come.
-    pub(crate) fn advance(&mut self, batch: &Batch<'_>, track: &Track, place: &Place<'_>) {
-        self.previous.resize(track.subjects.len(), 0);
-        self.has.resize(track.subjects.len(), false);
-        if self.way.is_none() && !self.learn(batch) {
-            return;
+    /// Makes the differences of all rows so far, those from `done` on; of fewer where the direction is decided by
+    /// rows still to come.
+    pub(crate) fn advance(&mut self, out: &mut [i64], batch: &Comparing<'_>, place: &Place<'_>) {
+        self.last
+            .resize(batch.track.subjects.len(), Last::default());
+        let readings = batch.builders[self.builder].ints(batch.len, batch.wide);
+        let from = self.done;
+        if self.way.is_none() {
+            self.learn(out, readings, batch);
         }
+        let out = &mut out[self.done - from..];
         match self.way {
-            Some(Way::Up) => self.run(Way::Up, batch, track, place),
-            Some(Way::Down) => self.run(Way::Down, batch, track, place),
+            Some(Way::Up) => self.run(Way::Up, out, readings, batch, place),
+            Some(Way::Down) => self.run(Way::Down, out, readings, batch, place),
             None => {}
         }
     }
 
-    /// The reading of a row, if there is one, and the one before it, if they can be compared.
-    #[inline]
-    fn reading(
-        &mut self,
-        row: usize,
-        batch: &Batch<'_>,
-        readings: &[i64],
-        valid: &Validity,
-    ) -> Option<(i64, i64)> {
-        let slot = batch.rows.slots[row];
-        if slot == NOBODY {
-            return None;
-        }
-        let slot = slot as usize;
-        if !valid.get(row) {
-            self.has[slot] = false;
-            return None;
-        }
-        let now = readings[row];
-        let before = std::mem::replace(&mut self.previous[slot], now);
-        let had = std::mem::replace(&mut self.has[slot], true);
-        (had && batch.rows.usable[row]).then_some((before, now))
+    /// The NULLs of the batch of `len` rows, which begins anew.
+    pub(crate) fn finish(&mut self, len: usize) -> Option<NullBuffer> {
+        self.done = 0;
+        self.validity.finish(len, &[])
     }
 
-    fn push(&mut self, difference: Option<i64>) {
-        self.differences.push(difference.unwrap_or(0));
-        self.validity.extend(1, difference.is_some());
-    }
-
-    /// Goes on while nothing moves; whether the direction is decided or all rows are done.
-    fn learn(&mut self, batch: &Batch<'_>) -> bool {
-        let (readings, valid) = batch.builders[self.builder].ints();
-        for row in self.differences.len()..readings.len() {
-            if self.vote(row, batch, readings, valid).is_some() {
+    /// Goes on while nothing moves, and decides the direction when something does.
+    fn learn(&mut self, out: &mut [i64], readings: &[i64], batch: &Comparing<'_>) {
+        for out in out {
+            let row = self.done;
+            if self.vote(row, readings, batch).is_some() {
                 let interval = batch.intervals[row];
                 let rest = &batch.intervals[row..];
                 let end = match rest.iter().position(|&other| other != interval) {
                     Some(count) => row + count,
-                    None if batch.complete => readings.len(),
+                    None if batch.complete => batch.len,
                     // The rest of the interval is still to come.
-                    None => return false,
+                    None => return,
                 };
-                let votes = (row..end).filter_map(|row| self.vote(row, batch, readings, valid));
+                let votes = (row..end).filter_map(|row| self.vote(row, readings, batch));
                 let sum = votes.fold(
                     0i64,
                     |sum, way| if way == Way::Up { sum + 1 } else { sum - 1 },
                 );
                 self.way = Some(if sum >= 0 { Way::Up } else { Way::Down });
-                return true;
+                return;
             }
             // Where nothing has moved, the difference is zero whichever way the counter runs.
-            let pair = self.reading(row, batch, readings, valid);
-            self.push(pair.map(|_| 0));
+            let valid = &batch.builders[self.builder].validity;
+            let pair = read(&mut self.last, row, readings, valid, batch.rows);
+            if pair.is_none() {
+                self.validity.clear(row, row + 1);
+            }
+            *out = 0;
+            self.done += 1;
         }
-        true
     }
 
     /// Which way the counter of a row's subject has moved since its last reading that was taken up.
-    fn vote(
-        &self,
-        row: usize,
-        batch: &Batch<'_>,
-        readings: &[i64],
-        valid: &Validity,
-    ) -> Option<Way> {
-        let slot = batch.rows.slots[row];
-        let comparable = slot != NOBODY && batch.rows.usable[row] && valid.get(row);
-        if !comparable || !self.has[slot as usize] {
-            return None;
+    fn vote(&self, row: usize, readings: &[i64], batch: &Comparing<'_>) -> Option<Way> {
+        let last = self.last.get(batch.rows.slots[row] as usize)?;
+        let valid = batch.builders[self.builder].validity.get(row);
+        let comparable = last.there && valid && batch.rows.usable[row];
+        if comparable {
+            self.rule.leaning(last.reading, readings[row])
+        } else {
+            None
         }
-        self.rule
-            .leaning(self.previous[slot as usize], readings[row])
     }
 
-    fn run(&mut self, way: Way, batch: &Batch<'_>, track: &Track, place: &Place<'_>) {
-        let (readings, valid) = batch.builders[self.builder].ints();
-        for row in self.differences.len()..readings.len() {
-            let Some((before, now)) = self.reading(row, batch, readings, valid) else {
-                self.push(None);
+    fn run(
+        &mut self,
+        way: Way,
+        out: &mut [i64],
+        readings: &[i64],
+        batch: &Comparing<'_>,
+        place: &Place<'_>,
+    ) {
+        let valid = &batch.builders[self.builder].validity;
+        for (row, out) in (self.done..).zip(out) {
+            let pair = read(&mut self.last, row, readings, valid, batch.rows);
+            let Some((before, now)) = pair else {
+                *out = 0;
+                self.validity.clear(row, row + 1);
                 continue;
             };
-            let difference = match self.rule.step(way, before, now, batch.rows.seconds[row]) {
-                Step::By(difference) => Some(difference),
+            *out = match self.rule.step(way, before, now, batch.rows.seconds[row]) {
+                Step::By(difference) => difference,
                 fault => {
-                    self.report(fault, row, (before, now), batch, track, place);
-                    None
+                    self.report(fault, row, (before, now), batch, place);
+                    self.validity.clear(row, row + 1);
+                    0
                 }
             };
-            self.push(difference);
         }
+        self.done = batch.len;
     }
 
     #[cold]
@@ -411,19 +433,17 @@ impl Counter {
         fault: Step,
         row: usize,
         (before, now): (i64, i64),
-        batch: &Batch<'_>,
-        track: &Track,
+        batch: &Comparing<'_>,
         place: &Place<'_>,
     ) {
         let slot = batch.rows.slots[row];
+        let subjects = &batch.track.subjects;
         if fault == Step::Reset {
-            let subject = track.subjects.name(slot);
-            place.reset(batch.tods[row], &subject, || {
-                "value stepped back".to_owned()
-            });
+            let evidence = || "value stepped back".to_owned();
+            place.reset(batch.rows.tods[row], &subjects.name(slot), evidence);
             return;
         }
-        let offset = batch.offsets[row].cast_unsigned();
+        let offset = batch.rows.offsets[row];
         let name = &self.name;
         place.problem(
             ProblemKind::Changed,
@@ -431,7 +451,7 @@ impl Counter {
             offset,
             0,
             || {
-                let subject = track.subjects.name(slot);
+                let subject = subjects.name(slot);
                 let of = if subject.is_empty() {
                     String::new()
                 } else {
@@ -449,4 +469,30 @@ impl Counter {
             },
         );
     }
+}
+
+/// The reading of a row and the one before it, if there are both and they can be compared.
+#[inline(always)]
+fn read(
+    last: &mut [Last],
+    row: usize,
+    readings: &[i64],
+    valid: &Validity,
+    rows: &Rows,
+) -> Option<(i64, i64)> {
+    // Nobody has no place.
+    let last = last.get_mut(rows.slots[row] as usize)?;
+    if !valid.get(row) {
+        last.there = false;
+        return None;
+    }
+    let now = readings[row];
+    let before = std::mem::replace(
+        last,
+        Last {
+            reading: now,
+            there: true,
+        },
+    );
+    (before.there && rows.usable[row]).then_some((before.reading, now))
 }

@@ -1,50 +1,65 @@
-//! Which rows of a column are NULL; costs nothing until one is.
+//! Which rows of a column are NULL; costs nothing where none is.
 
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
-/// A validity mask that is made when the first row is NULL.
+/// The rows of a batch that are NULL, as ranges in rising order.
 #[derive(Debug, Default)]
 pub(crate) struct Validity {
-    bits: Option<BooleanBufferBuilder>,
-    len: usize,
+    nulls: Vec<(usize, usize)>,
 }
 
 impl Validity {
-    /// Adds `count` rows that are all valid or all NULL.
-    pub(crate) fn extend(&mut self, count: usize, valid: bool) {
-        if !valid && count > 0 {
-            self.bits();
+    /// Makes the rows from `from` up to `to` NULL, which come after those that are.
+    pub(crate) fn clear(&mut self, from: usize, to: usize) {
+        match self.nulls.last_mut() {
+            Some((_, end)) if *end == from => *end = to,
+            _ => self.nulls.push((from, to)),
         }
-        if let Some(bits) = &mut self.bits {
-            bits.append_n(count, valid);
-        }
-        self.len += count;
-    }
-
-    /// Makes one row that is already there NULL.
-    pub(crate) fn clear(&mut self, row: usize) {
-        self.bits().set_bit(row, false);
     }
 
     /// Whether a row is valid.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> bool {
-        self.bits.as_ref().is_none_or(|bits| bits.get_bit(row))
+        self.nulls.is_empty() || !self.is_null(row)
     }
 
-    /// The mask, if any row is NULL; begins anew.
-    pub(crate) fn finish(&mut self) -> Option<NullBuffer> {
-        self.len = 0;
-        self.bits
-            .take()
-            .map(|mut bits| NullBuffer::new(bits.finish()))
+    fn is_null(&self, row: usize) -> bool {
+        let at = self.nulls.partition_point(|&(_, end)| end <= row);
+        self.nulls.get(at).is_some_and(|&(from, _)| from <= row)
     }
 
-    fn bits(&mut self) -> &mut BooleanBufferBuilder {
-        self.bits.get_or_insert_with(|| {
-            let mut bits = BooleanBufferBuilder::new(self.len.max(64));
-            bits.append_n(self.len, true);
-            bits
-        })
+    /// The mask of `len` rows, if any is NULL here or among `more`; begins anew.
+    pub(crate) fn finish(&mut self, len: usize, more: &[usize]) -> Option<NullBuffer> {
+        if self.nulls.is_empty() && more.is_empty() {
+            return None;
+        }
+        let mut bits = BooleanBufferBuilder::new(len);
+        for (from, to) in self.nulls.drain(..) {
+            bits.append_n(from - bits.len(), true);
+            bits.append_n(to - from, false);
+        }
+        bits.append_n(len - bits.len(), true);
+        more.iter().for_each(|&row| bits.set_bit(row, false));
+        Some(NullBuffer::new(bits.finish()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_is_the_rows_that_were_cleared() {
+        let mut validity = Validity::default();
+        assert_eq!(validity.finish(9, &[]), None);
+        validity.clear(1, 2);
+        validity.clear(2, 4);
+        validity.clear(6, 7);
+        let valid = [true, false, false, false, true, true, false, true, true];
+        assert!((0..9).all(|row| validity.get(row) == valid[row]));
+        let mask = validity.finish(9, &[8]).unwrap();
+        assert!((0..8).all(|row| mask.is_valid(row) == valid[row]));
+        assert!(mask.is_null(8));
+        assert!(validity.get(1), "begun anew");
     }
 }

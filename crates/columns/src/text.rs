@@ -1,0 +1,338 @@
+//! Text of a column while it is built.
+
+use zlens_frames::ebcdic::{BLANK, CP037};
+
+/// All values one after the other, and where each ends (the first offset is 0).
+///
+/// A batch holds at most 16,384 values of at most 128 KiB (a record of 64 KiB in UTF-8 or hexadecimal), below the
+/// 2 GiB that the offsets can tell.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    offsets: Vec<i32>,
+    /// The values, and behind them room without a meaning.
+    values: Vec<u8>,
+    end: usize,
+    names: Names,
+}
+
+/// Words of text that were translated before: the same names come in every interval.
+#[derive(Debug, Default)]
+struct Names {
+    known: Vec<Name>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Name {
+    field: u64,
+    /// The same in ASCII, and how much of it is left without the blanks and zeros at its end.
+    text: [u8; WORD],
+    kept: usize,
+}
+
+/// Bytes of text that are translated at a time.
+const WORD: usize = 8;
+/// How many words are remembered.
+const NAMES: usize = 512;
+
+impl Names {
+    /// The text of up to eight bytes, the others zeros; nothing if it is not ASCII.
+    #[inline]
+    fn get(&mut self, field: [u8; WORD]) -> Option<Name> {
+        let word = u64::from_be_bytes(field);
+        let place = word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - NAMES.ilog2());
+        match self.known.get(place as usize) {
+            // A field of zeros is what an empty place holds; its text is empty either way.
+            Some(name) if name.field == word => Some(*name),
+            _ => self.add(word, field, place as usize),
+        }
+    }
+
+    #[inline(never)]
+    fn add(&mut self, word: u64, field: [u8; WORD], place: usize) -> Option<Name> {
+        self.known.resize(NAMES, Name::default());
+        let text = field.map(|byte| CP037[usize::from(byte)]);
+        let kept = field
+            .iter()
+            .rposition(|&byte| byte != BLANK && byte != 0)
+            .map_or(0, |last| last + 1);
+        if !text.is_ascii() {
+            return None;
+        }
+        let name = Name {
+            field: word,
+            text,
+            kept,
+        };
+        self.known[place] = name;
+        Some(name)
+    }
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Self::new(Vec::new(), Vec::new(), Names::default())
+    }
+}
+
+impl Texts {
+    fn new(mut offsets: Vec<i32>, values: Vec<u8>, names: Names) -> Self {
+        offsets.clear();
+        offsets.push(0);
+        Self {
+            offsets,
+            values,
+            end: 0,
+            names,
+        }
+    }
+
+    /// Forgets the values.
+    pub(crate) fn clear(&mut self) {
+        self.offsets.truncate(1);
+        self.end = 0;
+    }
+
+    /// Hands out offsets and values; begins anew with other vectors, that are asked for with what these had.
+    pub(crate) fn take(
+        &mut self,
+        next: impl FnOnce(usize, usize) -> (Vec<i32>, Vec<u8>),
+    ) -> (Vec<i32>, Vec<u8>) {
+        let (offsets, values) = next(self.offsets.len(), self.end);
+        let names = std::mem::take(&mut self.names);
+        let mut done = std::mem::replace(self, Self::new(offsets, values, names));
+        done.values.truncate(done.end);
+        (done.offsets, done.values)
+    }
+
+    /// Bytes of one value.
+    pub(crate) fn get(&self, row: usize) -> &[u8] {
+        &self.values[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+
+    /// `count` empty values.
+    pub(crate) fn empty(&mut self, count: usize) {
+        self.offsets
+            .resize(self.offsets.len() + count, self.end as i32);
+    }
+
+    /// Room for so many more bytes.
+    fn room(&mut self, bytes: usize) {
+        let needed = self.end + bytes;
+        if needed > self.values.len() {
+            self.values.resize(needed.max(2 * self.values.len()), 0);
+        }
+    }
+
+    /// EBCDIC text of `len` bytes at each place.
+    pub(crate) fn text(&mut self, window: &[u8], places: &[u32], len: u32) {
+        match len {
+            1 => self.words::<1>(window, places),
+            2 => self.words::<2>(window, places),
+            3 => self.words::<3>(window, places),
+            4 => self.words::<4>(window, places),
+            6 => self.words::<6>(window, places),
+            8 => self.words::<8>(window, places),
+            16 => self.words::<16>(window, places),
+            _ => {
+                let len = len as usize;
+                places
+                    .iter()
+                    .for_each(|&at| self.push_text(&window[at as usize..at as usize + len]));
+            }
+        }
+    }
+
+    /// Text of up to eight bytes, or of sixteen.
+    fn words<const N: usize>(&mut self, window: &[u8], places: &[u32]) {
+        // Every value is written with whole words, of which the next one takes back what is not its own.
+        self.room(N * places.len() + 2 * WORD);
+        let from = self.offsets.len();
+        self.offsets.resize(from + places.len(), 0);
+        let mut end = self.end;
+        for (number, &place) in places.iter().enumerate() {
+            let field = &window[place as usize..place as usize + N];
+            let Some(kept) = self.word::<N>(field, end) else {
+                self.end = end;
+                self.offsets.truncate(from + number);
+                for &place in &places[number..] {
+                    self.push_text(&window[place as usize..place as usize + N]);
+                }
+                return;
+            };
+            end += kept;
+            self.offsets[from + number] = end as i32;
+        }
+        self.end = end;
+    }
+
+    /// Writes one field at `end`; how much of it is its text, or nothing if it is not ASCII.
+    #[inline(always)]
+    fn word<const N: usize>(&mut self, field: &[u8], end: usize) -> Option<usize> {
+        let mut first = [0; WORD];
+        let head = N.min(WORD);
+        first[..head].copy_from_slice(&field[..head]);
+        let name = self.names.get(first)?;
+        self.values[end..end + WORD].copy_from_slice(&name.text);
+        let Some(rest) = field.get(WORD..).and_then(<[u8]>::first_chunk) else {
+            return Some(name.kept);
+        };
+        let rest = self.names.get(*rest)?;
+        self.values[end + WORD..end + 2 * WORD].copy_from_slice(&rest.text);
+        Some(if rest.kept == 0 {
+            name.kept
+        } else {
+            WORD + rest.kept
+        })
+    }
+
+    /// EBCDIC text of one value.
+    pub(crate) fn push_text(&mut self, field: &[u8]) {
+        let kept = field
+            .iter()
+            .rposition(|&byte| byte != BLANK && byte != 0)
+            .map_or(0, |last| last + 1);
+        self.room(2 * kept);
+        let mut end = self.end;
+        for word in field[..kept].chunks(WORD) {
+            let mut bytes = [0; WORD];
+            bytes[..word.len()].copy_from_slice(word);
+            match self.names.get(bytes) {
+                // Blanks within the value count.
+                Some(name) => {
+                    self.values[end..end + word.len()].copy_from_slice(&name.text[..word.len()]);
+                    end += word.len();
+                }
+                None => end = latin(word, &mut self.values, end),
+            }
+        }
+        self.end = end;
+        self.offsets.push(end as i32);
+    }
+
+    /// The `len` bytes at each place in hexadecimal.
+    pub(crate) fn hex(&mut self, window: &[u8], places: &[u32], len: u32) {
+        match len {
+            1 => self.digits::<1>(window, places),
+            2 => self.digits::<2>(window, places),
+            4 => self.digits::<4>(window, places),
+            8 => self.digits::<8>(window, places),
+            _ => {
+                let len = len as usize;
+                places
+                    .iter()
+                    .for_each(|&at| self.push_hex(&window[at as usize..at as usize + len]));
+            }
+        }
+    }
+
+    fn digits<const N: usize>(&mut self, window: &[u8], places: &[u32]) {
+        self.room(2 * N * places.len());
+        let start = self.end;
+        self.end += 2 * N * places.len();
+        for (value, &place) in self.values[start..self.end]
+            .chunks_exact_mut(2 * N)
+            .zip(places)
+        {
+            let mut field = [0; N];
+            field.copy_from_slice(&window[place as usize..place as usize + N]);
+            digits(value, &field);
+        }
+        self.offsets
+            .extend((1..=places.len()).map(|count| (start + 2 * N * count) as i32));
+    }
+
+    /// One value in hexadecimal.
+    pub(crate) fn push_hex(&mut self, field: &[u8]) {
+        self.room(2 * field.len());
+        let start = self.end;
+        self.end += 2 * field.len();
+        digits(&mut self.values[start..self.end], field);
+        self.offsets.push(self.end as i32);
+    }
+}
+
+/// Writes text, of which each byte may need two, at `end`; where it ends.
+#[cold]
+fn latin(field: &[u8], values: &mut [u8], mut end: usize) -> usize {
+    for &byte in field {
+        let latin = CP037[usize::from(byte)];
+        if latin < 0x80 {
+            values[end] = latin;
+            end += 1;
+        } else {
+            values[end..end + 2].copy_from_slice(&[0xC0 | latin >> 6, 0x80 | latin & 0x3F]);
+            end += 2;
+        }
+    }
+    end
+}
+
+/// Writes the digits of bytes, four bytes at a time where there are.
+#[inline(always)]
+fn digits(out: &mut [u8], field: &[u8]) {
+    let (words, rest) = field.as_chunks::<4>();
+    let (eights, out_rest) = out.as_chunks_mut::<8>();
+    for (out, word) in eights.iter_mut().zip(words) {
+        *out = eight_digits(u32::from_be_bytes(*word)).to_be_bytes();
+    }
+    let (pairs, _) = out_rest.as_chunks_mut::<2>();
+    for (out, &byte) in pairs.iter_mut().zip(rest) {
+        let [.., high, low] = eight_digits(u32::from(byte)).to_be_bytes();
+        *out = [high, low];
+    }
+}
+
+/// The eight digits of a word, the first in the highest byte.
+#[inline(always)]
+fn eight_digits(word: u32) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let spread = u64::from(word);
+    let spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF;
+    let spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF;
+    let nibbles = (spread | spread << 4) & (15 * ONES);
+    // One in each byte whose digit is a letter, which come 39 places behind the nine.
+    let letters = ((nibbles + 6 * ONES) >> 4) & ONES;
+    nibbles + 0x30 * ONES + 39 * letters
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use zlens_frames::ebcdic;
+
+    use super::*;
+
+    /// Bytes of a field, of which many are blanks and zeros, some letters and few none of these.
+    fn field(len: usize) -> impl Strategy<Value = Vec<u8>> {
+        let byte =
+            prop_oneof![3 => Just(BLANK), 2 => Just(0), 6 => 0xC1..=0xC9u8, 1 => any::<u8>()];
+        prop::collection::vec(byte, len)
+    }
+
+    fn window() -> impl Strategy<Value = (Vec<Vec<u8>>, usize)> {
+        (1..=20usize).prop_flat_map(|len| (prop::collection::vec(field(len), 0..40), Just(len)))
+    }
+
+    fn strings(texts: &Texts) -> Vec<String> {
+        (0..texts.offsets.len() - 1)
+            .map(|row| String::from_utf8(texts.get(row).to_vec()).unwrap())
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn text_and_hex_are_as_one_value_at_a_time((fields, len) in window()) {
+            let window = fields.concat();
+            let places: Vec<u32> = (0..fields.len()).map(|at| (at * len) as u32).collect();
+            let mut texts = Texts::default();
+            texts.text(&window, &places, len as u32);
+            let expected: Vec<String> = fields.iter().map(|field| ebcdic::text(field)).collect();
+            prop_assert_eq!(strings(&texts), expected);
+            let mut texts = Texts::default();
+            texts.hex(&window, &places, len as u32);
+            let digits = |field: &Vec<u8>| field.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            let expected: Vec<String> = fields.iter().map(digits).collect();
+            prop_assert_eq!(strings(&texts), expected);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The 8-byte columns of a batch in one allocation.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::{Int64Array, PrimitiveArray};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+
+/// The type of every time that leaves the program.
+pub(crate) static TIMESTAMP: LazyLock<DataType> =
+    LazyLock::new(|| DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())));
+
+/// Buffers of batches that were handed out, to be used again once nobody holds them.
+///
+/// A fresh page costs more than decoding into it, so batches that are dropped as they come cost no new memory.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    given: VecDeque<Buffer>,
+    keep: usize,
+}
+
+impl Pool {
+    /// A pool that remembers at most `keep` buffers.
+    pub(crate) fn new(keep: usize) -> Self {
+        Self {
+            given: VecDeque::new(),
+            keep,
+        }
+    }
+
+    /// A vector with room for `capacity` values, of a free buffer if there is one; what is in it is of no meaning.
+    pub(crate) fn take<T: ArrowNativeType>(&mut self, capacity: usize) -> Option<Vec<T>> {
+        // Buffers come back in the order they went; looking further than a few would cost more than it saves.
+        for _ in 0..self.given.len().min(4) {
+            match self.given.pop_front()?.into_vec::<T>() {
+                Ok(vec) if vec.capacity() >= capacity => return Some(vec),
+                Ok(_) => {}
+                Err(held) => self.given.push_back(held),
+            }
+        }
+        None
+    }
+
+    /// Remembers a buffer that is handed out.
+    pub(crate) fn give(&mut self, buffer: &Buffer) {
+        if self.given.len() >= self.keep {
+            self.given.pop_front();
+        }
+        self.given.push_back(buffer.clone());
+    }
+}
+
+/// Columns of integers and times: column `c` takes the places from `c * rows` on.
+#[derive(Debug)]
+pub(crate) struct Wide {
+    values: Vec<i64>,
+    rows: usize,
+    columns: usize,
+    pool: Pool,
+}
+
+impl Wide {
+    /// No rows of so many columns.
+    pub(crate) fn new(columns: usize) -> Self {
+        // Two batches: the one just handed out and the one being built.
+        Self {
+            values: Vec::new(),
+            rows: 0,
+            columns,
+            pool: Pool::new(2),
+        }
+    }
+
+    /// Makes room for a batch of `rows`; what is in it is of no meaning.
+    pub(crate) fn start(&mut self, rows: usize) {
+        let size = rows * self.columns;
+        let mut values = self.pool.take(size).unwrap_or_default();
+        values.resize(size, 0);
+        (self.values, self.rows) = (values, rows);
+    }
+
+    /// Makes room for `rows` rows, which may be more than the batch was begun with.
+    pub(crate) fn grow(&mut self, rows: usize) {
+        if rows <= self.rows {
+            return;
+        }
+        let rows = rows.max(2 * self.rows);
+        let mut values = vec![0; rows * self.columns];
+        for column in 0..self.columns {
+            let old = &self.values[column * self.rows..(column + 1) * self.rows];
+            values[column * rows..][..self.rows].copy_from_slice(old);
+        }
+        (self.values, self.rows) = (values, rows);
+    }
+
+    /// Some rows of a column.
+    #[inline]
+    pub(crate) fn rows(&self, column: usize, rows: Range<usize>) -> &[i64] {
+        &self.values[column * self.rows..(column + 1) * self.rows][rows]
+    }
+
+    /// Some rows of a column, to be written.
+    #[inline]
+    pub(crate) fn rows_mut(&mut self, column: usize, rows: Range<usize>) -> &mut [i64] {
+        &mut self.values[column * self.rows..(column + 1) * self.rows][rows]
+    }
+
+    /// The same rows of four columns that follow each other, to be written.
+    #[inline]
+    pub(crate) fn four_mut(&mut self, column: usize, rows: Range<usize>) -> [&mut [i64]; 4] {
+        let (first, rest) =
+            self.values[column * self.rows..(column + 4) * self.rows].split_at_mut(self.rows);
+        let (second, rest) = rest.split_at_mut(self.rows);
+        let (third, fourth) = rest.split_at_mut(self.rows);
+        [first, second, third, fourth].map(|column| &mut column[rows.clone()])
+    }
+
+    /// The value of one row.
+    pub(crate) fn value(&self, column: usize, row: usize) -> i64 {
+        self.values[column * self.rows + row]
+    }
+
+    /// The columns as they are, each with so many rows that have a meaning.
+    pub(crate) fn finish(&mut self, len: usize) -> Finished {
+        let buffer = Buffer::from_vec(std::mem::take(&mut self.values));
+        self.pool.give(&buffer);
+        Finished {
+            buffer,
+            rows: std::mem::take(&mut self.rows),
+            len,
+        }
+    }
+}
+
+/// The columns of a batch, complete.
+pub(crate) struct Finished {
+    buffer: Buffer,
+    rows: usize,
+    len: usize,
+}
+
+impl Finished {
+    /// A column of integers.
+    pub(crate) fn ints(
+        &self,
+        column: usize,
+        nulls: Option<NullBuffer>,
+    ) -> Result<Int64Array, ArrowError> {
+        Int64Array::try_new(
+            ScalarBuffer::new(self.buffer.clone(), column * self.rows, self.len),
+            nulls,
+        )
+    }
+
+    /// A column of times.
+    pub(crate) fn times(
+        &self,
+        column: usize,
+        nulls: Option<NullBuffer>,
+    ) -> Result<PrimitiveArray<TimestampMicrosecondType>, ArrowError> {
+        let array = self
+            .ints(column, nulls)?
+            .reinterpret_cast::<TimestampMicrosecondType>();
+        Ok(array.with_data_type(TIMESTAMP.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Array;
+
+    use super::*;
+
+    #[test]
+    fn columns_keep_their_values_when_they_grow_and_buffers_come_back() {
+        let mut wide = Wide::new(3);
+        wide.start(4);
+        for column in 0..3 {
+            for row in 0..4 {
+                wide.rows_mut(column, row..row + 1)[0] = (10 * column + row) as i64;
+            }
+        }
+        wide.grow(5);
+        wide.rows_mut(2, 4..5)[0] = 24;
+        assert_eq!(wide.rows(2, 0..5), [20, 21, 22, 23, 24]);
+        assert_eq!(wide.value(1, 3), 13);
+        let done = wide.finish(4);
+        let array = done.ints(1, None).unwrap();
+        assert_eq!(array.values(), &[10, 11, 12, 13]);
+        assert_eq!(done.times(2, None).unwrap().data_type(), &*TIMESTAMP);
+        let held = array.values().inner().as_ptr();
+        wide.start(4);
+        assert_ne!(wide.values.as_ptr().cast(), held, "still held");
+        let _second = wide.finish(4);
+        drop((array, done));
+        wide.start(4);
+        assert!(
+            wide.values.capacity() >= 24,
+            "the buffer of the first batch is free"
+        );
+    }
+}
