@@ -1,7 +1,7 @@
 """The user's own numbers for RNI and finite CPI: a TOML file with one line per machine generation.
 
-    z16 = { rni = [4.3, 0.45, 1.3, 5.0, 6.1] }
-    zEC12 = { finite = [0.54, 0.04] }
+    z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [0.57, 0.1] }
+    z10 = { rni = [1.0, 1.0, 2.4, 7.5] }
 
 `rni` is a factor and one weight for each share that the generation weighs (z10: L2LP, L2RP, MEMP; later L3P,
 L4LP, L4RP, MEMP): rni = factor * (weight * share + ...) / 100. `finite` is a and b of est_finite_cpi =
@@ -23,7 +23,7 @@ from zlens.errors import InputError
 #: The status of what is computed from the user's numbers.
 USER = "user"
 
-_CURE = "write a line like: z16 = { rni = [4.3, 0.45, 1.3, 5.0, 6.1] }"
+_CURE = "write a line like: z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [0.57, 0.1] }"
 _LONGEST = 1_000_000
 
 

@@ -1,8 +1,4 @@
--- cpumf: one row per interval and logical processor that counted. The sample of another record that is told beside it
--- is the one in the middle of its interval: sources need not end their intervals at the same moment.
+-- cpumf: one row per interval and logical processor that counted.
 SELECT {columns}
 FROM _counted AS counter
-ASOF LEFT JOIN _placed AS placed
-    ON placed.system = counter.system
-    AND placed.cpu_id = counter.cpu_id
-    AND placed.interval_end >= counter.interval_end - to_seconds(coalesce(counter.seconds, 0) / 2)
+LEFT JOIN _placed AS placed USING (system, source, interval_end, cpu_id)
