@@ -34,7 +34,7 @@ def test_everything_said() -> None:
         parsed(
             *("--system", "A", "--system", "B", "--from", "2026-03-02 09:00", "--to", "10:00"),
             *("--shift", "Mon-Fri 08:00-17:00", "--peak", "60m", "--every", "15m"),
-            *("--tz", "+01:00", "--utc", "--leap", "27"),
+            *("--tz", "+01:00", "--utc", "--leap", "27", "--allow-unverified", "--weights", "mine.toml"),
         )
     )
     assert options.systems == ("A", "B")
@@ -47,6 +47,8 @@ def test_everything_said() -> None:
     assert options.every_s == 900
     assert options.utc
     assert options.leap == 27
+    assert options.allow_unverified
+    assert options.weights == "mine.toml"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,349 @@
+"""The facts of CPU MF: complete, formulas over counters their machine has, shares that leave nothing out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from zlens.catalog import check, check_cpumf, cpumf, cpumf_formulas, cpumf_weights, expressions, metrics
+from zlens.catalog import reference_cpumf as page
+from zlens.catalog.cpumf_formulas import Trust, told
+from zlens.errors import CatalogError, InputError
+
+ROOT = Path(__file__).parents[2]
+
+#: Counters defined in the extended set, in all, and metrics of each generation.
+COUNTS = {
+    "z10": (18, 46, 40),
+    "z196": (24, 52, 41),
+    "zEC12": (35, 63, 42),
+    "z13": (54, 84, 51),
+    "z14": (51, 77, 51),
+    "z15": (55, 85, 56),
+    "z16": (68, 98, 56),
+    "z17": (75, 105, 56),
+}
+#: Names of counters that say where the line of an L1 miss came from.
+_SOURCED = re.compile(r"L1[ID]_.*SOURCED_WRITES(_IV|_RO)?|L1[ID]_L3_(LOCAL|REMOTE)_WRITES|(I|D|ID)CW_.*")
+
+
+def test_nothing_is_wrong() -> None:
+    assert check_cpumf.check() == []
+    assert [each for each in check.everything() if "cpumf" in each] == []
+
+
+@pytest.mark.parametrize("name", cpumf.GENERATIONS)
+def test_counts(name: str) -> None:
+    generation = cpumf.generation(name)
+    extended = [each for each in generation.counters.values() if each.set == "extended"]
+    assert (len(extended), len(generation.counters), len(generation.metrics)) == COUNTS[name]
+
+
+def test_the_reference_page_is_fresh() -> None:
+    text = page.cpumf_page()
+    assert (ROOT / page.CPUMF_PAGE).read_text(encoding="utf-8") == text, "it is stale: make docs"
+    for name in cpumf.GENERATIONS:
+        assert f"\n## {name}\n" in text
+
+
+# Machines and sets
+
+
+def test_every_type_has_a_generation_and_every_generation_a_type() -> None:
+    assert len(cpumf.machines()) == 16
+    assert {machine.generation for machine in cpumf.machines().values()} == set(cpumf.GENERATIONS)
+    assert cpumf.machines()["9176"].generation == "z17"
+
+
+@pytest.mark.parametrize(
+    ("machine_type", "version", "generation", "why"),
+    [
+        ("2097", 1, "z10", "machine type"),
+        ("2818", 2, "z196", "machine type"),
+        ("3932", None, "z16", "machine type"),
+        (" 8562", 6, "z15", "machine type"),
+        (None, 8, "z17", "counter version"),
+        ("", 3, "zEC12", "counter version"),
+        ("9999", 8, None, "machine type 9999 is not known"),
+        ("9999", None, None, "machine type 9999 is not known"),
+        ("2964", 5, None, "counter version 5 is not that of machine type 2964"),
+        ("2964", 77, None, "counter version 77 is not that of machine type 2964"),
+        (None, 9, None, "no machine type and counter version 9 is not known"),
+        (None, None, None, "no machine type"),
+    ],
+)
+def test_machine_by_type_first_and_version_second(
+    machine_type: str | None, version: int | None, generation: str | None, why: str
+) -> None:
+    chosen, said = cpumf.choose(machine_type, version)
+    assert chosen == generation
+    assert said.startswith(why)
+    assert said == why or said.endswith(f": {cpumf.COMMON_ONLY}")
+    asked = (
+        f"SELECT {cpumf_formulas.generation_sql()}, {cpumf_formulas.generation_by_sql()} "
+        "FROM (SELECT CAST(? AS VARCHAR) AS machine_type, CAST(? AS BIGINT) AS csvn) AS counter"
+    )
+    assert duckdb.execute(asked, [machine_type, version]).fetchall() == [(chosen, said)]
+
+
+def test_sizes_of_sets_by_version() -> None:
+    def of(name: str) -> list[int | None]:
+        generation = cpumf.generation(name)
+        return list(cpumf.sizes(generation.cfvn, generation.csvn).values())
+
+    assert list(cpumf.sets()) == ["basic", "problem", "crypto", "extended", "mt_diag"]
+    assert of("z10") == [6, 6, 16, 32, None]
+    assert of("z196") == [6, 6, 16, 48, None]
+    assert of("zEC12") == [6, 6, 16, 128, None]
+    assert of("z13") == [6, 6, 16, 128, 48]
+    assert of("z14") == [6, 2, 16, 128, 48]
+    assert of("z15") == of("z16") == of("z17") == [6, 2, 20, 160, 48]
+    assert list(cpumf.sizes(None, None).values()) == [None] * 5
+    assert cpumf.sizes(3, 9)["extended"] is None
+
+
+def test_numbers_of_counters() -> None:
+    assert cpumf.number_of("B0") == 0
+    assert cpumf.number_of("E287") == 287
+    assert cpumf.number_of("M449") == 449
+    assert cpumf.number_of("cpi") is None
+    assert cpumf.number_of("CPSP") is None
+    for wrong in ("B6", "P38", "C84", "E288", "M500", "X1", "E127"):
+        with pytest.raises(CatalogError):
+            cpumf.number_of(wrong)
+    with pytest.raises(CatalogError):
+        cpumf.generation("z9")
+
+
+def test_counters_of_some_machines() -> None:
+    names = {name: cpumf.generation(name).counters for name in cpumf.GENERATIONS}
+    assert names["z10"][130].name == "L1I_L3_LOCAL_WRITES"
+    assert names["z13"][143].name == "L1C_TLB1_MISSES"
+    assert names["z14"][143].name == "L1C_TLB2_MISSES"
+    assert names["z15"][265].name == "DFLT_CCFINISH"
+    assert names["z16"][183].name == "ICW_OFF_DRAWER_MEMORY"
+    assert 183 not in names["z17"]
+    assert names["z17"][205].name == "INST_DIFFTHRD"
+    assert 34 in names["z13"]
+    assert 34 not in names["z14"]
+    assert 83 not in names["z14"]
+    assert 83 in names["z15"]
+    assert 448 not in names["zEC12"]
+
+
+# Formulas
+
+
+@pytest.mark.parametrize("name", cpumf.GENERATIONS)
+def test_every_formula_parses_and_its_counters_are_there(name: str) -> None:
+    generation = cpumf.generation(name)
+    for metric in generation.metrics.values():
+        formulas = [metric.formula, *(variant.formula for variant in metric.variants)]
+        for formula in filter(None, formulas):
+            expressions.parse(formula)
+            assert set(cpumf.numbers_in([formula])) <= set(generation.counters), f"{metric.name}: {formula}"
+        whole = told(name, metric.name, Trust(unverified=True))
+        if whole:
+            named = expressions.names(whole.formula)
+            assert all(cpumf.number_of(each) is not None or each in cpumf.names() for each in named)
+            expressions.compile_sql(cpumf_formulas.over_roles(whole.formula), lambda each: each)
+
+
+@pytest.mark.parametrize("name", cpumf.GENERATIONS)
+def test_shares_are_an_exact_partition_of_the_sourced_counters(name: str) -> None:
+    generation = cpumf.generation(name)
+    sourced = {each.number for each in generation.counters.values() if _SOURCED.fullmatch(each.name)}
+    assert set(cpumf.sourced(name)) == sourced
+    shares = [generation.metrics[share] for share in cpumf.SHARES if share in generation.metrics]
+    assert [share.name for share in shares] == (
+        ["l15p", "l2lp", "l2rp", "memp"] if name == "z10" else ["l2p", "l3p", "l4lp", "l4rp", "memp"]
+    )
+    for share in shares:
+        # Each counter once in its sum; what memp of the early machines takes off, stands behind a minus.
+        added = re.findall(r"(?<!- )E(\d+)", share.formula)
+        assert len(added) == len(set(added))
+    added = [number for share in shares for number in re.findall(r"(?<!- )E(\d+)", share.formula)]
+    assert sorted(map(int, added)) == sorted(sourced)
+    taken_off = re.findall(r"- E(\d+)", generation.metrics["memp"].formula)
+    assert sorted(map(int, taken_off)) == (sorted(sourced) if name in ("z10", "z196", "zEC12") else [])
+
+
+@pytest.mark.parametrize("name", cpumf.GENERATIONS)
+def test_shares_of_the_early_machines_add_to_100(name: str) -> None:
+    generation = cpumf.generation(name)
+    shares = [f"({generation.metrics[s].formula})" for s in cpumf.SHARES if s in generation.metrics]
+    numbers = {f"E{number}": 10 + k for k, number in enumerate(cpumf.sourced(name))} | {
+        "B2": 4000,
+        "B4": 5000,
+    }
+    sql = expressions.compile_sql(" + ".join(shares), lambda each: str(numbers[each]))
+    [(total,)] = duckdb.sql(f"SELECT {sql}").fetchall()
+    counted = sum(value for each, value in numbers.items() if each[0] == "E")
+    assert total == pytest.approx(100 if name in ("z10", "z196", "zEC12") else 100 * counted / 9000)
+
+
+def test_rni_and_finite_cpi_by_generation() -> None:
+    def formula(name: str, metric: str = "rni") -> str:
+        return cpumf.generation(name).metrics[metric].formula
+
+    assert formula("z10") == "(1 * l2lp + 2.4 * l2rp + 7.5 * memp) / 100"
+    assert formula("z196") == "1.6 * (0.4 * l3p + 1 * l4lp + 2.4 * l4rp + 7.5 * memp) / 100"
+    assert formula("zEC12") == "2.3 * (0.4 * l3p + 1.2 * l4lp + 2.7 * l4rp + 8.2 * memp) / 100"
+    assert formula("z13") == "2.6 * (0.4 * l3p + 1.6 * l4lp + 3.5 * l4rp + 7.5 * memp) / 100"
+    assert [formula(name) for name in ("z14", "z15", "z16", "z17")] == [""] * 4
+    assert formula("z10", "est_finite_cpi") == "0.84 * (B3 + B5) / B1"
+    assert formula("z196", "est_scpl1m") == "(0.57 + 0.1 * rni) * (B3 + B5) / (B2 + B4)"
+    assert formula("zEC12", "est_finite_cpi") == ""
+    assert formula("z13", "est_finite_cpi") == "E143 / B1"
+    statuses = [cpumf.generation(name).metrics["rni"].status for name in cpumf.GENERATIONS]
+    assert statuses == [*["verified"] * 2, *["verified-secondary"] * 2, *["unverified"] * 4]
+
+
+def test_what_is_unverified_is_told_only_to_those_who_ask() -> None:
+    allowed = Trust(unverified=True)
+    for name in ("z14", "z15", "z16"):
+        assert told(name, "rni") is None
+        assert told(name, "rni", allowed).status == "unverified"
+    assert told("z17", "rni", allowed) is None
+    for metric in ("est_finite_cpi", "est_scpl1m", "est_instr_cmplx_cpi"):
+        assert told("zEC12", metric) is None
+        assert told("zEC12", metric, allowed).status == "unverified"
+    # A variant never takes the place of what is known.
+    assert told("z196", "rni", allowed) == told("z196", "rni")
+    assert "1.67" not in told("z196", "rni", allowed).formula
+
+
+def test_a_machine_nobody_knows_has_what_all_have() -> None:
+    for metric in ("cpi", "l1mp", "problem_state_pct", "lpar_cpu_pct", "ghz", "sha_fn_rate", "core_busy_pct"):
+        assert told(None, metric) is not None
+    for metric in ("l3p", "rni", "est_finite_cpi", "est_instr_cmplx_cpi", "transactions", "tlb_pte_pct"):
+        assert told(None, metric) is None
+
+
+def test_columns_are_told_once_where_machines_do_not_differ() -> None:
+    assert cpumf_formulas.column_formula("cpi") == "counter.c0 / counter.c1"
+    assert cpumf_formulas.column_formula("lpar_cpu_pct") == "100 * counter.used / seconds"
+    assert cpumf_formulas.column_formula("l15p") == (
+        "case(counter.generation = 'z10', 100 * (counter.c128 + counter.c129) / (counter.c2 + counter.c4))"
+    )
+    assert cpumf_formulas.column_formula("est_instr_cmplx_cpi", keep=("cpi", "est_finite_cpi")).endswith(
+        ", cpi - est_finite_cpi)"
+    )
+    for table in check_cpumf.TABLES:
+        for column in metrics.table(table).columns:
+            if column.by:
+                assert cpumf_formulas.column_formula(column.name, Trust(unverified=True)), column.name
+
+
+def test_what_is_built_from_the_doubtful_is_doubtful() -> None:
+    mine = Trust(weights=cpumf_weights.Weights(rni={"z196": (1.67, 0.4, 1.0, 2.4, 7.5)}))
+    assert told("z196", "rni", mine).status == "user"
+    assert told("z196", "est_finite_cpi", mine).status == "user"
+    assert told("z196", "est_instr_cmplx_cpi", mine).status == "user"
+    assert told("z196", "cpi", mine).status == "verified"
+    assert told("z13", "est_finite_cpi", mine).status == "linux"
+
+
+# The workload hint
+
+
+def hint(l1mp: float | None, rni: float | None) -> str | None:
+    cases = ", ".join(f"{each.when}, '{each.category}'" for each in cpumf.hint_table().hints)
+    numbers = {"l1mp": l1mp, "rni": rni}
+    sql = expressions.compile_sql(f"case({cases})", lambda name: str(numbers[name] or "NULL"))
+    [(found,)] = duckdb.sql(f"SELECT {sql}").fetchall()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("l1mp", "rni", "category"),
+    [
+        (2.99, 0.74, "LOW"),
+        (2.99, 0.75, "AVERAGE"),
+        (3.0, 0.59, "LOW"),
+        (3.0, 0.60, "AVERAGE"),
+        (6.0, 1.00, "AVERAGE"),
+        (6.0, 1.01, "HIGH"),
+        (6.01, 0.74, "AVERAGE"),
+        (6.01, 0.75, "HIGH"),
+        (None, 0.75, None),
+        (3.0, None, None),
+    ],
+)
+def test_bounds_of_the_workload_hint(l1mp: float | None, rni: float | None, category: str | None) -> None:
+    assert hint(l1mp, rni) == category
+
+
+# The user's weights
+
+
+def test_a_file_of_weights() -> None:
+    weights = cpumf_weights.parse(
+        """
+        # mine
+        z10 = { rni = [1, 1.0, 2.4, 7.5] }
+        z16 = { rni = [4.3, 0.45, 1.3, 5.0, 6.1], finite = [0.5, 0.04] }
+        zEC12 = { finite = [0.54, 0] }
+        """,
+        "mine.toml",
+    )
+    assert weights.rni == {"z10": (1.0, 1.0, 2.4, 7.5), "z16": (4.3, 0.45, 1.3, 5.0, 6.1)}
+    assert weights.finite == {"z16": (0.5, 0.04), "zEC12": (0.54, 0.0)}
+    mine = Trust(weights=weights)
+    assert told("z16", "rni", mine).status == "user"
+    assert told("zEC12", "est_finite_cpi", mine).formula == "0.54 * (B3 + B5) / B1"
+    assert "B3 + B5" in told("z16", "est_scpl1m", mine).formula
+    assert cpumf_weights.parse("", "empty.toml") == cpumf_weights.Weights()
+
+
+def test_the_examples_of_the_catalog_are_right() -> None:
+    for text in (cpumf_weights.__doc__, (cpumf.root() / "weights.toml").read_text(encoding="utf-8")):
+        lines = re.findall(r"^[# ] +(z\w+ = \{.*\})$", text or "", re.MULTILINE)
+        assert len(lines) == 2
+        cpumf_weights.parse("\n".join(lines), "example")
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "expected"),
+    [
+        ("z16 = [", "not valid TOML", None),
+        ("z9 = { rni = [1, 2] }", "no machine generation 'z9'", "z10, z196"),
+        ("z16 = 4.3", "neither rni nor finite", "rni = [numbers]"),
+        ("z16 = {}", "neither rni nor finite", "rni = [numbers]"),
+        ("z16 = { rin = [1, 2, 3, 4, 5] }", "neither rni nor finite", "rni = [numbers]"),
+        ("z16 = { rni = 4.3 }", "z16: rni is no list", "5 numbers: the factor, and the weights of L3P, L4LP"),
+        ("z16 = { rni = [4.3, 0.45, 1.3, 5.0] }", "z16: rni has 4 values", "5 numbers"),
+        ("z10 = { rni = [1, 1, 2.4, 7.5, 1] }", "z10: rni has 5 values", "4 numbers: the factor, and the"),
+        ("z16 = { finite = [0.5] }", "z16: finite has 1 values", "2 numbers: a and b"),
+        ("z16 = { finite = [0.5, true] }", "z16: finite has True", "numbers from 0"),
+        ("z16 = { finite = [0.5, '1'] }", "z16: finite has '1'", "numbers from 0"),
+        ("z16 = { finite = [0.5, nan] }", "z16: finite has nan", "numbers from 0"),
+        ("z16 = { finite = [0.5, inf] }", "z16: finite has inf", "numbers from 0"),
+        ("z16 = { finite = [0.5, -0.1] }", "z16: finite has -0.1", "numbers from 0"),
+    ],
+)
+def test_wrong_weights(text: str, said: str, expected: str | None) -> None:
+    with pytest.raises(InputError) as caught:
+        cpumf_weights.parse(text, "mine.toml")
+    assert said in caught.value.message
+    assert caught.value.file == "mine.toml"
+    assert caught.value.cure
+    assert expected is None or expected in (caught.value.expected or "")
+
+
+def test_files_of_weights_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        cpumf_weights.read(str(tmp_path / "nothing.toml"))
+    with pytest.raises(InputError, match="cannot be read"):
+        cpumf_weights.read(str(tmp_path))
+    path = tmp_path / "binary"
+    path.write_bytes(b"z16 \xff\xfe")
+    with pytest.raises(InputError, match="not text") as caught:
+        cpumf_weights.read(str(path))
+    assert caught.value.offset == 4
+    path.write_bytes(b"#" * 1_000_001)
+    with pytest.raises(InputError, match="longer than"):
+        cpumf_weights.read(str(path))
