@@ -41,6 +41,7 @@ $(NATIVE): $(TOOLS) $(RUST) pyproject.toml
 
 .PHONY: setup
 setup: $(NATIVE) ## private environment, native module, .venv/bin/zlens
+	@:
 
 .PHONY: run
 run: setup ## demo files and three reports on them; FILE=... opens your own
@@ -82,12 +83,11 @@ docs: setup ## the pages of docs/reference, from the catalog
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
-	@test -x target/tools/bin/cargo-fuzz \
+	@PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo fuzz --version >/dev/null 2>&1 \
 		|| cargo install --quiet --locked --root target/tools --version 0.13.2 cargo-fuzz
-	@for target in $$(cd fuzz && ../target/tools/bin/cargo-fuzz list); do \
+	@export PATH="$(CURDIR)/target/tools/bin:$$PATH"; cd fuzz; for target in $$(cargo fuzz list); do \
 		echo "== $$target, $(FUZZ_SECONDS) s"; \
-		(cd fuzz && PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo +nightly fuzz run "$$target" -- \
-			-max_total_time=$(FUZZ_SECONDS) -print_final_stats=1); \
+		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
 	done
 
 .PHONY: lock

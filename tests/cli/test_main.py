@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import io
 import json
 import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -289,6 +293,72 @@ def test_a_reader_that_has_seen_enough(rmf_file: Path) -> None:
         assert process.stderr is not None
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+def on_terminal(*words: str) -> tuple[int, str]:
+    """Exit status and all that a terminal of 80 columns shows."""
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen(
+        [*PROGRAM, *words],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        while True:
+            try:
+                block = os.read(controller, 65536)
+            except OSError:  # how Linux says that the other side is gone
+                break
+            if not block:
+                break
+            shown += block
+        status = process.wait()
+    os.close(controller)
+    return status, shown.decode("utf-8").replace("\r\n", "\n")
+
+
+def test_a_terminal_is_not_flooded(rmf_file: Path) -> None:
+    status, shown = on_terminal("sql", str(rmf_file), "-q", "from range(1000)", *ZONE)
+    assert status == 0
+    assert "60 of 1,000 rows; --rows 0 shows all" in shown
+    assert len(shown.splitlines()) < 70
+    assert on_terminal("info", "-")[0] == 2
+
+
+def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    query = "select sum(a.range * b.range) from range(1000000) a, range(1000000) b"
+    with subprocess.Popen(
+        [*PROGRAM, "sql", str(rmf_file), "-q", query, *ZONE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        for _ in range(200):
+            if list(tmp_path.iterdir()):
+                break
+            time.sleep(0.05)
+        time.sleep(0.5)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(timeout=20) == 130
+        finally:
+            process.kill()
+        assert time.monotonic() - begin < 10
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_patterns_are_zlens_own(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    status, out, _ = run(capsys, "info", str(rmf_file.parent / "*.xm?"), *ZONE)
+    assert status == 0
+    assert "ZLZOS" in out
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
