@@ -171,6 +171,65 @@ def test_shares_are_an_exact_partition_of_the_sourced_counters(name: str) -> Non
     assert sorted(map(int, taken_off)) == (sorted(sourced) if name in ("z10", "z196", "zEC12") else [])
 
 
+#: Which names of counters belong to which share: how near the source is that they tell of.
+BY_NAME = {
+    "z10": {"l15p": "_L2_SOURCED", "l2lp": "_L3_LOCAL", "l2rp": "_L3_REMOTE", "memp": "_LMEM_"},
+    "z196": {
+        "l2p": "_L2_SOURCED",
+        "l3p": "_ONCHIP_L3",
+        "l4lp": "_ONBOOK_L4|_OFFCHIP_L3",
+        "l4rp": "_OFFBOOK_",
+        "memp": "_LMEM_",
+    },
+    "zEC12": {
+        "l2p": "_L2[DI]_",
+        "l3p": "_ONCHIP_L3",
+        "l4lp": "_ONBOOK_L4|_OFFCHIP_L3",
+        "l4rp": "_OFFBOOK_",
+        "memp": "_LMEM_",
+    },
+    "z13": {
+        "l2p": "_L2[DI]_",
+        "l3p": "_ONCHIP_L3",
+        "l4lp": "_ONNODE_L",
+        "l4rp": "DRAWER_(.COL_)?L[34]",
+        "memp": "_MEM_",
+    },
+    "z14": {
+        "l2p": "_L2[DI]_",
+        "l3p": "_ONCHIP_L3_SOURCED_WRITES(_IV)?$",
+        "l4lp": "_O(N|FF)CLUSTER_L3|_ONDRAWER_L4|_RO$",
+        "l4rp": "_OFFDRAWER_L",
+        "memp": "_MEMORY_",
+    },
+    "z16": {
+        "l2p": "^.CW_REQ(_IV)?$",
+        "l3p": "CW_REQ_CHIP_HIT|CW_ON_CHIP(_IV|_CHIP_HIT)?$",
+        "l4lp": "^.CW_(REQ|ON_CHIP)_DRAWER_HIT|CW_ON_(MODULE|DRAWER)(?!.*MEMORY)",
+        "l4rp": "CW_OFF_DRAWER(?!.*MEMORY)",
+        "memp": "_MEMORY$",
+    },
+}
+BY_NAME |= {"z15": BY_NAME["z14"], "z17": BY_NAME["z16"]}
+
+
+@pytest.mark.parametrize("name", cpumf.GENERATIONS)
+def test_shares_are_of_the_counters_whose_names_say_so(name: str) -> None:
+    generation = cpumf.generation(name)
+    for share, pattern in BY_NAME[name].items():
+        added = {int(number) for number in re.findall(r"(?<!- )E(\d+)", generation.metrics[share].formula)}
+        named = {n for n in cpumf.sourced(name) if re.search(pattern, generation.counters[n].name)}
+        assert added == named, share
+
+
+@pytest.mark.parametrize("name", [name for name in cpumf.GENERATIONS if name not in ("z10", "z196")])
+def test_transactions_are_all_that_end_or_abort(name: str) -> None:
+    generation = cpumf.generation(name)
+    named = {n for n, counter in generation.counters.items() if counter.name.startswith("TX_")}
+    assert set(cpumf.numbers_in([generation.metrics["transactions"].formula])) == named
+    assert len(named) == 5
+
+
 @pytest.mark.parametrize("name", cpumf.GENERATIONS)
 def test_shares_of_the_early_machines_add_to_100(name: str) -> None:
     generation = cpumf.generation(name)
