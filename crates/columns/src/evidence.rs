@@ -9,7 +9,8 @@ pub struct Evidence {
     pub tod: u64,
     /// Table whose counters it reset.
     pub table: String,
-    /// Whose counters: the subject's values joined by `/`; none: everybody's in that table.
+    /// Whose counters: the subject's values joined by `/`, fewer of them for all subjects that begin so; none:
+    /// everybody's in that table.
     pub subject: Option<String>,
     /// What it was.
     pub what: String,
@@ -20,6 +21,8 @@ pub struct Evidence {
 pub(crate) struct Known {
     everybody: Vec<(u64, String)>,
     subjects: Vec<Vec<(u64, String)>>,
+    /// By place: where the evidence about all subjects that begin like this one is kept.
+    wider: Vec<u32>,
     by_name: HashMap<String, u32>,
 }
 
@@ -48,6 +51,12 @@ impl Known {
             .subjects
             .iter_mut()
             .for_each(|list| list.sort_by_key(|(tod, _)| *tod));
+        known.wider = vec![NOTHING; known.subjects.len()];
+        for (name, place) in &known.by_name {
+            known.wider[*place as usize] = name
+                .rsplit_once('/')
+                .map_or(NOTHING, |(shorter, _)| known.place(shorter));
+        }
         known
     }
 
@@ -56,19 +65,25 @@ impl Known {
         !self.by_name.is_empty()
     }
 
-    /// Where the evidence about a subject is kept.
+    /// Where the evidence about a subject is kept: under its name, or the longest beginning of it that has any.
     pub(crate) fn place(&self, subject: &str) -> u32 {
-        self.by_name.get(subject).copied().unwrap_or(NOTHING)
+        let ends = subject.rmatch_indices('/').map(|(at, _)| at);
+        std::iter::once(subject.len())
+            .chain(ends)
+            .find_map(|end| self.by_name.get(&subject[..end]).copied())
+            .unwrap_or(NOTHING)
     }
 
     /// The last evidence after `from` up to `to`, for everybody or for the subject kept at `place`.
     pub(crate) fn between(&self, place: u32, from: u64, to: u64) -> Option<(u64, &str)> {
-        let own = self
-            .subjects
-            .get(place as usize)
-            .and_then(|list| last(list, from, to));
-        let all = last(&self.everybody, from, to);
-        own.or(all)
+        let mut place = place as usize;
+        while let Some(list) = self.subjects.get(place) {
+            if let Some(found) = last(list, from, to) {
+                return Some(found);
+            }
+            place = self.wider[place] as usize;
+        }
+        last(&self.everybody, from, to)
     }
 }
 
@@ -109,5 +124,35 @@ mod tests {
                 .between(NOTHING, 0, u64::MAX)
                 .is_none()
         );
+    }
+
+    #[test]
+    fn fewer_values_mean_all_subjects_that_begin_so() {
+        let all = [
+            (10, "U", "logon"),
+            (20, "U/1", "DEFINE CPU"),
+            (25, "U/1/a", "x"),
+            (30, "UV", "logon"),
+        ]
+        .map(|(tod, subject, what)| Evidence {
+            tod,
+            table: "t".into(),
+            subject: Some(subject.into()),
+            what: what.into(),
+        });
+        let known = Known::of("t", &all);
+        let of = |subject, from, to| known.between(known.place(subject), from, to);
+        assert_eq!(of("U", 0, 50), Some((10, "logon")));
+        assert_eq!(of("U/0", 0, 50), Some((10, "logon")));
+        assert_eq!(of("U/1", 0, 50), Some((20, "DEFINE CPU")));
+        assert_eq!(of("U/1", 0, 15), Some((10, "logon")));
+        assert_eq!(of("U/1/b", 0, 50), Some((20, "DEFINE CPU")));
+        assert_eq!(of("U/1/a", 0, 22), Some((20, "DEFINE CPU")));
+        assert_eq!(of("U/1/a", 0, 15), Some((10, "logon")));
+        // Whole values only, and longer names say nothing of shorter ones.
+        assert_eq!(of("U/10", 15, 50), None);
+        assert_eq!(of("UVW/0", 0, 50), None);
+        assert_eq!(of("V", 0, 50), None);
+        assert_eq!(of("", 0, 50), None);
     }
 }

@@ -1,0 +1,90 @@
+"""MONWRITE files written in a test: any records at any time, framed as CMS frames them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from zlens import _native
+from zlens.catalog import layouts, plans
+
+#: 2026-03-02 09:00:00 UTC
+START_US = 1_772_442_000_000_000
+MINUTE_US = 60_000_000
+S_US = 1_000_000
+#: TOD units of a second.
+TOD_S = 4096 * S_US
+
+CONFIG: Mapping[str, Any] = {"MTRSYS_SYSTMID": "MADETEST", "MTRSYS_HCPCPEID": "5.3.0"}
+
+#: Records of one control record: whether they are samples, and their bytes.
+Group = tuple[bool, Sequence[bytes]]
+
+
+def record(
+    name: str, time_us: int, values: Mapping[str, Any] | None = None, length: int | None = None
+) -> bytes:
+    """A record in the layout of z/VM 5.3, cut or filled up to `length`."""
+    layout = next(one for one in layouts.layouts(name) if one.release == "5.3")
+    return plans.encode(layout, dict(values or {}), tod=_native.tod_from_unix_us(time_us), length=length)
+
+
+def configuration(
+    time_us: int,
+    config: Mapping[str, Any] | None = CONFIG,
+    interval_s: int | None = 60,
+    more: Sequence[bytes] = (),
+) -> Group:
+    """What stands first in every file; None leaves the record out."""
+    found = [] if config is None else [record("D1R4", time_us - 2_000, config)]
+    if interval_s is not None:
+        found.append(record("D1R9", time_us - 1_500, {"MTRSPR_INTERVAL": interval_s}))
+    return True, [*found, *more, record("D1R11", time_us - 1_000)]
+
+
+def interval(end_us: int, records: Sequence[bytes]) -> Group:
+    """The samples of one interval and the record that ends it."""
+    return True, [*records, record("D1R11", end_us)]
+
+
+def event(name: str, time_us: int, values: Mapping[str, Any] | None = None) -> Group:
+    return False, [record(name, time_us, values)]
+
+
+def bare_event(name: str, time_us: int) -> Group:
+    """An event record of which nothing is known but that it is one: a header."""
+    domain, number = layouts.record_key(name)
+    tod = _native.tod_from_unix_us(time_us)
+    return False, [struct.pack(">HHBBHQI", 20, 0, domain, 0, number, tod, 0)]
+
+
+def write(path: Path, groups: Iterable[Group], *, finish: bool = True) -> Path:
+    """A file of these groups, each behind a control record of its own."""
+    writer = _native.MonwriteWriter(str(path))
+    for sample, records in groups:
+        writer.write([(sample, 0x80, 0, 0x0200, list(records))])
+    if finish:
+        writer.finish()
+    return path
+
+
+def processors(end_us: int, values: Mapping[int, Mapping[str, Any]]) -> list[bytes]:
+    """D0R2 of each processor, built shortly before the interval's end."""
+    return [
+        record("D0R2", end_us - 100, {"SYTPRP_PFXCPUAD": cpu, "SYTPRP_PFXCPUTY": 3, **given})
+        for cpu, given in values.items()
+    ]
+
+
+def minutes(count: int, busy: float = 0.5, cpus: int = 2, first: int = 0) -> list[Group]:
+    """Intervals of a minute in which every processor ran for users for this share of the time."""
+    found = []
+    for number in range(first, first + count):
+        end = START_US + number * MINUTE_US
+        user = 10**12 + round(number * 60 * TOD_S * busy)
+        wait = 10**12 + round(number * 60 * TOD_S * (1 - busy))
+        values = {"SYTPRP_PFXUTIME": user, "SYTPRP_PFXTMSYS": 10**12, "SYTPRP_PFXTOTWT": wait}
+        found.append(interval(end, processors(end, dict.fromkeys(range(cpus), values))))
+    return found

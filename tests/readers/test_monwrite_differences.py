@@ -1,0 +1,355 @@
+"""Differences of counters from one sample to the next, from bytes to SQL: wraps, timers, resets with each
+kind of evidence, gaps, stubs, and files of one system in any order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import monwrite_made as made
+import zlens
+from monwrite_made import MINUTE_US, START_US
+from zlens import _native
+from zlens.catalog import layouts
+from zlens.catalog.resets import evidence as known_evidence
+from zlens.session import Session
+
+RUNCI, HARD, USER, EMULATION = (f"SYTPRP_{name}" for name in ("PFXRUNCI", "PLSCUHAF", "PFXUTIME", "PFXPRBTM"))
+TOP = 2**63 - 1
+
+
+def series(
+    path: Path,
+    field: str,
+    values: Sequence[int],
+    *,
+    times: Sequence[int] | None = None,
+    first: int = 0,
+    config: Mapping[str, Any] = made.CONFIG,
+) -> Path:
+    """A file in which processor 0 has these values of a field, one an interval."""
+    ends = times or [START_US + number * MINUTE_US for number in range(first, first + len(values))]
+    groups = [made.configuration(ends[0] - MINUTE_US // 2, config)]
+    for end, value in zip(ends, values, strict=True):
+        groups.append(made.interval(end, made.processors(end, {0: {field: value}})))
+    return made.write(path, groups)
+
+
+def differences(session: Session, field: str, table: str = "d0r2") -> list[Any]:
+    return [row[0] for row in session.sql(f"select {field}_d from {table} order by tod").rows]
+
+
+def found(session: Session, kind: str) -> list[Any]:
+    return [problem for problem in session.problems if problem.kind == kind]
+
+
+# Wraps ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "wanted"),
+    [
+        (HARD, [65_000, 65_530, 14, 500], [None, 530, 20, 486]),
+        (HARD, [10, 65_535, 0, 0], [None, 65_525, 1, 0]),
+        (RUNCI, [2**32 - 1_000, 2**32 - 1, 0, 7], [None, 999, 1, 7]),
+        (RUNCI, [0, 2**31 + 5, 2**32 - 1, 5], [None, 2**31 + 5, 2**31 - 6, 6]),
+        # Eight bytes cross the largest number a column holds without a step back.
+        (USER, [TOP - 5, TOP, TOP + 1, TOP + 11], [None, 5, 1, 10]),
+    ],
+)
+def test_counters_wrap_at_their_width(
+    tmp_path: Path, field: str, values: list[int], wanted: list[int | None]
+) -> None:
+    with zlens.open(series(tmp_path / "wraps", field, values)) as session:
+        assert differences(session, field) == wanted
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        (HARD, [40_000, 41_000, 20_000, 20_100]),  # more than half the range
+        (RUNCI, [3_000_000_000, 3_000_000_500, 10, 110]),  # more in a minute than can be counted
+    ],
+)
+def test_a_step_back_that_is_no_wrap_is_a_problem(tmp_path: Path, field: str, values: list[int]) -> None:
+    path = series(tmp_path / "back", field, values)
+    with zlens.open(path) as session:
+        made_of = differences(session, field)
+        assert made_of == [None, values[1] - values[0], None, values[3] - values[2]]
+        (problem,) = found(session, "changed")
+        assert problem.record == "D0R2"
+        assert field.lower() in problem.detail
+        assert f"from {values[1]} to {values[2]}" in problem.detail
+        third = session.sql('select "offset" from d0r2 order by tod offset 2 limit 1').rows[0][0]
+        assert problem.offset == third
+        assert session.sql("select count(*) from problem where kind = 'changed'").rows == [(1,)]
+
+
+# Timers -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "wanted"),
+    [
+        (EMULATION, [TOP, TOP - 40, TOP - 40, TOP - 100], [None, 40, 0, 60]),  # counts down by nature
+        (USER, [100, 100, 130, 190], [None, 0, 30, 60]),  # learned: up
+        (USER, [TOP, TOP, TOP - 30, TOP - 90], [None, 0, 30, 60]),  # learned: down
+    ],
+)
+def test_timers_run_their_own_way(
+    tmp_path: Path, field: str, values: list[int], wanted: list[int | None]
+) -> None:
+    with zlens.open(series(tmp_path / "timers", field, values)) as session:
+        assert differences(session, field) == wanted
+        assert session.problems == []
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [(EMULATION, [TOP - 9, TOP - 50, TOP, TOP - 8]), (USER, [1_000, 2_000, 5, 13])],
+)
+def test_eight_bytes_against_their_direction_began_anew(
+    tmp_path: Path, field: str, values: list[int]
+) -> None:
+    with zlens.open(series(tmp_path / "anew", field, values)) as session:
+        made_of = differences(session, field)
+        assert made_of == [None, abs(values[1] - values[0]), None, 8]
+        assert found(session, "changed") == []
+        events = session.sql("select subject, detail, inferred, record from event").rows
+        assert events == [("0", "value stepped back", True, "D0R2")]
+
+
+# Resets with evidence ---------------------------------------------------------------------------
+
+PROCESSOR, USERS, DEVICE, POOL = "D0R2", "D4R3", "D6R3", "D6R28"
+#: Of the record of users only the first fields are public; a pack of the user's may know more of it.
+PACK = """
+record = "D4R3"
+dsect = "MRUSEACT"
+title = "User Activity Data"
+kind = "sample"
+subject = ["USEACT_VMDUSER", "USEACT_VMDCPUAD"]
+subject_kind = "user"
+
+[[layout]]
+release = "5.3"
+length = 40
+complete = true
+source = "a test"
+status = "constructed"
+
+[[layout.fields]]
+name = "USEACT_VMDUSER"
+at = 20
+len = 8
+type = "character"
+kind = "identifier"
+kind_status = "stated"
+unit = "ebcdic"
+
+[[layout.fields]]
+name = "USEACT_VMDCPUAD"
+at = 28
+len = 2
+type = "unsigned"
+kind = "identifier"
+kind_status = "stated"
+
+[[layout.fields]]
+name = "USEACT_VMDTTIME"
+at = 32
+len = 8
+type = "unsigned"
+kind = "timer"
+kind_status = "stated"
+direction = "up"
+unit = "tod"
+"""
+SUBJECTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    PROCESSOR: (RUNCI, [{"SYTPRP_PFXCPUAD": 0}, {"SYTPRP_PFXCPUAD": 1}]),
+    USERS: (
+        "USEACT_VMDTTIME",
+        [
+            {"USEACT_VMDUSER": "LINUX1", "USEACT_VMDCPUAD": 0},
+            {"USEACT_VMDUSER": "LINUX1", "USEACT_VMDCPUAD": 1},
+            {"USEACT_VMDUSER": "LINUX10", "USEACT_VMDCPUAD": 1},
+        ],
+    ),
+    DEVICE: ("IODDEV_SCMSSCH", [{"IODDEV_RDEVDEV": 0x200}, {"IODDEV_RDEVDEV": 0x201}]),
+    POOL: ("IODHPP_HPPTRIES", [{"IODHPP_HPPOOLNM": 2}, {"IODHPP_HPPOOLNM": 3}]),
+}
+
+
+def happened(name: str, time_us: int, values: dict[str, Any] | None) -> made.Group:
+    return made.event(name, time_us, values) if values is not None else made.bare_event(name, time_us)
+
+
+def test_every_evidence_of_the_catalog_is_tried() -> None:
+    (mark,) = (
+        m
+        for m in test_evidence_makes_no_difference_for_whom_it_concerns.pytestmark
+        if m.name == "parametrize"
+    )
+    tried = {case[0] for case in mark.args[1]}
+    assert tried == {one.record for one in known_evidence()} - {"D1R4"}  # IPL is told in another way
+
+
+@pytest.fixture
+def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    folder = tmp_path / "packs" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "d04r03.toml").write_text(PACK, encoding="utf-8")
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
+    layouts.forget()
+    yield
+    monkeypatch.undo()
+    layouts.forget()
+
+
+@pytest.mark.usefixtures("pack")
+@pytest.mark.parametrize(
+    ("evidence", "values", "table", "concerned"),
+    [
+        ("D5R1", {"PRCVON_PFXCPUAD": 1}, PROCESSOR, [1]),
+        ("D5R2", {"PRCVOF_PFXCPUAD": 0}, PROCESSOR, [0]),
+        ("D5R2", {"PRCVOF_PFXCPUAD": 7}, PROCESSOR, []),
+        ("D5R2", {"PRCVOF_PFXCPUAD": 0}, DEVICE, []),
+        # Of a user's logon all virtual processors are concerned, and nobody whose name only begins so.
+        ("D4R1", {"USELON_VMDUSER": "LINUX1"}, USERS, [0, 1]),
+        ("D4R2", {"USELOF_VMDUSER": "LINUX1", "USELOF_VMDCPUAD": 1}, USERS, [1]),
+        ("D4R5", {"USEDFC_VMDUSER": "LINUX10", "USEDFC_VMDCPUAD": 1}, USERS, [2]),
+        ("D4R6", {"USEDTC_VMDUSER": "LINUX1", "USEDTC_VMDCPUAD": 0}, USERS, [0]),
+        ("D4R7", {"USERDC_VMDUSER": "LINUX1"}, USERS, [0, 1]),
+        ("D6R1", {"IODVON_RDEVDEV": 0x200}, DEVICE, [0]),
+        ("D6R2", {"IODVOF_RDEVDEV": 0x201}, DEVICE, [1]),
+        ("D6R5", {"IODATD_RDEVDEV": 0x200}, DEVICE, [0]),
+        ("D6R6", {"IODDTD_RDEVDEV": 0x200}, DEVICE, [0]),
+        ("D6R13", {"IODMON_RDEVDEV": 0x201}, DEVICE, [1]),
+        ("D6R14", {"IODMOF_RDEVDEV": 0x201}, DEVICE, [1]),
+        ("D6R15", {"IODDDV_RDEVDEV": 0x201}, DEVICE, [1]),
+        ("D6R25", {"IODQDA_RDEVDEV": 0x200}, DEVICE, [0]),
+        ("D6R29", {"IODHPC_HPPOOLNM": 3}, POOL, [1]),
+        # The page of this record is not public: that there is one is enough.
+        ("D5R21", None, PROCESSOR, [0, 1]),
+    ],
+)
+def test_evidence_makes_no_difference_for_whom_it_concerns(
+    tmp_path: Path, evidence: str, values: dict[str, Any] | None, table: str, concerned: list[int]
+) -> None:
+    field, subjects = SUBJECTS[table]
+    groups = [made.configuration(START_US - 1)]
+    for number in range(4):
+        end = START_US + number * MINUTE_US
+        if number == 2:
+            groups.append(happened(evidence, end - MINUTE_US // 2, values))
+        samples = [
+            made.record(table, end - 100, {**subject, field: 10_000 + 10 * number}) for subject in subjects
+        ]
+        groups.append(made.interval(end, samples))
+    with zlens.open(made.write(tmp_path / "evidence", groups)) as session:
+        made_of = differences(session, field, table.lower())
+        spans = [row[0] for row in session.sql(f"select seconds from {table} order by tod").rows]
+        by_subject = [made_of[number :: len(subjects)] for number in range(len(subjects))]
+        for number, some in enumerate(by_subject):
+            assert some == [None, 10, None if number in concerned else 10, 10], number
+            # What spans a reset has no length that anything could be divided by.
+            assert spans[number :: len(subjects)] == [None, 60, None if number in concerned else 60, 60]
+        told = session.sql(f"select subject, time from event where inferred and record = '{table}'")
+        assert len(told.rows) == len(concerned)
+        assert session.problems == []
+
+
+def test_ipl_is_told_by_the_configuration_record_of_the_next_file(tmp_path: Path) -> None:
+    """Two files of one system; between them it was started again, as the second file's D1R4 says."""
+
+    def config(ipl_us: int) -> dict[str, Any]:
+        return {**made.CONFIG, "MTRSYS_SYSTODST": _native.tod_from_unix_us(ipl_us)}
+
+    first = series(tmp_path / "b-first", RUNCI, [500, 510, 520], config=config(START_US - 10**9))
+    ipl = START_US + 2 * MINUTE_US + 20_000_000
+    second = series(tmp_path / "a-second", RUNCI, [530, 540], first=3, config=config(ipl))
+    for paths in ([first, second], [second, first]):
+        with zlens.open(paths) as session:
+            assert differences(session, RUNCI) == [None, 10, 10, None, 10]
+            rows = session.sql("select detail, time from event where inferred").rows
+            assert [detail for detail, _ in rows] == ["IPL"]
+            assert rows[0][1].timestamp() == ipl / 1e6
+    # The same stamp in both files means that it went on running.
+    again = series(tmp_path / "again", RUNCI, [530, 540], first=3, config=config(START_US - 10**9))
+    with zlens.open([again, first]) as session:
+        assert differences(session, RUNCI) == [None, 10, 10, 10, 10]
+        assert session.sql("select count(*) from event").rows == [(0,)]
+
+
+# Gaps, stubs, several files ---------------------------------------------------------------------
+
+
+def test_a_gap_keeps_its_span_and_is_in_no_mean(tmp_path: Path) -> None:
+    ends = [START_US + minutes * MINUTE_US for minutes in (0, 1, 2, 5, 6)]
+    path = series(
+        tmp_path / "gap", USER, [0, *(minutes * made.TOD_S for minutes in (6, 12, 60, 66))], times=ends
+    )
+    with zlens.open(path) as session:
+        rows = session.sql("select seconds, flag, sytprp_pfxutime_d from d0r2 order by tod").rows
+        assert rows == [
+            (None, None, None),
+            (60, None, 6 * made.TOD_S),
+            (60, None, 6 * made.TOD_S),
+            (180, "gap", 48 * made.TOD_S),
+            (60, None, 6 * made.TOD_S),
+        ]
+        assert session.sql("select seconds, flag from interval order by all").rows.count((180, "gap")) == 1
+        busy = session.sql("select round(user_pct, 6), flag from cpu order by interval_end").rows
+        assert busy == [(10, None), (10, None), (round(4800 / 180, 6), "gap"), (10, None)]
+    # One bucket of the whole: what spans the gap is left out.
+    with zlens.open(path, options=zlens.options.Options(every_s=3600)) as session:
+        assert session.sql("select round(user_pct, 6), seconds from cpu").rows == [(10, 180)]
+
+
+def test_a_stub_is_kept_flagged_and_in_no_mean(tmp_path: Path) -> None:
+    ends = [START_US + round(minutes * MINUTE_US) for minutes in (0, 1, 1.25, 2, 3)]
+    path = series(tmp_path / "stub", RUNCI, [0, 60, 90, 100, 160], times=ends)
+    with zlens.open(path) as session:
+        rows = session.sql("select seconds, flag, sytprp_pfxrunci_d from d0r2 order by tod").rows
+        assert rows[1:] == [(60, None, 60), (15, "short", 30), (45, None, 10), (60, None, 60)]
+
+
+def test_files_of_one_system_in_any_order(tmp_path: Path) -> None:
+    """Three files, named against their order: every difference over their borders is made once."""
+    paths = [
+        series(tmp_path / name, RUNCI, [100 * (first + number) for number in range(3)], first=first)
+        for name, first in (("c", 0), ("a", 3), ("b", 6))
+    ]
+    answers = []
+    for order in itertools.permutations(paths):
+        with zlens.open(order) as session:
+            assert session.problems == []
+            assert [info.files for info in session.systems] == [[str(path) for path in paths]]
+            answers.append(
+                session.sql("select interval_end, seconds, sytprp_pfxrunci_d from d0r2 order by tod").rows
+            )
+    assert [row[1:] for row in answers[0]] == [(None, None), *[(60, 100)] * 8]
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_systems_are_not_mixed(tmp_path: Path) -> None:
+    one = series(tmp_path / "one", RUNCI, [0, 10, 20])
+    other = series(tmp_path / "other", RUNCI, [7, 8, 9], config={**made.CONFIG, "MTRSYS_SYSTMID": "OTHER"})
+    with zlens.open([one, other]) as session:
+        rows = session.sql("select system, sytprp_pfxrunci_d from d0r2 order by system, tod").rows
+        assert [row[1] for row in rows if row[0] == "MADETEST"] == [None, 10, 10]
+        assert [row[1] for row in rows if row[0] == "OTHER"] == [None, 1, 1]
+
+
+def test_files_that_overlap_count_nothing_twice(tmp_path: Path) -> None:
+    """Two recordings of the same minutes, one a little longer: no difference is made twice."""
+    one = series(tmp_path / "one", RUNCI, [0, 10, 20, 30])
+    two = series(tmp_path / "two", RUNCI, [20, 30, 40, 50], first=2)
+    with zlens.open([two, one]) as session:
+        total = session.sql("select sum(sytprp_pfxrunci_d) from d0r2").rows[0][0]
+        assert total == 50
+        assert found(session, "time")
