@@ -110,6 +110,13 @@ def parse_minutes(text: str) -> int:
     return seconds // 60
 
 
+def parse_leap(text: str) -> int:
+    """Leap seconds, for --leap."""
+    if not (text.isascii() and text.isdigit() and len(text) < 3):
+        raise QueryError(f"{text!r} is not a number of leap seconds", expected="0 to 99; 27 since 2017")
+    return int(text)
+
+
 def parse_zone(text: str) -> dt.tzinfo:
     """A zone by name (Europe/Berlin), by offset (+02:00), or UTC."""
     if text.upper() in {"UTC", "Z"}:

@@ -59,6 +59,9 @@ def test_everything_said() -> None:
         ("--peak", "90s"),
         ("--every", "0"),
         ("--tz", "Mars"),
+        ("--leap", "-1"),
+        ("--leap", "999999999999"),
+        ("--leap", "many"),
     ],
 )
 def test_what_cannot_be_understood_is_one_sentence(words: tuple[str, ...]) -> None:

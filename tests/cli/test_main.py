@@ -112,6 +112,17 @@ def test_wrong_sql_ends_with_2(capsys: pytest.CaptureFixture[str], rmf_file: Pat
         assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("target", ["no/such/folder/out.csv", "."])
+def test_a_place_that_cannot_be_written_is_called_as_the_user_did(
+    capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path, target: str
+) -> None:
+    for words in (("report", "partition", str(rmf_file)), ("sql", str(rmf_file), "-q", "from load")):
+        status, out, err = run(capsys, *words, *ZONE, "-o", str(tmp_path / target))
+        assert (status, out) == (2, "")
+        assert err.startswith(f"zlens: {tmp_path / target}: ")
+        assert os.listdir(tmp_path) == []
+
+
 def test_an_error_that_nobody_thought_of_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,12 @@ def test_json_is_exact_and_knows_no_nan() -> None:
     assert json.loads(out.getvalue()) == [{"n": 9223372036854775807, "x": None, "t": "2026-03-02T09:15:00Z"}]
 
 
+def test_json_keeps_columns_of_one_name_apart() -> None:
+    out = io.StringIO()
+    rows.write_json(out, ["a", "b", "a", "a_1", "a"], [(1, 2, 3, 4, 5)])
+    assert json.loads(out.getvalue()) == [{"a": 1, "b": 2, "a_2": 3, "a_1": 4, "a_3": 5}]
+
+
 def test_no_rows() -> None:
     out = io.StringIO()
     rows.write_json(out, ["a"], [])

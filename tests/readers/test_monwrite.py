@@ -1,4 +1,4 @@
-"""The reader of z/VM monitor data: whose a file is, which intervals and records it holds, in which layouts."""
+"""The reader of z/VM monitor data: whose a file is, its intervals and records, and the layouts of these."""
 
 from __future__ import annotations
 

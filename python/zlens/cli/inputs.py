@@ -16,6 +16,7 @@ from zlens.errors import InputError
 from zlens.options import (
     Options,
     parse_duration,
+    parse_leap,
     parse_minutes,
     parse_moment,
     parse_shift,
@@ -58,7 +59,7 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True) -> N
     )
     if selection:
         time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
-    time.add_argument("--leap", type=int, metavar="N", help="leap seconds contained in TOD values")
+    time.add_argument("--leap", metavar="N", help="leap seconds contained in TOD values: 27")
     if selection:
         formulas = parser.add_argument_group("formulas")
         formulas.add_argument(
@@ -78,7 +79,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
     """The Options that the command line asks for; QueryError when one cannot be understood."""
     asked = vars(arguments)
     start, end, shift = asked.get("start"), asked.get("end"), asked.get("shift")
-    peak, every, zone = asked.get("peak"), asked.get("every"), asked.get("tz")
+    peak, every = asked.get("peak"), asked.get("every")
+    zone, leap = asked.get("tz"), asked.get("leap")
     return Options(
         systems=tuple(asked.get("system", ())),
         start=parse_moment(start) if start else None,
@@ -88,7 +90,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         every_s=parse_duration(every) if every else None,
         tz=parse_zone(zone) if zone else None,
         utc=asked.get("utc", False),
-        leap=asked.get("leap"),
+        leap=parse_leap(leap) if leap is not None else None,
         allow_unverified=asked.get("allow_unverified", False),
         weights=asked.get("weights"),
     )

@@ -10,12 +10,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from zlens.errors import InputError
+
 
 @contextmanager
 def whole_file(path: str) -> Iterator[str]:
     """A name beside `path` to write to; renamed to it at the end, removed if anything goes wrong."""
+    if os.path.isdir(path):
+        raise InputError("this is a folder", file=path, cure="name a file to write to")
     folder, name = os.path.split(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
+    except OSError as error:
+        # Of the name the user gave, not of ours beside it.
+        raise InputError(
+            f"cannot be written: {error.strerror or error}",
+            file=path,
+            cure="name a file in a folder that exists and may be written to",
+        ) from None
     os.close(handle)
     try:
         yield temporary

@@ -69,12 +69,26 @@ def _field(value: Any) -> str:
 
 def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """One array of objects; times ISO 8601 with Z, integers exact, what is not finite null."""
+    names = _distinct(columns)
     out.write("[")
     for number, row in enumerate(rows):
         out.write(",\n " if number else "\n ")
-        one = {name: _jsonable(value) for name, value in zip(columns, row, strict=True)}
+        one = {name: _jsonable(value) for name, value in zip(names, row, strict=True)}
         out.write(json.dumps(one, ensure_ascii=False, allow_nan=False))
     out.write("\n]\n" if rows else "]\n")
+
+
+def _distinct(columns: Sequence[str]) -> list[str]:
+    """The names, with _1, _2, ... where one has been there already: an object holds each only once."""
+    taken = set(columns)
+    names: list[str] = []
+    for name in columns:
+        number, one = 0, name
+        while one in names or (number and one in taken):
+            number += 1
+            one = f"{name}_{number}"
+        names.append(one)
+    return names
 
 
 def iso(value: dt.datetime) -> str:

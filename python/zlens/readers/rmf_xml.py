@@ -258,7 +258,8 @@ class RmfXmlSource:
             place.count += seen.count
             place.bytes += seen.bytes
             place.known = place.known or seen.known
-            place.first_us = end if place.first_us is None else min(place.first_us, end)
+            start = self._start[index]
+            place.first_us = start if place.first_us is None else min(place.first_us, start)
             place.last_us = end if place.last_us is None else max(place.last_us, end)
         header = {n: v for section in found.variables.values() for n, v in section.items() if v is not None}
         if header and (name not in self._latest or self._latest[name][0] < end):
@@ -442,7 +443,7 @@ class RmfXmlSource:
         """Reports hold values of intervals, no counters."""
         return []
 
-    def inventory(self, *, layouts: bool = True) -> list[InventoryRow]:
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """One row per section, system and file."""
         return [
             InventoryRow(
