@@ -16,9 +16,11 @@ import os
 import re
 import shutil
 import tempfile
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -28,6 +30,7 @@ from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.errors import QueryError
 from zlens.readers import Column, RawTable
 
+_T = TypeVar("_T")
 _TYPES = roles.SQL_TYPES
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _WORD = re.compile(r"(?:role\.)?[A-Za-z_][A-Za-z0-9_]*", re.IGNORECASE)
@@ -113,6 +116,8 @@ class Engine:
         self._summed = summed
         self._releases = dict(releases or {})
         self._spill = tempfile.mkdtemp(prefix="zlens-")
+        # Also when nobody closes the engine: at the latest when the program ends.
+        self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         self._connection = _connect(self._spill)
         self._plan = _connect(None)
         # Filters stay above the scans and empty tables stay scans, so that the plan shows all columns needed.
@@ -130,7 +135,7 @@ class Engine:
     def close(self) -> None:
         self._connection.close()
         self._plan.close()
-        shutil.rmtree(self._spill, ignore_errors=True)
+        self._forget()
 
     # -- what there is -------------------------------------------------------------------------------
 
@@ -162,7 +167,7 @@ class Engine:
                 for type in types
             ):
                 relation = relation.project(", ".join(map(_plain, _unique(names), types)))
-            rows = relation.fetchall()
+            rows = _interruptible(self._connection, relation.fetchall)
         except duckdb.Error as error:
             raise _query_error(error) from None
         kinds = [type_name(type) for type in types]
@@ -199,9 +204,8 @@ class Engine:
         try:
             # As a stream: another database does not take a relation of this one.
             writer.register("answer", _Stream(relation))
-            writer.execute(
-                f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
-            )
+            copy = f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
+            _interruptible(writer, lambda: writer.execute(copy))
             os.replace(staging, path)
         except duckdb.Error as error:
             raise _query_error(error) from None
@@ -347,7 +351,8 @@ class Engine:
         order += [key for key in metrics.table(name).key if key not in order]
         ordered = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(expressions.quote, order))}"
         self._register(self._needs(ordered))
-        self._connection.execute(f"CREATE TABLE {expressions.quote(name)} AS {ordered}")
+        create = f"CREATE TABLE {expressions.quote(name)} AS {ordered}"
+        _interruptible(self._connection, lambda: self._connection.execute(create))
         made = self._connection.table(expressions.quote(name))
         typed = ", ".join(
             f"{expressions.quote(c)} {t}" for c, t in zip(made.columns, made.types, strict=True)
@@ -439,6 +444,40 @@ class Engine:
                 self._connection.register(f"{name}#{index}", stream)
                 parts.append((f"{name}#{index}", set(there)))
             self._connection.execute(self._view_over_parts(name, wanted, parts))
+
+
+def _interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> _T:
+    """Do something long with a connection so that an interrupt ends it: the engine itself passes over some.
+
+    It is done in a thread of its own while this one waits for it or for the interrupt.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    done: list[_T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            ended.set()
+
+    ended = threading.Event()
+    threading.Thread(target=run, name="zlens-engine", daemon=True).start()
+    try:
+        # Not `Thread.join`: interrupted, it takes a running thread for one that has ended.
+        while not ended.wait(0.1):
+            pass
+    except BaseException:
+        while not ended.is_set():
+            connection.interrupt()
+            ended.wait(0.1)
+        raise
+    if failed:
+        raise failed[0]
+    return done[0]
 
 
 class _Stream:
