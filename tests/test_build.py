@@ -119,8 +119,10 @@ def test_the_program_needs_only_its_dependencies() -> None:
 def test_catalog_is_not_read_by_rust() -> None:
     # Rust is handed a compiled plan; facts stay where people can read and correct them.
     for path, text in texts(".rs"):
-        assert "include_str!" not in text, path
-        assert ".toml" not in text, path
+        code = re.sub(r"//.*", "", text)
+        # Rust's own tests may look; what is built may not.
+        if "tests" not in path.parts:
+            assert not re.search(r'include_(str|bytes)!|\.toml"', code), path
 
 
 @pytest.mark.parametrize("suffix", [".py", ".rs"])
