@@ -12,6 +12,8 @@ mod fields;
 mod journal;
 mod lines;
 mod plan;
+mod reading;
+mod rows;
 mod scan;
 mod select;
 mod shape;
@@ -20,5 +22,5 @@ mod words;
 
 pub use journal::Change;
 pub use plan::Plan;
-pub use scan::{Decoder, File, Reader, Scan, System};
+pub use scan::{Decoder, File, NO_SYSTEM, Reader, Scan, System};
 pub use select::Selection;

@@ -215,7 +215,13 @@ impl Place {
     /// Offset, length and number, if the part has them.
     pub(crate) fn read(&self, part: &[u8]) -> Option<(u32, u32, u32)> {
         let offset = part.get(usize::from(self.offset_at)..)?.first_chunk()?;
-        let half = |at: u16| Bytes { offset: at, length: 2 }.read(part);
+        let half = |at: u16| {
+            Bytes {
+                offset: at,
+                length: 2,
+            }
+            .read(part)
+        };
         Some((
             u32::from_be_bytes(*offset),
             half(self.length_at)?,
@@ -229,7 +235,11 @@ impl Bytes {
     pub(crate) fn read(&self, part: &[u8]) -> Option<u32> {
         let at = usize::from(self.offset);
         let bytes = part.get(at..at + usize::from(self.length))?;
-        Some(bytes.iter().fold(0, |all, &byte| all << 8 | u32::from(byte)))
+        Some(
+            bytes
+                .iter()
+                .fold(0, |all, &byte| all << 8 | u32::from(byte)),
+        )
     }
 }
 
@@ -327,7 +337,9 @@ impl Plan {
             }
         }
         if let Some(marked) = &column.marked
-            && self.column(&marked.by).is_none_or(|by| by.kind != ColumnKind::Bit)
+            && self
+                .column(&marked.by)
+                .is_none_or(|by| by.kind != ColumnKind::Bit)
         {
             return Err(format!("column {}: {} is no bit", column.name, marked.by));
         }

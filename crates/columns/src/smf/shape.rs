@@ -96,7 +96,11 @@ impl Shapes {
     /// Where the parts of a record are.
     #[inline]
     pub(crate) fn of(&mut self, record: &[u8], subtype: &Subtype, plan: &Plan) -> &Shape {
-        if !self.known.get(self.last).is_some_and(|known| known.fits(record)) {
+        if !self
+            .known
+            .get(self.last)
+            .is_some_and(|known| known.fits(record))
+        {
             self.find(record, subtype, plan);
         }
         &self.known[self.last].shape
@@ -208,8 +212,11 @@ impl Finder<'_> {
                 continue;
             }
             if count > 1 {
-                let lost = self.behind(offset + size).min(u64::from(size) * u64::from(count - 1));
-                let detail = format!("the record has {count} {name} sections; only the first is read");
+                let lost = self
+                    .behind(offset + size)
+                    .min(u64::from(size) * u64::from(count - 1));
+                let detail =
+                    format!("the record has {count} {name} sections; only the first is read");
                 self.fault(ProblemKind::Section, true, lost, detail);
             }
             self.shape.offsets[part] = offset;
@@ -221,7 +228,10 @@ impl Finder<'_> {
         let data = self.shape.offsets[DATA] as usize;
         let section = &self.record[data..data + self.shape.forms[DATA].length() as usize];
         let list = &subtype.list;
-        for place in [Some(list.entries), shared(list.counters)].into_iter().flatten() {
+        for place in [Some(list.entries), shared(list.counters)]
+            .into_iter()
+            .flatten()
+        {
             for at in [place.offset_at, place.length_at, place.count_at] {
                 let size = if at == place.offset_at { 4 } else { 2 };
                 self.mark(data + usize::from(at), size);
@@ -308,7 +318,9 @@ impl Finder<'_> {
         }
         let length = self.record.len() as u64;
         if width != 4 && width != 8 {
-            let lost = length.saturating_sub(offset).min(u64::from(width) * u64::from(count));
+            let lost = length
+                .saturating_sub(offset)
+                .min(u64::from(width) * u64::from(count));
             let detail = format!("counters of {width} bytes in counter set {kind}");
             return self.fault(ProblemKind::Section, true, lost, detail);
         }
@@ -323,7 +335,8 @@ impl Finder<'_> {
         }
         let count = u64::from(count).min(fitting) as u32;
         let Some(place) = plan.sets.iter().position(|set| u32::from(set.kind) == kind) else {
-            let detail = format!("counter set {kind} is not known; its {count} counters are not read");
+            let detail =
+                format!("counter set {kind} is not known; its {count} counters are not read");
             let lost = u64::from(count) * u64::from(width);
             return self.fault(ProblemKind::Section, false, lost, detail);
         };
@@ -336,10 +349,14 @@ impl Finder<'_> {
         let set = &plan.sets[place];
         if count > set.counters && set.counters > 0 {
             let more = count - set.counters;
-            let detail = format!(
-                "counter set {kind} has {count} counters; the last {more} have no column"
+            let detail =
+                format!("counter set {kind} has {count} counters; the last {more} have no column");
+            self.fault(
+                ProblemKind::Long,
+                false,
+                u64::from(more) * u64::from(width),
+                detail,
             );
-            self.fault(ProblemKind::Long, false, u64::from(more) * u64::from(width), detail);
         }
         if count > 0 {
             self.shape.offsets[part] = offset as u32;

@@ -1,0 +1,353 @@
+"""SMF record layouts: what stands where in the records that zlens decodes, and the plan for the decoder.
+
+Facts are the files of `smf/`, one per record type, and `types.toml` with the names of all of them. The
+counter sets of type 113 are those of `cpumf/`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import cpumf
+from zlens.errors import CatalogError
+
+#: Length of a header with subsystem and subtype.
+HEADER_LENGTH = 24
+TYPES = ("unsigned", "character", "tod", "local", "date", "bit")
+COLUMN_TYPES = ("int", "text", "hex", "time", "bit", "code")
+
+#: What a column of the plan is in the raw table.
+_TABLE_TYPES = {"int": "int", "text": "text", "hex": "text", "time": "time", "bit": "bool", "code": "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Triplet:
+    """Where offset (4 bytes), length and number (2 bytes each) of sections stand."""
+
+    offset_at: int
+    length_at: int
+    count_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the record. The header has no triplet; the data section's length depends on the subtype."""
+
+    name: str
+    text: str
+    triplet: Triplet | None
+    length: int | None
+    status: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subtype:
+    """How the records of one subtype hold their counters.
+
+    values   delta or absolute
+    length   of the data section
+    entries  triplet of the list of counter sets, in the data section
+    entry    bytes of one entry
+    kind     offset and length of the set's number, in an entry
+    own      triplet of the counters, in an entry; else
+    count    offset and length of the number of counters, in an entry, and
+    area     triplet of all counters, in the data section
+    """
+
+    number: int
+    text: str
+    values: str
+    length: int
+    entries: Triplet
+    entry: int
+    kind: tuple[int, int]
+    own: Triplet | None
+    count: tuple[int, int] | None
+    area: Triplet | None
+    status: str
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """subtype None: in records of all. bit: which bit of the field it is, from the left."""
+
+    section: str
+    name: str
+    subtype: int | None
+    offset: int
+    length: int
+    type: str
+    bit: int | None
+    text: str
+    status: str
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the raw table that is no counter. fields: first choice first."""
+
+    name: str
+    type: str
+    fields: tuple[str, ...]
+    text: str
+    unit: str
+    codes: str
+    marked: str
+
+    @property
+    def table_type(self) -> str:
+        """int, text, time or bool."""
+        return _TABLE_TYPES[self.type]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One record type."""
+
+    record: int
+    table: str
+    title: str
+    text: str
+    order: tuple[int, ...]
+    sections: Mapping[str, Section]
+    subtypes: Mapping[int, Subtype]
+    fields: tuple[Field, ...]
+    columns: tuple[Column, ...]
+    #: Kinds of counter set without numbers of their own: name to number in the record and text.
+    other_sets: Mapping[str, tuple[int, str]]
+    reader: Mapping[str, Any]
+
+    def field(self, name: str, subtype: int | None) -> Field:
+        """The field of that name in records of that subtype."""
+        for field in self.fields:
+            if field.name == name and field.subtype in (None, subtype):
+                return field
+        raise CatalogError(
+            f"type {self.record} subtype {subtype} has no field {name}", file=str(path(self.record))
+        )
+
+
+def root() -> Path:
+    """The directory of the SMF files."""
+    return Path(__file__).parent / "smf"
+
+
+def path(record: int) -> Path:
+    return root() / f"{record}.toml"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogError(f"not valid TOML: {error}", file=str(file)) from None
+
+
+@cache
+def type_names() -> dict[int, str]:
+    """Short names of record types."""
+    return {int(number): name for number, name in _read(root() / "types.toml")["names"].items()}
+
+
+def title(record: int, subtype: int | None = None) -> str:
+    """What records of a type and subtype are, in a few words; empty where nobody has said it."""
+    name = type_names().get(record, "")
+    if subtype is not None and record in decoded() and subtype in layout(record).subtypes:
+        return f"{name}: {layout(record).subtypes[subtype].text}"
+    return name
+
+
+@cache
+def decoded() -> tuple[int, ...]:
+    """The record types that have a layout."""
+    return tuple(sorted(int(file.stem) for file in root().glob("[0-9]*.toml")))
+
+
+def _triplet(facts: Mapping[str, int] | None) -> Triplet | None:
+    return Triplet(facts["offset_at"], facts["length_at"], facts["count_at"]) if facts else None
+
+
+@cache
+def layout(record: int) -> Layout:
+    """The layout of a record type; CatalogError if its file is wrong."""
+    file = path(record)
+    try:
+        data = _read(file)
+        sources = data["sources"]
+
+        def named(text: str) -> str:
+            return "; ".join(sources[word] for word in text.split("; "))
+
+        sections = {
+            name: Section(
+                name, facts["text"], _triplet(facts.get("triplet")), facts.get("length"), facts["status"],
+                named(facts["source"]),
+            )
+            for name, facts in data["sections"].items()
+        }  # fmt: skip
+        subtypes = {
+            int(number): _subtype(int(number), facts, named) for number, facts in data["subtypes"].items()
+        }
+        fields = tuple(_field(facts, sections, subtypes, named) for facts in data["field"])
+        columns = tuple(
+            Column(
+                facts["name"], facts["type"], tuple(facts["fields"]), facts["text"], facts.get("unit", ""),
+                facts.get("codes", ""), facts.get("marked", ""),
+            )
+            for facts in data["column"]
+        )  # fmt: skip
+        other = {name: (facts["kind"], facts["text"]) for name, facts in data["sets"].items()}
+        return Layout(
+            data["record"], data["table"], data["title"], data["text"], tuple(data["order"]), sections,
+            subtypes, fields, columns, other, data["reader"],
+        )  # fmt: skip
+    except KeyError as error:
+        raise CatalogError(
+            f"{error} is missing", file=str(file), cure="see smf/113.toml for an example"
+        ) from None
+
+
+def _subtype(number: int, facts: Mapping[str, Any], named: Any) -> Subtype:
+    entries = _triplet(facts["entries"])
+    assert entries is not None
+    count = facts.get("count")
+    return Subtype(
+        number,
+        facts["text"],
+        facts["values"],
+        facts["length"],
+        entries,
+        facts["entry"],
+        (facts["kind"]["offset"], facts["kind"]["length"]),
+        _triplet(facts.get("own")),
+        (count["offset"], count["length"]) if count else None,
+        _triplet(facts.get("area")),
+        facts["status"],
+        named(facts["source"]),
+        facts.get("note", ""),
+    )
+
+
+def _field(
+    facts: Mapping[str, Any], sections: Mapping[str, Section], subtypes: Mapping[int, Subtype], named: Any
+) -> Field:
+    subtype = facts.get("subtype")
+    # A field is known as well as its section, or the data section of its subtype, unless it says otherwise.
+    around = subtypes[subtype] if subtype is not None else sections[facts["section"]]
+    return Field(
+        facts["section"], facts["name"], subtype, facts["offset"], facts["length"], facts["type"],
+        facts.get("bit"), facts["text"], facts.get("status", around.status),
+        named(facts["source"]) if "source" in facts else around.source, facts.get("note", ""),
+    )  # fmt: skip
+
+
+def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
+    """The counter sets: name, number in the record, number of the first counter, counters with a column."""
+    sets = [(name, each.smf, each.first, each.most) for name, each in cpumf.sets().items()]
+    return sets + [(name, kind, 0, 0) for name, (kind, _) in layout(record).other_sets.items()]
+
+
+def columns(record: int) -> list[tuple[str, str, str, str]]:
+    """Name, type, unit and text of the raw table's columns, without those that all raw tables have."""
+    found = [(c.name, c.table_type, c.unit, c.text) for c in layout(record).columns]
+    for name, _, _, _ in counter_sets(record):
+        found.append((f"{name}_counters", "int", "count", f"counters of the {name} set; NULL: no such set"))
+    for name, _, first, most in counter_sets(record):
+        text = f"counted in the interval, counter {{}} ({name} set)"
+        found += [(f"c{n}_d", "int", "count", text.format(n)) for n in range(first, first + most)]
+    return found
+
+
+def plan(record: int) -> dict[str, Any]:
+    """The decoder's plan of a record type, ready for JSON."""
+    what = layout(record)
+    reader = what.reader
+
+    def place(name: str, subtype: int) -> int:
+        return what.field(name, subtype).offset
+
+    def at(triplet: Triplet | None) -> dict[str, int]:
+        assert triplet is not None
+        return {"offset_at": triplet.offset_at, "length_at": triplet.length_at, "count_at": triplet.count_at}
+
+    def listed(subtype: Subtype) -> dict[str, Any]:
+        if subtype.own is not None:
+            counters: dict[str, Any] = {"own": at(subtype.own)}
+        else:
+            assert subtype.count is not None
+            counters = {"shared": {"count": _bytes(subtype.count), "area": at(subtype.area)}}
+        return {"entries": at(subtype.entries), "kind": _bytes(subtype.kind), "counters": counters}
+
+    return {
+        "table": what.table,
+        "record": what.record,
+        "subtypes": [
+            {
+                "subtype": number,
+                "values": what.subtypes[number].values,
+                "identification": at(what.sections["identification"].triplet),
+                "start": place(reader["start"], number),
+                "end": place(reader["end"], number),
+                "data": at(what.sections["data"].triplet),
+                "written": place(reader["written"], number),
+                "list": listed(what.subtypes[number]),
+            }
+            for number in what.order
+        ],
+        "columns": [_column(what, column) for column in what.columns],
+        "sets": [
+            {"kind": kind, "size": f"{name}_counters", "first": first, "counters": most}
+            for name, kind, first, most in counter_sets(record)
+        ],
+        **{name: reader[name] for name in ("processor", "run", "first", "versions", "watched")},
+    }
+
+
+def _bytes(place: tuple[int, int]) -> dict[str, int]:
+    return {"offset": place[0], "length": place[1]}
+
+
+_PARTS = {"header": "record", "identification": "identification", "data": "data"}
+
+
+def _column(what: Layout, column: Column) -> dict[str, Any]:
+    places = []
+    for name in column.fields:
+        for field in what.fields:
+            if field.name == name:
+                place = {"part": _PARTS[field.section], "offset": field.offset, "length": field.length}
+                if field.subtype is not None:
+                    place["subtype"] = field.subtype
+                if field.bit is not None:
+                    place["bit"] = field.bit
+                places.append(place)
+    plan: dict[str, Any] = {"name": column.name, "type": column.type, "places": places}
+    if column.codes:
+        words = _codes(column.codes)
+        suffix = f" {column.marked}"
+        plan["codes"] = {code: word for code, word in words.items() if " " not in code}
+        marked = {
+            code[: -len(suffix)]: word
+            for code, word in words.items()
+            if code.lower().endswith(suffix.lower())
+        }
+        plan["marked"] = {"by": column.marked, "codes": marked}
+    return plan
+
+
+@cache
+def _codes(name: str) -> dict[str, str]:
+    table = _read(Path(__file__).parent / "codes.toml").get(name)
+    if table is None:
+        raise CatalogError(f"there is no table of codes {name!r}", expected="one of catalog/codes.toml")
+    return {code: word for code, word in table.items() if code not in ("text", "status", "source")}
