@@ -114,6 +114,7 @@ impl Decoder {
         let selections = selections.map_err(|error| select_error(py, &error))?;
         Ok(Batches {
             scan: self.inner.scan(&selections),
+            patience: Patience::new(),
             tables,
         })
     }
@@ -240,6 +241,7 @@ impl RecordBatchReader for Attentive {
 #[pyclass(module = "zlens._native")]
 pub struct Batches {
     scan: Scan,
+    patience: Patience,
     tables: Vec<String>,
 }
 
@@ -250,8 +252,15 @@ impl Batches {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<(String, ArrowBatch)>> {
-        let scan = &mut self.scan;
-        let mut patience = Patience::new();
+        let Self {
+            scan,
+            patience,
+            tables,
+        } = self;
+        // A caller that is no Python code, as list() is, looks at no signals itself.
+        if patience.is_over() {
+            py.check_signals()?;
+        }
         loop {
             let step = py.detach(|| {
                 loop {
@@ -263,7 +272,7 @@ impl Batches {
             });
             match step {
                 Ok(Step::Batch(table, batch)) => {
-                    return Ok(Some((self.tables[table].clone(), ArrowBatch { batch })));
+                    return Ok(Some((tables[table].clone(), ArrowBatch { batch })));
                 }
                 Ok(Step::Working) => py.check_signals()?,
                 Ok(Step::Done) => return Ok(None),
