@@ -176,6 +176,8 @@ class MonwriteSource:
         self._decoders: dict[tuple[str, str], _native.Decoder] = {}
         self._types: dict[str, dict[str, dict[int, int]]] = {}
         self._whole: dict[str, _native.Decoder] = {}
+        self._drained: set[str] = set()
+        self._all_at_once = False
         self.groups = self._group(files)
         self.systems = [group.info for group in self.groups]
         self.tables: Mapping[str, list[RawTable]] = _Tables(self)
@@ -325,19 +327,26 @@ class MonwriteSource:
 
     # -- decoding ------------------------------------------------------------------------------------
 
+    def read_all(self) -> None:
+        """To be called by who reads every table to its end: problems and resets then need no other pass."""
+        self._all_at_once = True
+        self._drained.update(group.info.system for group in self.groups)
+
     def decoder(self, group: Group, record: str) -> _native.Decoder:
         """The decoder of a record's tables for one system."""
+        if self._all_at_once:
+            return self.whole(group)
         key = (group.info.system, record)
         if key not in self._decoders:
             chosen = self.plans(group, record)
-            self._decoders[key] = self._decode(group, chosen, monwrite_resets.resets(self, group, chosen))
+            self._decoders[key] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
         return self._decoders[key]
 
     def plain_decoder(self, group: Group, record: str) -> _native.Decoder:
         """A decoder that knows of no resets: for the records that are evidence of them."""
-        return self._decode(group, self.plans(group, record), [])
+        return self.decode(group, self.plans(group, record), [])
 
-    def _decode(
+    def decode(
         self, group: Group, chosen: list[dict[str, Any]], resets: list[tuple[int, str, str | None, str]]
     ) -> _native.Decoder:
         system = {
@@ -416,28 +425,38 @@ class MonwriteSource:
         some = [decoder for (system, _), decoder in self._decoders.items() if system == name]
         return [*some, *([self._whole[name]] if name in self._whole else [])]
 
-    def _drain(self, group: Group) -> None:
-        """Decode every table of a system once, so that everything there is to be said of it is known."""
-        name = group.info.system
-        if name in self._whole:
-            return
-        chosen = [
+    def all_plans(self, group: Group) -> list[dict[str, Any]]:
+        """The decoder's plans of all tables of a system."""
+        known = set(layouts.records())
+        return [
             plan
             for record in sorted(self.types(group), key=layouts.record_key)
-            if record in set(layouts.records())
+            if record in known
             for plan in self.plans(group, record)
         ]
-        decoder = self._decode(group, chosen, monwrite_resets.resets(self, group, chosen))
-        for _ in decoder.batches():
-            pass
-        self._whole[name] = decoder
+
+    def whole(self, group: Group) -> _native.Decoder:
+        """The decoder of all tables of a system, which tells what there is to be said of all of them."""
+        name = group.info.system
+        if name not in self._whole:
+            chosen = self.all_plans(group)
+            self._whole[name] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
+        return self._whole[name]
+
+    def _drain(self, group: Group) -> None:
+        """Decode every table of a system once, so that everything there is to be said of it is known."""
+        decoder = self.whole(group)
+        if group.info.system not in self._drained:
+            for _ in decoder.batches():
+                pass
+            self._drained.add(group.info.system)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
         """Counters that began anew, in all tables: system, microseconds UTC, table, subject, evidence."""
         found: dict[tuple[str, int, str, str, str], None] = {}
         for group in self.groups:
             self._drain(group)
-            for system, tod, table, subject, evidence in self._whole[group.info.system].resets():
+            for system, tod, table, subject, evidence in self.whole(group).resets():
                 time = _native.unix_us_from_tod(tod, self._leap)
                 found[(system, time, table, subject, evidence)] = None
         return list(found)

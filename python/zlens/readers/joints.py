@@ -1,0 +1,105 @@
+"""What a reader tells of rows that depend on other files: the differences at the seams between two files.
+
+A file decoded alone has no difference for the first sample of a subject, because the sample before it stands
+in another file. For each system of a file a reader with joints can cut out records, as a small file of its
+own format, and decode such pieces of several files one behind the other. All rules of resets, wraps and gaps
+are then those of any decoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from zlens.problems import Problem
+from zlens.readers import ArrowSource, Interval, Source
+
+#: Modules with `joints` and `rejoin`, by the name of their source.
+JOINTS = {"zvm-monitor": "monwrite_joints"}
+
+#: Sources of which an interval stands whole in one file: in a second file it is a duplicate.
+WHOLE = frozenset({"rmf-xml"})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """That counters of a table began anew at a moment; subject None: those of every subject.
+
+    `moment` is the reader's own stamp, `us` about the same in microseconds since 1970, UTC. A subject is
+    named by the values of its columns joined by `/`, or by the first of them.
+    """
+
+    moment: int
+    us: int
+    table: str
+    subject: str | None
+    kind: str
+
+
+class Joints(Protocol):
+    """One system of an opened file."""
+
+    def subject(self, table: str) -> list[str] | None:
+        """The columns whose values identify the subject of a row; None: rows stand for themselves."""
+        ...
+
+    def marks(self) -> list[Interval]:
+        """Interval ends, also the first, which only closes what is before it; lengths are left open."""
+        ...
+
+    def evidence(self) -> Iterable[Evidence]:
+        """What the file knows of counters that began anew."""
+        ...
+
+    def cut(self, offsets: Sequence[int], path: str) -> None:
+        """Write the records that begin there into a file of their own, in their order."""
+        ...
+
+
+class Rejoined(Protocol):
+    """Pieces of several files, the last of which is the one of interest."""
+
+    #: Where a record of the last piece stood in its whole file, by where it stands in the piece.
+    moved: dict[int, int]
+    #: The last piece, as the column `file` names it.
+    file: str
+
+    @property
+    def tables(self) -> list[str]: ...
+    def stream(self, table: str, columns: list[str]) -> ArrowSource:
+        """Rows of all pieces; `seconds`, `flag` and differences are right from the second sample on."""
+        ...
+
+    def resets(self) -> list[tuple[int, str, str, str]]:
+        """After reading: microseconds UTC, table, subject and evidence, in any of the pieces."""
+        ...
+
+    def problems(self) -> list[Problem]:
+        """After reading: what is to be said of comparing samples of the last piece with those before it."""
+        ...
+
+
+def joints(source: Source, system: str) -> Joints | None:
+    """The joints of a system of a source with one file; None where no row depends on another file."""
+    name = JOINTS.get(source.name)
+    if name is None:
+        return None
+    found: Joints = import_module(f"zlens.readers.{name}").joints(source, system)
+    return found
+
+
+def rejoin(
+    source: str,
+    pieces: Sequence[str],
+    offsets: Sequence[int],
+    *,
+    leap: int,
+    nominal_s: float | None,
+    evidence: Iterable[Evidence],
+) -> Rejoined:
+    """Open pieces that `cut` made, in the order of time; `offsets` are those of the last one's records."""
+    module: Any = import_module(f"zlens.readers.{JOINTS[source]}")
+    found: Rejoined = module.rejoin(pieces, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)
+    return found
