@@ -6,7 +6,7 @@ with zlens.open("monwrite.data") as session:
     print(session.report("prclog"))
 """
 
-from zlens.errors import CatalogError, InputError, QueryError, ScenarioError, ZlensError
+from zlens.errors import CatalogError, InputError, LakeError, QueryError, ScenarioError, ZlensError
 from zlens.options import Options
 from zlens.session import Session, open
 
@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CatalogError",
     "InputError",
+    "LakeError",
     "Options",
     "QueryError",
     "ScenarioError",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import errno
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ from zlens import measures
 from zlens.catalog import expressions, metrics, roles
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.errors import QueryError
-from zlens.readers import Column, RawTable
+from zlens.readers import Column, ParquetTable, RawTable
 
 _T = TypeVar("_T")
 _TYPES = roles.SQL_TYPES
@@ -73,7 +74,7 @@ class Answer:
     rows: list[tuple[Any, ...]]
 
 
-def _connect(spill: str | None) -> duckdb.DuckDBPyConnection:
+def _connect(spill: str | None, files: Sequence[str] = ()) -> duckdb.DuckDBPyConnection:
     config: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
@@ -84,7 +85,12 @@ def _connect(spill: str | None) -> duckdb.DuckDBPyConnection:
         config["temp_directory"] = spill
     connection = duckdb.connect(config=config)
     connection.execute("SET TimeZone = 'UTC'")
-    # From here on no statement reads or writes a file, and none can change that.
+    if files:
+        # By way of a variable: a long list is slow to parse.
+        connection.execute("SET VARIABLE files = ?", [list(files)])
+        connection.execute("SET allowed_paths = getvariable('files')")
+        connection.execute("RESET VARIABLE files")
+    # From here on no statement reads another file or writes one, and none can change that.
     connection.execute("SET enable_external_access = false")
     connection.execute("SET enable_progress_bar = false")
     return connection
@@ -97,6 +103,7 @@ class Engine:
     where      gives the condition on a raw table with some columns (SQL of ours), or None
     summed     the intervals are buckets of --every
     releases   systems by release, for roles that hold for some levels only
+    files      Parquet files that tables stand in; no other file can be read
     trust      formulas of CPU MF that the user wants beyond those that are known well
     """
 
@@ -107,6 +114,7 @@ class Engine:
         where: Callable[[Iterable[Column]], str | None] | None = None,
         summed: bool = False,
         releases: Mapping[str | None, list[str]] | None = None,
+        files: Sequence[str] = (),
         trust: Trust = SURE,
     ) -> None:
         self._tables = tables
@@ -118,7 +126,7 @@ class Engine:
         self._spill = tempfile.mkdtemp(prefix="zlens-")
         # Also when nobody closes the engine: at the latest when the program ends.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
-        self._connection = _connect(self._spill)
+        self._connection = _connect(self._spill, files)
         self._plan = _connect(None)
         # Filters stay above the scans and empty tables stay scans, so that the plan shows all columns needed.
         self._plan.execute(
@@ -285,7 +293,7 @@ class Engine:
         return f"{name}#all" if name in self._where else name
 
     def _view_over_parts(self, name: str, needed: set[str], parts: list[tuple[str, set[str]]]) -> str:
-        """CREATE VIEW of a raw table over registered streams: needed columns from them, the others NULL."""
+        """CREATE VIEW of a raw table over its parts: needed columns from them, the others NULL."""
         selects = []
         for part, there in parts or [("", set())]:
             columns = ", ".join(
@@ -296,9 +304,7 @@ class Engine:
                 )
                 for column, type in self.raw_columns(name)
             )
-            selects.append(
-                f"SELECT {columns} " + (f"FROM {expressions.quote(part)}" if part else "WHERE false")
-            )
+            selects.append(f"SELECT {columns} " + (f"FROM {part}" if part else "WHERE false"))
         union = " UNION ALL ".join(selects)
         if name in self._where:
             union = f"SELECT * FROM ({union}) WHERE {self._where[name]}"
@@ -439,10 +445,14 @@ class Engine:
             parts: list[tuple[str, set[str]]] = []
             for index, part in enumerate(self._tables[name]):
                 there = [column.name for column in part.columns if column.name in wanted]
+                if isinstance(part, ParquetTable):
+                    if part.paths:
+                        parts.append((f"({part.sql(there)})", set(there)))
+                    continue
                 # Rows are counted by their first column where no column is asked for.
                 stream = part.stream(there or [part.columns[0].name])
                 self._connection.register(f"{name}#{index}", stream)
-                parts.append((f"{name}#{index}", set(there)))
+                parts.append((expressions.quote(f"{name}#{index}"), set(there)))
             self._connection.execute(self._view_over_parts(name, wanted, parts))
 
 
@@ -478,6 +488,32 @@ def _interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T]
     if failed:
         raise failed[0]
     return done[0]
+
+
+def stream(sql: str, files: Sequence[str]) -> object:
+    """The Arrow stream of a statement of ours over some Parquet files."""
+    return _connect(None, files).sql(sql).__arrow_c_stream__()
+
+
+def workbench(spill: str) -> duckdb.DuckDBPyConnection:
+    """A connection that reads and writes files: for statements of ours alone, through `run`."""
+    connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
+    for setting in ("autoload_known_extensions = false", "TimeZone = 'UTC'", "enable_progress_bar = false"):
+        connection.execute(f"SET {setting}")
+    return connection
+
+
+def run(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement. What the system says to the engine is raised as what it says to Python."""
+    try:
+        return connection.execute(sql).fetchall()
+    except duckdb.IOException as error:
+        text = str(error).replace("\n", " ")
+        full = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+        code = next((code for code in full if os.strerror(code) in text), errno.EIO)
+        raise OSError(code, os.strerror(code) if code in full else text) from None
+    except duckdb.OutOfMemoryException as error:
+        raise MemoryError(str(error)) from None
 
 
 class _Stream:

@@ -48,6 +48,10 @@ class InputError(ZlensError):
     """An input file cannot be read at all, or is not what it should be."""
 
 
+class LakeError(ZlensError):
+    """A lake cannot be written to, or not with what it is given."""
+
+
 class ScenarioError(ZlensError):
     """A scenario file of the models is wrong."""
 

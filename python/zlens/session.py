@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +63,9 @@ class Session:
         self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
         self._engine: Engine | None = None
 
+    #: First and last interval end of those selected, in microseconds UTC.
+    _ends: tuple[int, int] | None = None
+
     def __enter__(self) -> Session:
         return self
 
@@ -113,10 +116,14 @@ class Session:
     def engine(self) -> Engine:
         """The SQL engine over the input; made when it is first asked for."""
         if self._engine is None:
+            if not self.options.selects and not self.options.every_s:
+                # Months of intervals are looked at when somebody asks for them.
+                self._engine = self._open_engine(self._selected)
+                return self._engine
             intervals = self._selected()
             if self.options.peak_minutes:
                 intervals = self._peak(intervals, self.options.peak_minutes)
-            self._engine = self._open_engine(intervals)
+            self._engine = self._open_engine(lambda: intervals)
         return self._engine
 
     def sql(self, query: str) -> Answer:
@@ -170,7 +177,7 @@ class Session:
         self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
     ) -> list[tuple[SystemInfo, Interval]]:
         """Of each system the stretch of this length with the highest mean busy."""
-        engine = self._open_engine(intervals)
+        engine = self._open_engine(lambda: intervals)
         try:
             rows = engine.ask("SELECT system, source, interval_end, seconds, busy_pct FROM load").rows
         finally:
@@ -193,11 +200,14 @@ class Session:
 
     # -- the engine's tables -------------------------------------------------------------------------
 
-    def _open_engine(self, intervals: list[tuple[SystemInfo, Interval]]) -> Engine:
+    def _open_engine(self, intervals: Callable[[], list[tuple[SystemInfo, Interval]]]) -> Engine:
         from zlens import session_tables
         from zlens.engine import Engine
 
         every = self.options.every_s
+        if self.options.selects:
+            ends = [interval.end_us for _, interval in intervals()]
+            self._ends = (min(ends), max(ends)) if ends else None
         tables = Tables(session_tables.tables(self, intervals, every), self.sources)
         releases: dict[str | None, list[str]] = {}
         for info in self.systems:
@@ -207,6 +217,7 @@ class Session:
             where=self._conditions,
             summed=every is not None,
             releases=releases,
+            files=[path for source in self.sources for path in getattr(source, "paths", ())],
             trust=self._trust,
         )
 
@@ -231,6 +242,10 @@ class Session:
             parts.append(
                 "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
             )
+            if self._ends:
+                # The same said plainly, for what can leave out whole blocks of rows.
+                first, last = (_EPOCH + dt.timedelta(microseconds=end) for end in self._ends)
+                parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
         return " AND ".join(parts) or None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zlens.catalog import metrics
@@ -84,7 +86,7 @@ def _columns(table: str) -> tuple[Column, ...]:
 
 
 def tables(
-    session: Session, intervals: list[tuple[SystemInfo, Interval]], every_s: int | None
+    session: Session, intervals: Callable[[], list[tuple[SystemInfo, Interval]]], every_s: int | None
 ) -> dict[str, list[RawTable]]:
     """The tables by name. `_interval` and `_reset` are for joins; the others are the user's too."""
 
@@ -116,20 +118,22 @@ def tables(
             for system, time, table, subject, evidence in source.resets()
         ]
 
-    joined = [_interval_row(info, interval, every_s) for info, interval in intervals]
-    if every_s:
-        joined = _with_bucket_flags(joined, every_s)
-    else:
-        joined = [(*row, row[5]) for row in joined]
-    shown = _summed(joined) if every_s else [row[:7] for row in joined]
-    # The measure `interval` has its own order of columns: the length stands before the start.
-    plain = [(s, o, end, seconds, flag, start, n) for s, o, end, start, seconds, flag, n in shown]
+    @cache
+    def joined() -> list[tuple[Any, ...]]:
+        rows = [_interval_row(info, interval, every_s) for info, interval in intervals()]
+        return _with_bucket_flags(rows, every_s) if every_s else [(*row, row[5]) for row in rows]
+
+    def shown() -> list[tuple[Any, ...]]:
+        rows = _summed(joined()) if every_s else [row[:7] for row in joined()]
+        # The measure `interval` has its own order of columns: the length stands before the start.
+        return [(s, o, end, seconds, flag, start, n) for s, o, end, start, seconds, flag, n in rows]
+
     made = (
         Made("system", _columns("system"), systems),
-        Made("interval", _columns("interval"), lambda: plain),
+        Made("interval", _columns("interval"), shown),
         Made("problem", _columns("problem"), problems),
         Made("inventory", INVENTORY, inventory),
-        Made("_interval", _INTERVAL, lambda: joined),
+        Made("_interval", _INTERVAL, joined),
         Made("_reset", _RESET, resets),
     )
     return {table.name: [table] for table in made}

@@ -12,10 +12,10 @@ import glob
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from zlens.catalog.made import is_made
 from zlens.errors import InputError
@@ -58,6 +58,17 @@ class RawTable(Protocol):
     def columns(self) -> tuple[Column, ...]: ...
     def stream(self, columns: list[str]) -> ArrowSource:
         """The named columns, in that order."""
+        ...
+
+
+@runtime_checkable
+class ParquetTable(RawTable, Protocol):
+    """A raw table that stands in Parquet files, which the engine reads itself."""
+
+    @property
+    def paths(self) -> Sequence[str]: ...
+    def sql(self, columns: Sequence[str]) -> str:
+        """A SELECT of the named columns from the files."""
         ...
 
 
@@ -286,14 +297,25 @@ def _unknown(path: str, head: bytes) -> InputError:
 def open_inputs(
     inputs: Iterable[str], options: Options, progress: Progress | None = None
 ) -> tuple[list[Source], list[Problem]]:
-    """Open everything an input names, one Source per format."""
-    found = find(inputs)
-    sources: list[Source] = []
+    """Open everything an input names, one Source per format, and one per format of each lake."""
+    lake: Any = import_module("zlens.readers.lake")
+    named = list(inputs)
+    lakes = [name for name in dict.fromkeys(named) if lake.is_lake(name)]
+    others = [name for name in named if name not in lakes]
+    opened: list[Source] = [source for name in lakes for source in lake.open_lake(name, options)]
+    found = find(others) if others or not lakes else Found({}, [])
+    sources: list[Source] = list(opened)
     problems = list(found.problems)
     errors: list[InputError] = []
     for name in READERS:
         module = import_module(f"zlens.readers.{name}")
-        paths = found.files.get(module.NAME)
+        paths = found.files.get(module.NAME, [])
+        for path in [path for path in paths if opened]:
+            twin = lake.already_there(opened, path, lambda path: _digest(path).hex())
+            if twin is not None:
+                paths.remove(path)
+                detail = f"the same data as {twin} in the lake; read once"
+                problems.append(Problem(None, "", path, 0, None, "duplicate", detail, 0))
         if not paths:
             continue
         try:
@@ -301,9 +323,10 @@ def open_inputs(
         except InputError as error:
             errors.append(error)
             continue
+        sources.append(source)
+    for source in sources:
         for info in source.systems:
             info.made = is_made(info.system, info.serial)
-        sources.append(source)
     if not sources and errors:
         raise errors[0]
     problems += [_as_problem(error, "header") for error in errors]
@@ -324,6 +347,7 @@ __all__ = [
     "Found",
     "Interval",
     "InventoryRow",
+    "ParquetTable",
     "Progress",
     "RawTable",
     "Source",

@@ -1,0 +1,36 @@
+"""A lake: months of decoded data in a folder, as Parquet, by table, system and day.
+
+`add` imports files, `contents` tells what is there, `check` holds every file against the manifest, `forget`
+removes. What is in a lake is read as any other input is: `zlens.open(folder)`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zlens.lake.checks import Fault, check
+    from zlens.lake.holdings import Held, contents
+    from zlens.lake.imports import Added, add
+    from zlens.lake.removal import Forgotten, forget
+
+__all__ = ["Added", "Fault", "Forgotten", "Held", "add", "check", "contents", "forget"]
+
+_WHERE = {
+    "add": "imports",
+    "Added": "imports",
+    "check": "checks",
+    "Fault": "checks",
+    "contents": "holdings",
+    "Held": "holdings",
+    "forget": "removal",
+    "Forgotten": "removal",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Reading a lake needs none of what writing one needs, least of all the SQL engine.
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"zlens.lake.{_WHERE[name]}"), name)

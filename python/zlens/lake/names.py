@@ -1,0 +1,79 @@
+"""What files of a lake are called. No path is taken from a manifest: all are put together here."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+#: Names beyond this length, escaped, are longer than file systems take.
+LONGEST = 200
+
+SHA256 = re.compile(r"[0-9a-f]{64}")
+TABLE = re.compile(r"[a-z0-9_]{1,80}")
+DAY = re.compile(r"\d{4}-\d\d-\d\d|unknown")
+KEY = re.compile(r"[0-9a-f]{16}")
+SIDE = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+){1,3}")
+
+#: The day of rows that have no time, or none that can be right.
+UNKNOWN = "unknown"
+
+MANIFEST = "manifest.json"
+STAGING = ".staging"
+LOCK = ".lock"
+READERS = ".readers"
+INPUTS = "_inputs"
+SCHEMAS = "_schemas"
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]")
+
+
+def escape(system: str) -> str:
+    """A system's name as part of a path: letters, digits, `_` and `-` stay, all else is %XX of its UTF-8.
+
+    No name is empty, a dot or hidden. Very long names are shown by their digest.
+    """
+    if not system:
+        return "%"
+    data = system.encode("utf-8", "surrogatepass")
+    text = "".join(chr(byte) if _PLAIN.match(chr(byte)) else f"%{byte:02X}" for byte in data)
+    return text if len(text) <= LONGEST else f"%%{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def unescape(text: str) -> str:
+    """The system that `escape` made the text of; ValueError for names known by their digest only."""
+    if text == "%":
+        return ""
+    if not re.fullmatch(r"(?:[A-Za-z0-9_-]|%[0-9A-F]{2})+", text):
+        raise ValueError(text)
+    parts = re.findall(r"%([0-9A-F]{2})|(.)", text)
+    return bytes(int(code, 16) if code else ord(char) for code, char in parts).decode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def data(table: str, system: str, day: str, sha256: str, kind: str, key: str | None = None) -> str:
+    """A Parquet file. kind is `main` or `edge`; with a key it stands in for the one without."""
+    end = "" if kind == "main" and key is None else f".{kind}" if key is None else f".{kind}-{key}"
+    return f"{table}/system={escape(system)}/day={day}/{sha256}{end}.parquet"
+
+
+def document(sha256: str, key: str) -> str:
+    """The folder of what there is to say of an input."""
+    return f"{INPUTS}/{sha256}/{key}"
+
+
+def schema(key: str) -> str:
+    return f"{SCHEMAS}/{key}.json"
+
+
+_OWN = re.compile(
+    r"(?:[a-z0-9_]{1,80}/system=[A-Za-z0-9_%-]{1,200}/day=(?:\d{4}-\d\d-\d\d|unknown)/"
+    r"[0-9a-f]{64}(?:\.(?:main|edge)(?:-[0-9a-f]{16})?)?\.parquet"
+    rf"|{INPUTS}/[0-9a-f]{{64}}/[0-9a-f]{{16}}/[a-z0-9]+(?:\.[a-z0-9]+){{1,3}}"
+    rf"|{SCHEMAS}/[0-9a-f]{{16}}\.json)"
+)
+
+
+def is_own(path: str) -> bool:
+    """Whether a path within a lake is one that this module makes."""
+    return _OWN.fullmatch(path) is not None

@@ -1,0 +1,369 @@
+"""Writes the raw tables of one input into the staging of a lake: a Parquet file a system, day and table."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zlens._native import ArrowTable
+from zlens.catalog import expressions
+from zlens.lake import document, folder, names
+from zlens.lake.document import Document, File, PartDocument
+from zlens.lake.folder import Staging
+from zlens.lake.manifest import Input, Part
+from zlens.lake.workshop import Workshop, Written, parquet
+from zlens.readers import Column, InventoryRow, RawTable, Source, SystemInfo
+from zlens.readers.joints import Joints, joints
+
+#: Days of one input that get a folder of their own; damaged clocks make up more.
+MAX_DAYS = 1_000
+_DAY_US = 86_400_000_000
+
+#: Columns of what is known of counters that began anew. A moment has 64 bits without a sign: it is text.
+EVIDENCE = (("moment", "text"), ("us", "int"), ("tables", "text"), ("subject", "text"), ("kind", "text"))
+
+
+@dataclass(slots=True)
+class Draft:
+    """An input in staging: what the manifest will say of it, and where its files are to go."""
+
+    input: Input
+    moves: dict[str, str] = field(default_factory=dict)
+    rows: int = 0
+    bytes: int = 0
+    tables: set[str] = field(default_factory=set)
+
+
+class Writer:
+    """Writes one source, opened from one file, and what else the lake has to know of it."""
+
+    def __init__(
+        self,
+        source: Source,
+        draft: Draft,
+        staged: Staging,
+        shop: Workshop,
+        progress: Callable[[int, int, str], None],
+        systems: list[str],
+    ) -> None:
+        self.source = source
+        self.draft = draft
+        self.staged = staged
+        self.shop = shop
+        self.progress = progress
+        #: All systems of the source; rows of those that are not wanted are left out.
+        self.infos = source.systems
+        self.wanted = systems
+        self.joints: dict[str, Joints | None] = {name: joints(source, name) for name in systems}
+        self.parts = {info.system: PartDocument(info) for info in self.infos if info.system in systems}
+        self.subjects: dict[str, str] = {}
+        self.inventory = [row for row in source.inventory() if row.system is None or row.system in systems]
+
+    def write(self) -> None:
+        """Write everything; the draft then tells of it."""
+        total = self.draft.input.bytes
+        done = 0
+        for name, share in self._shares(total):
+            self.progress(done, total, f"{self.draft.input.path}: {name}")
+            self._table(name, list(self.source.tables[name]))
+            done += share
+        self.progress(total, total, f"{self.draft.input.path}: summary")
+        self._document()
+
+    def _shares(self, total: int) -> Iterator[tuple[str, int]]:
+        """The tables, and which part of the input's bytes each stands for."""
+        tables = list(self.source.tables)
+        sizes: Counter[str] = Counter()
+        for row in self.inventory:
+            sizes[row.name.lower()] += row.bytes or 0
+        own = {name: sizes.get(name.split("_")[0], 0) for name in tables}
+        whole = sum(own.values())
+        for name in tables:
+            yield name, total * own[name] // whole if whole else total // len(tables)
+
+    # -- rows ----------------------------------------------------------------------------------------
+
+    def _table(self, name: str, parts: list[RawTable]) -> None:
+        columns = _merged(parts)
+        given = {column.name for column in columns}
+        constants = self._constants(given)
+        sources = []
+        for number, table in enumerate(parts):
+            there = [column.name for column in table.columns if column.name not in constants]
+            self.shop.bring(f"part{number}", table.stream(there))
+            sources.append(f"SELECT * FROM part{number}")
+        listed = ", ".join(
+            _constant(constants[c.name], c.name) if c.name in constants else expressions.quote(c.name)
+            for c in columns
+        )
+        time = "interval_end" if "interval_end" in given else None
+        query = (
+            f"SELECT {listed}, concat({self._place(constants)}, ' ', {self._day(given)}, ' ', "
+            f"{self._kind(given)}) AS _key FROM ({' UNION ALL BY NAME '.join(sources)})"
+        )
+        wanted = [number for number, info in enumerate(self.infos, 1) if info.system in self.wanted]
+        if len(wanted) < len(self.infos):
+            places = ", ".join(f"'{number}'" for number in wanted)
+            query = f"SELECT * FROM ({query}) WHERE split_part(_key, ' ', 1) IN ({places})"
+        target = self.staged.path / "rows" / name
+        target.parent.mkdir(exist_ok=True)
+        made = self.shop.write(query, os.fspath(target), "_key", time or columns[0].name)
+        schema = self._schema(columns)
+        # A table without rows is one that can be asked.
+        for part in self.parts.values():
+            part.schemas[name] = schema
+        by_system: dict[str, list[Written]] = {}
+        for one in made:
+            place, day, kind = one.key.split(" ")
+            system = self.infos[int(place) - 1].system
+            file = File(
+                name,
+                day,
+                kind,
+                one.rows,
+                one.bytes,
+                folder.digest(one.path),
+                one.first_us if time else None,
+                one.last_us if time else None,
+                one.nulls if time else one.rows,
+            )
+            self._file(self.parts[system], file, one.path)
+            by_system.setdefault(system, []).append(one)
+        for system, files in by_system.items():
+            self._subjects(system, name, files)
+
+    def _constants(self, given: set[str]) -> dict[str, str]:
+        """Columns that need not be decoded: the file, the source, and the system if there is only one."""
+        known = {"file": self.draft.input.path, "source": self.source.name}
+        if len(self.infos) == 1:
+            known["system"] = self.infos[0].system
+        return {name: value for name, value in known.items() if name in given}
+
+    def _place(self, constants: dict[str, str]) -> str:
+        if "system" in constants:
+            return "1"
+        listed = ", ".join(expressions.literal(info.system) for info in self.infos)
+        return f"list_position([{listed}], system)"
+
+    def _day(self, given: set[str]) -> str:
+        times = [name for name in ("interval_end", "tod") if name in given]
+        days = self._days()
+        if not times or not days:
+            return f"'{names.UNKNOWN}'"
+        day = f"strftime(coalesce({', '.join(times)}) AT TIME ZONE 'UTC', '%Y-%m-%d')"
+        listed = ", ".join(map(expressions.literal, days))
+        return f"CASE WHEN {day} IN ({listed}) THEN {day} ELSE '{names.UNKNOWN}' END"
+
+    def _days(self) -> list[str]:
+        """The days of the input's intervals, those with most of them first, and of its first and last."""
+        counts: Counter[int] = Counter()
+        for info in self.infos:
+            counts.update(interval.end_us // _DAY_US for interval in info.intervals)
+            for time in (info.first_us, info.last_us):
+                if time is not None:
+                    counts[time // _DAY_US] += 1
+        epoch = dt.date(1970, 1, 1)
+        return [
+            (epoch + dt.timedelta(days=day)).isoformat()
+            for day, _ in counts.most_common(MAX_DAYS)
+            if -700_000 < day < 2_900_000
+        ]
+
+    def _kind(self, given: set[str]) -> str:
+        """`edge` for rows that depend on other inputs: without a predecessor or an interval end here."""
+        joined = any(found is not None for found in self.joints.values())
+        if not joined or not {"offset", "tod", "seconds", "interval_end"} <= given:
+            return "'main'"
+        return "if(seconds IS NULL OR interval_end IS NULL, 'edge', 'main')"
+
+    def _file(self, part: PartDocument, file: File, path: str) -> None:
+        part.files.append(file)
+        self.draft.moves[file.name(self.draft.input.sha256, part.info.system)] = path
+        self.draft.rows += file.rows
+        self.draft.bytes += file.bytes
+        self.draft.tables.add(file.table)
+
+    def _schema(self, columns: tuple[Column, ...]) -> str:
+        data = document.dump_schema(columns)
+        key = hashlib.sha256(data).hexdigest()[:16]
+        name = names.schema(key)
+        if name not in self.draft.moves:
+            self.staged.write(name, data)
+            self.draft.moves[name] = os.fspath(self.staged.path / name)
+        return key
+
+    def _subjects(self, system: str, table: str, files: list[Written]) -> None:
+        """Note the first and the last record of every subject of a table."""
+        known = self.joints[system]
+        columns = known.subject(table) if known else None
+        if columns is None or not any(one.key.endswith("edge") for one in files):
+            return
+        subject = subject_sql(columns)
+        rows = (
+            f'SELECT {expressions.literal(table)} AS "table", {subject} AS subject, '
+            'min("offset") AS first_offset, max("offset") AS last_offset, '
+            'epoch_us(arg_min(tod, "offset")) AS first_us, epoch_us(arg_max(tod, "offset")) AS last_us '
+            f"FROM {parquet([one.path for one in files])} GROUP BY subject"
+        )
+        target = self._subject_table(system)
+        self.parts[system].subjects[table] = columns
+        self.shop.rows(f"INSERT INTO {target} {rows}")
+
+    def _subject_table(self, system: str) -> str:
+        if system not in self.subjects:
+            self.subjects[system] = f"subjects{len(self.subjects)}"
+            self.shop.rows(
+                f'CREATE TABLE {self.subjects[system]} ("table" VARCHAR, subject VARCHAR, '
+                "first_offset BIGINT, last_offset BIGINT, first_us BIGINT, last_us BIGINT)"
+            )
+        return self.subjects[system]
+
+    # -- what else is kept ---------------------------------------------------------------------------
+
+    def _document(self) -> None:
+        side: dict[str, tuple[int, str]] = {}
+        paths: dict[str, Path] = {}
+
+        def keep(name: str, data: bytes) -> None:
+            side[name] = self.staged.write(f"side/{name}", data)
+            paths[name] = self.staged.path / "side" / name
+
+        def have(name: str) -> None:
+            path = self.staged.path / "side" / name
+            side[name] = (path.stat().st_size, folder.digest(path))
+            paths[name] = path
+
+        systems = list(self.parts)
+        for place, system in enumerate(systems):
+            known = self.joints[system]
+            info = self.parts[system].info
+            told = document.Intervals(known is not None, known.marks() if known else list(info.intervals))
+            keep(document.intervals_name(place), told.dump())
+            self._part(place, info, told)
+            if known is not None and system in self.subjects:
+                for name in self._pieces(place, system, known):
+                    have(name)
+        keep(document.INVENTORY, document.dump({"rows": [_inventory_row(row) for row in self.inventory]}))
+        problems = [p for p in self.source.problems(complete=True) if p.system in (None, *systems)]
+        if problems:
+            rows = [
+                [p.system, p.source, p.file, p.offset, p.record, p.kind, p.detail, p.bytes] for p in problems
+            ]
+            keep(document.PROBLEMS, document.dump({"rows": rows}))
+        resets = [reset for reset in self.source.resets() if reset[0] in systems]
+        if resets:
+            keep(document.RESETS, document.dump({"rows": resets}))
+        told_of = Document(_plain(self.source.info()), list(self.parts.values()), side)
+        data = told_of.dump()
+        digest = hashlib.sha256(data).hexdigest()
+        key = digest[:16]
+        keep(document.NAME, data)
+        one = self.draft.input
+        one.documents[key] = digest
+        for part in one.parts.values():
+            part.document = part.document or key
+        for name, path in paths.items():
+            self.draft.moves[f"{names.document(one.sha256, key)}/{name}"] = os.fspath(path)
+
+    def _part(self, place: int, info: SystemInfo, told: document.Intervals) -> None:
+        part = Part(info.system, "", place, info.first_us, info.last_us, local_time=info.local_time)
+        part.joined = info.system in self.subjects
+        ends = [interval.end_us for interval in told.intervals]
+        if ends:
+            part.first_end_us, part.last_end_us = min(ends), max(ends)
+        part.open_us = self._open(info.system)
+        self.draft.input.parts[info.system] = part
+
+    def _open(self, system: str) -> tuple[int, int] | None:
+        """The first and the last moment of rows whose interval does not end in this input."""
+        if self.joints[system] is None:
+            return None
+        files = [one for one in self.parts[system].files if one.kind == "edge" and one.open]
+        paths = [self.draft.moves[one.name(self.draft.input.sha256, system)] for one in files]
+        if not paths:
+            return None
+        ((first, last),) = self.shop.rows(
+            "SELECT epoch_us(min(tod)), epoch_us(max(tod)) "
+            f"FROM {parquet(paths, 'union_by_name = true')} WHERE interval_end IS NULL"
+        )
+        return None if first is None else (first, last)
+
+    def _pieces(self, place: int, system: str, known: Joints) -> Iterator[str]:
+        """Write subjects, evidence, and the pieces that seams are made of; their names."""
+        area = self.staged.path / "side"
+        table = self.subjects[system]
+        for what in ("first", "last"):
+            found = self.shop.rows(f"SELECT DISTINCT {what}_offset FROM {table} ORDER BY 1")
+            plain = area / f"{place}.{what}"
+            known.cut([offset for (offset,) in found], os.fspath(plain))
+            name = f"{place}.{what}.gz"
+            _pack(plain, area / name)
+            yield name
+        subjects = area / f"{place}.subjects.parquet"
+        self.shop.copy(f'SELECT * FROM {table} ORDER BY "table", subject', os.fspath(subjects))
+        yield subjects.name
+        self.shop.bring("evidence", ArrowTable(EVIDENCE, _grouped(known)))
+        evidence = area / f"{place}.evidence.parquet"
+        self.shop.copy("SELECT * FROM evidence", os.fspath(evidence))
+        yield evidence.name
+
+
+def _constant(text: str, name: str) -> str:
+    """A text that is the same in all rows, as an enumeration of one: that has a dictionary in Parquet."""
+    literal = expressions.literal(text)
+    return f"CAST({literal} AS ENUM ({literal})) AS {expressions.quote(name)}"
+
+
+def subject_sql(columns: list[str]) -> str:
+    """The values of a subject's columns joined by `/`, as the decoder names it."""
+    texts = [f"coalesce(CAST({expressions.quote(name)} AS VARCHAR), '')" for name in columns]
+    return " || '/' || ".join(texts) or "''"
+
+
+def _grouped(known: Joints) -> list[tuple[str, int, str, str | None, str]]:
+    """Evidence with all the tables it holds for in one row."""
+    tables: dict[tuple[int, int, str | None, str], list[str]] = {}
+    for one in known.evidence():
+        tables.setdefault((one.moment, one.us, one.subject, one.kind), []).append(one.table)
+    return [
+        (str(moment), us, " ".join(some), subject, kind)
+        for (moment, us, subject, kind), some in sorted(tables.items(), key=lambda item: item[0][:2])
+    ]
+
+
+def _merged(parts: list[RawTable]) -> tuple[Column, ...]:
+    columns: dict[str, Column] = {}
+    for part in parts:
+        for column in part.columns:
+            columns.setdefault(column.name, column)
+    return tuple(columns.values())
+
+
+def _pack(plain: Path, packed: Path) -> None:
+    # No time and no name in it: the same input gives the same bytes.
+    with (
+        open(plain, "rb") as data,
+        open(packed, "wb") as out,
+        gzip.GzipFile("", "wb", 3, out, mtime=0) as file,
+    ):
+        shutil.copyfileobj(data, file, 1 << 20)
+    plain.unlink()
+
+
+def _plain(info: list[dict[str, object]]) -> list[dict[str, object]]:
+    kept = (str, int, float, bool, type(None))
+    return [{name: value for name, value in one.items() if isinstance(value, kept)} for one in info]
+
+
+def _inventory_row(row: InventoryRow) -> list[object]:
+    return [
+        row.system, row.source, row.file, row.domain, row.record, row.name, row.title, row.kind,
+        row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.max_length, row.layout,
+    ]  # fmt: skip
