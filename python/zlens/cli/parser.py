@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
+from keyword import iskeyword
 from typing import NoReturn
 
-#: In the order of the help; each is a module of this package.
-COMMANDS = ("info", "report", "sql", "explain", "catalog", "demo")
+#: In the order of the help; each is a module of this package (with an underscore where Python wants one).
+COMMANDS = ("info", "report", "sql", "explain", "import", "lake", "catalog", "demo")
 
 _DESCRIPTION = """\
 A performance laboratory for IBM Z: reads off the machine what it and its operating systems record.
-INPUT is a file, a folder, a quoted pattern, or - (standard input); formats are recognised by their bytes.
+INPUT is a file, a folder, a quoted pattern, a lake, or - (standard input); formats are recognised by bytes.
 """
 
 _EPILOG = """\
@@ -45,7 +46,7 @@ def build() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, help="version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     for name in COMMANDS:
-        module = import_module(f"zlens.cli.{name}")
+        module = import_module(f"zlens.cli.{name}{'_' * iskeyword(name)}")
         command = commands.add_parser(
             name,
             help=module.SUMMARY,
