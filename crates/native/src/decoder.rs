@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
-use zlens_columns::{
-    Evidence, File, Plan, Reader, Scan, ScanError, SelectError, Selection, Step, System,
-};
+use zlens_columns::{Evidence, File, Plan, Scan, ScanError, SelectError, Selection, Step, System};
 
+use crate::attentive::Attentive;
 use crate::capsule;
 use crate::errors::{unreadable, wrong_plan, wrong_question};
 use crate::monwrite::{MonwriteFile, record_name};
-use crate::patience::{Patience, on_main_thread};
+use crate::patience::Patience;
 
 /// Raw tables of one or more systems, decoded from their files by compiled plans.
 #[pyclass(frozen, module = "zlens._native")]
@@ -176,64 +173,8 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol lets a producer answer with its own schema, which is all a raw table has.
         drop(requested_schema);
-        let reader = Attentive {
-            reader: self.decoder.read(&self.selection),
-            patience: Patience::new(),
-        };
+        let reader = Attentive::new(self.decoder.read(&self.selection));
         capsule::stream(py, Box::new(reader))
-    }
-}
-
-/// A reader that ends when Ctrl-C is pressed.
-///
-/// Consumers pull from it on threads of their own, mostly without the interpreter. Signals are delivered to the main
-/// thread alone, so only there is it worth asking, and nowhere else is the interpreter waited for.
-struct Attentive {
-    reader: Reader,
-    patience: Patience,
-}
-
-impl Attentive {
-    fn interrupted(&mut self) -> bool {
-        if !self.patience.is_over() || !on_main_thread() {
-            return false;
-        }
-        let raised = Python::try_attach(|py| {
-            let error = py.check_signals().err()?;
-            // The consumer will raise an error of its own; asked again, the interpreter raises this one after it.
-            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                drop(
-                    py.import("_thread")
-                        .and_then(|module| module.call_method0("interrupt_main")),
-                );
-            }
-            Some(())
-        });
-        raised.flatten().is_some()
-    }
-}
-
-impl Iterator for Attentive {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if self.interrupted() {
-                return Some(Err(ArrowError::ExternalError("interrupted".into())));
-            }
-            match self.reader.step() {
-                Ok(Step::Batch(_, batch)) => return Some(Ok(batch)),
-                Ok(Step::Working) => {}
-                Ok(Step::Done) => return None,
-                Err(error) => return Some(Err(error.into())),
-            }
-        }
-    }
-}
-
-impl RecordBatchReader for Attentive {
-    fn schema(&self) -> SchemaRef {
-        self.reader.schema()
     }
 }
 
