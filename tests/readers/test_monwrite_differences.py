@@ -345,11 +345,49 @@ def test_systems_are_not_mixed(tmp_path: Path) -> None:
         assert [row[1] for row in rows if row[0] == "OTHER"] == [None, 1, 1]
 
 
-def test_files_that_overlap_count_nothing_twice(tmp_path: Path) -> None:
-    """Two recordings of the same minutes, one a little longer: no difference is made twice."""
-    one = series(tmp_path / "one", RUNCI, [0, 10, 20, 30])
-    two = series(tmp_path / "two", RUNCI, [20, 30, 40, 50], first=2)
-    with zlens.open([two, one]) as session:
-        total = session.sql("select sum(sytprp_pfxrunci_d) from d0r2").rows[0][0]
-        assert total == 50
-        assert found(session, "time")
+def test_recordings_that_overlap_are_read_once(tmp_path: Path) -> None:
+    """Two recordings of some of the same minutes: no row and no difference is there twice."""
+
+    def groups(first: int, count: int) -> list[made.Group]:
+        return [
+            made.configuration(START_US + first * MINUTE_US - 30_000_000),
+            *made.minutes(count, first=first),
+        ]
+
+    one = made.write(tmp_path / "one", groups(0, 6))
+    two = made.write(tmp_path / "two", groups(3, 6))
+    whole = made.write(tmp_path / "whole", groups(0, 9))
+    query = "select interval_end, cpu_id, seconds, busy_pct from cpu order by all"
+    with zlens.open(whole) as session:
+        wanted = session.sql(query).rows
+        assert len(wanted) == 2 * 8
+    for paths in ([one, two], [two, one]):
+        with zlens.open(paths) as session:
+            assert session.sql(query).rows == wanted
+            assert session.sql("select distinct online from load").rows == [(2,)]
+            (problem,) = session.problems
+            assert (problem.kind, problem.file) == ("duplicate", str(two))
+            assert "3 intervals" in problem.detail
+            assert problem.bytes > 0
+
+
+def test_a_file_appended_to_itself_is_read_once(tmp_path: Path) -> None:
+    one = made.write(tmp_path / "one", [made.configuration(START_US - 30_000_000), *made.minutes(6)])
+    twice = tmp_path / "twice"
+    twice.write_bytes(one.read_bytes() * 2)
+    with zlens.open(one) as once, zlens.open(twice) as again:
+        for table in ("cpu", "load", "interval", "d0r2"):
+            query = f"select * exclude (file) from {table}" if table == "d0r2" else f"from {table}"
+            assert again.sql(query).rows == once.sql(query).rows
+        (problem,) = again.problems
+        assert problem.kind == "duplicate"
+        assert problem.offset >= one.stat().st_size
+
+
+def test_intervals_that_come_late_are_read_all_the_same(tmp_path: Path) -> None:
+    minutes = made.minutes(9)
+    late = [*minutes[:3], *minutes[6:], *minutes[3:6]]
+    path = made.write(tmp_path / "late", [made.configuration(START_US - 30_000_000), *late])
+    with zlens.open(path) as session:
+        assert session.sql("select count(*), count(distinct interval_end) from d0r2").rows == [(18, 9)]
+        assert {problem.kind for problem in session.all_problems()} == {"time"}

@@ -1,6 +1,7 @@
 //! Scans: files in, batches of raw tables out, several tables in one pass.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -23,6 +24,8 @@ pub struct File {
     pub source: Arc<dyn ReadAt>,
     /// Where its records are.
     pub index: Arc<Index>,
+    /// Bytes that repeat what was read before, in order; their records are left out.
+    pub repeats: Arc<[Range<u64>]>,
 }
 
 /// The files of one system and what is known about it.
@@ -301,11 +304,8 @@ impl Scan {
             }
             table.begin_file(lists, &file.index);
         }
-        self.pass = Some(Pass::new(
-            Arc::clone(&file.source),
-            Arc::clone(&file.index),
-            &wanted,
-        ));
+        let pass = Pass::new(Arc::clone(&file.source), Arc::clone(&file.index), &wanted);
+        self.pass = Some(pass.without(Arc::clone(&file.repeats)));
     }
 
     /// Ends with a file: a batch is of one file.

@@ -1,6 +1,7 @@
 //! A later pass over a file: only the pages that may hold wanted records are read.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::index::{Index, PageData};
@@ -62,6 +63,8 @@ pub(crate) struct Cursor {
     lists: Vec<Vec<RecordRef>>,
     buffer: Vec<u8>,
     next: usize,
+    /// Bytes whose records are not handed out, in order and apart from each other.
+    without: Arc<[Range<u64>]>,
     problems: ProblemLog,
 }
 
@@ -81,6 +84,7 @@ impl Cursor {
             lists: vec![Vec::new(); wanted.len()],
             buffer: vec![0; WINDOW],
             next: usize::try_from(from / WINDOW as u64).unwrap_or(usize::MAX),
+            without: Arc::new([]),
             problems: ProblemLog::default(),
         }
     }
@@ -122,6 +126,7 @@ impl Cursor {
                     break;
                 }
             }
+            self.leave_out(base, read);
             if self.lists.iter().any(|list| !list.is_empty()) {
                 return Ok(Some(Window {
                     base,
@@ -129,6 +134,25 @@ impl Cursor {
                     lists: &self.lists,
                 }));
             }
+        }
+    }
+
+    /// Takes the records that begin in bytes not to be read off the lists of a window.
+    fn leave_out(&mut self, base: u64, read: usize) {
+        let first = self.without.partition_point(|range| range.end <= base);
+        let ranges = &self.without[first..];
+        if ranges
+            .first()
+            .is_none_or(|range| range.start >= base + read as u64)
+        {
+            return;
+        }
+        for list in &mut self.lists {
+            list.retain(|record| {
+                let at = base + u64::from(record.pos);
+                let place = ranges.partition_point(|range| range.end <= at);
+                ranges.get(place).is_none_or(|range| at < range.start)
+            });
         }
     }
 
@@ -211,6 +235,13 @@ impl Pass {
             index,
             cursor: Cursor::new(wanted, 0),
         }
+    }
+
+    /// The same pass without the records that begin in these bytes of the file; ranges in order, none in another.
+    #[must_use]
+    pub fn without(mut self, ranges: Arc<[Range<u64>]>) -> Self {
+        self.cursor.without = ranges;
+        self
     }
 
     /// The next window that holds wanted records, or nothing at the end.

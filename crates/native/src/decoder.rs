@@ -23,14 +23,24 @@ pub struct Decoder {
 fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
     let get = |name: &str| given.as_any().get_item(name);
     let resets: Vec<(u64, String, Option<String>, String)> = get("resets")?.extract()?;
+    let mut repeats: Vec<Vec<(u64, u64)>> = match given.get_item("repeats")? {
+        Some(ranges) => ranges.extract()?,
+        None => Vec::new(),
+    };
     let mut files = Vec::new();
-    for file in get("files")?.try_iter()? {
+    for (number, file) in get("files")?.try_iter()?.enumerate() {
         let file = file?;
+        let ranges = repeats.get_mut(number).map(std::mem::take);
         let file = file.cast::<MonwriteFile>()?.get();
         files.push(File {
             name: file.path().to_string_lossy().into_owned(),
             source: Arc::clone(&file.source) as _,
             index: Arc::clone(&file.index),
+            repeats: ranges
+                .unwrap_or_default()
+                .into_iter()
+                .map(|(from, to)| from..to)
+                .collect(),
         });
     }
     Ok(System {
@@ -58,7 +68,8 @@ fn select_error(py: Python<'_>, error: &SelectError) -> PyErr {
 #[pymethods]
 impl Decoder {
     /// `systems` are dictionaries of name, source, files (in the order of time), interval_ends (TOD values),
-    /// nominal_s and resets (TOD value, table, subject or None, evidence).
+    /// nominal_s, resets (TOD value, table, subject or None, evidence) and, if there are any, repeats (for each file
+    /// the bytes that repeat what was read before: where they begin and end, in order).
     #[new]
     #[pyo3(signature = (systems, plans_json, leap_seconds = 0))]
     fn new(

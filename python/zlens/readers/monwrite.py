@@ -7,6 +7,7 @@ record (`d0r2`) and per section of one (`d0r16_cpudata`).
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 import os
@@ -46,6 +47,8 @@ HEADER = (
     Column("seconds", "float", "s", "elapsed since the subject's sample before; NULL for the first"),
     Column("flag", "text", "", "gap or short where the elapsed time is not the usual one"),
 )
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 #: A sample older than this many usual intervals leaves a gap; one younger than this part of one is a stub.
 GAP, SHORT = 1.5, 0.5
@@ -98,6 +101,9 @@ class Group:
     call_level: bytes | None = None
     files: list[_native.MonwriteFile] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
+    #: For each file the bytes that repeat intervals read before: where they begin and end.
+    repeats: list[list[tuple[int, int]]] = field(default_factory=list)
+    repeated: list[Problem] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +257,10 @@ class MonwriteSource:
     def _times(self, group: Group) -> None:
         """Intervals of a system over all its files, and the usual length of one."""
         info = group.info
-        marks = sorted(
-            (tod, samples) for file in group.files for tod, samples, _ in file.interval_ends() if samples
-        )
         ends: dict[int, int] = {}
-        for tod, samples in marks:
-            ends[tod] = ends.get(tod, 0) + samples
+        for file in group.files:
+            self._repeats(group, file, ends)
+        ends = dict(sorted(ends.items()))
         group.ends = list(ends)
         times = [(_native.unix_us_from_tod(tod, self._leap), samples) for tod, samples in ends.items()]
         lengths = [(b[0] - a[0]) / 1e6 for a, b in itertools.pairwise(times)]
@@ -270,6 +274,37 @@ class MonwriteSource:
         if firsts and lasts:
             info.first_us = _native.unix_us_from_tod(min(firsts), self._leap)
             info.last_us = _native.unix_us_from_tod(max(lasts), self._leap)
+
+    def _repeats(self, group: Group, file: _native.MonwriteFile, ends: dict[int, int]) -> None:
+        """Add the interval ends of a file to those known; what ends with a known one is the same data again.
+
+        Recordings that overlap hold the same records, and so does a file that was appended to itself. An
+        interval that merely comes late is read as it stands.
+        """
+        ranges: list[tuple[int, int]] = []
+        times: list[tuple[int, int, int]] = []
+        before = 0
+        for tod, samples, offset in file.interval_ends():
+            if not samples:
+                pass
+            elif tod not in ends:
+                ends[tod] = samples
+            elif ranges and ranges[-1][1] == before:
+                ranges[-1] = (ranges[-1][0], offset + 1)
+                times[-1] = (times[-1][0], tod, times[-1][2] + 1)
+            else:
+                ranges.append((before, offset + 1))
+                times.append((tod, tod, 1))
+            before = offset + 1
+        group.repeats.append(ranges)
+        for (begin, end), (first, last, count) in zip(ranges, times, strict=True):
+            span = " to ".join(f"{self._time(tod):%Y-%m-%d %H:%M:%S}" for tod in dict.fromkeys((first, last)))
+            detail = f"the samples of {count:,} intervals were read before ({span} UTC); read once"
+            name, path = group.info.system, file.path
+            group.repeated.append(Problem(name, NAME, path, begin, None, "duplicate", detail, end - begin))
+
+    def _time(self, tod: int) -> dt.datetime:
+        return _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, self._leap))
 
     # -- layouts and plans ---------------------------------------------------------------------------
 
@@ -356,6 +391,7 @@ class MonwriteSource:
             "interval_ends": group.ends,
             "nominal_s": group.info.nominal_s,
             "resets": resets,
+            "repeats": group.repeats,
         }
         return _native.Decoder([system], json.dumps(chosen), self._leap)
 
@@ -379,6 +415,7 @@ class MonwriteSource:
             changed = file.changed()
             if changed:
                 yield Problem(group.info.system, NAME, file.path, None, None, "changed", changed, None)
+        yield from group.repeated
 
     def _layout_problems(self, group: Group, *, quick: bool) -> Iterator[Problem]:
         """Records that the catalog does not know; without `quick` also those longer or shorter than known."""

@@ -70,6 +70,7 @@ pub fn system(files: Vec<Vec<u8>>, nominal_s: Option<f64>, resets: Vec<Evidence>
             name: format!("file{number}"),
             source: Arc::new(bytes),
             index: Arc::new(index),
+            repeats: Arc::new([]),
         }
     };
     let files: Vec<File> = files.into_iter().enumerate().map(opened).collect();

@@ -123,3 +123,49 @@ fn unknown_and_repeated_types_do_no_harm() {
     assert!(!window.records(2).is_empty());
     assert!(window.records(3).is_empty());
 }
+
+#[test]
+fn records_that_begin_in_bytes_left_out_are_not_handed_out() {
+    let (bytes, all) = {
+        let mut controls = made::sample();
+        controls.extend(made::sample());
+        let bytes = made::file(&controls);
+        let (_, all) = made::read(&bytes);
+        (bytes, all)
+    };
+    let (index, _) = made::read(&bytes);
+    let types: Vec<u16> = (0..index.types.len() as u16).collect();
+    let (bytes, index) = (Arc::new(bytes), Arc::new(index));
+    let (third, last) = (all[2].offset, all[all.len() - 1].offset);
+    let middle = all[all.len() / 2].offset;
+    let cases: [&[(u64, u64)]; 5] = [
+        &[],
+        &[(0, third)],
+        &[(third, third + 1), (middle, last)],
+        &[(0, middle), (middle + 1, u64::MAX)],
+        &[(last + 1, u64::MAX)],
+    ];
+    for case in cases {
+        let ranges: Vec<_> = case.iter().map(|&(from, to)| from..to).collect();
+        let mut pass = Pass::new(
+            Arc::clone(&bytes) as Arc<dyn ReadAt>,
+            Arc::clone(&index),
+            &types,
+        )
+        .without(ranges.clone().into());
+        let mut found = Vec::new();
+        while let Some(window) = pass.next_window().expect("memory can be read") {
+            for slot in 0..types.len() {
+                let records = window.records(slot).iter();
+                found.extend(records.map(|record| window.offset_of(*record)));
+            }
+        }
+        found.sort_unstable();
+        let wanted: Vec<u64> = all
+            .iter()
+            .map(|record| record.offset)
+            .filter(|at| !ranges.iter().any(|range| range.contains(at)))
+            .collect();
+        assert_eq!(found, wanted, "{ranges:?}");
+    }
+}
