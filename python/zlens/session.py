@@ -98,8 +98,24 @@ class Session:
     def all_problems(self) -> list[Problem]:
         """What could not be read as it stands, after everything was decoded once to find all of it."""
         found = [*self._found, *(p for source in self.sources for p in source.problems(complete=True))]
+        found += self._doubts()
         chosen = self.options.systems
         return [p for p in found if not chosen or p.system is None or p.system in chosen]
+
+    def _doubts(self) -> list[Problem]:
+        """What the measures have to say of hardware counters: systems withheld, machines nobody knows."""
+        from zlens.catalog import roles
+        from zlens.measures.doubts import doubts
+
+        counted = {origin.table for origin in roles.entity("counter").origins}
+        if not any(table in source.tables for source in self.sources for table in counted):
+            return []
+        # In an engine of its own: the question that asks for problems is being prepared in the session's.
+        engine = self._open_engine(self._selected)
+        try:
+            return doubts(engine.ask)
+        finally:
+            engine.close()
 
     def display(self, time: dt.datetime, system: str) -> dt.datetime:
         """A time in the system's local zone; as UTC with the option or where no zone is known."""
