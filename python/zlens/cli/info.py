@@ -27,7 +27,7 @@ Examples:
 """
 
 #: Sources whose times come from TOD clocks, which may count leap seconds.
-_TOD_SOURCES = frozenset({"zvm-monitor"})
+_TOD_SOURCES = frozenset({"zvm-monitor", "smf"})
 
 #: Facts of a reader that other keys of the object hold already.
 _ELSEWHERE = frozenset({"path", "file", "system", "first_time", "last_time"})

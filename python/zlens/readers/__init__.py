@@ -23,7 +23,7 @@ from zlens.options import Options
 from zlens.problems import Problem
 
 #: In the order they are asked.
-READERS = ("monwrite", "rmf_xml")
+READERS = ("monwrite", "rmf_xml", "smf")
 
 #: How much of a file a reader sees to recognise its format.
 HEAD = 64 * 1024
@@ -289,8 +289,9 @@ def _unknown(path: str, head: bytes) -> InputError:
         f"this is {what}, which no reader of zlens knows",
         file=path,
         offset=0,
-        expected="a z/VM MONWRITE file or an RMF Postprocessor XML report",
-        cure="if it is monitor data, transfer it again in binary with record format F and length 4096",
+        expected="a z/VM MONWRITE file, an SMF dump or an RMF Postprocessor XML report",
+        cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
+        "record descriptor words",
     )
 
 
