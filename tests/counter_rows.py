@@ -17,10 +17,10 @@ COLUMNS = (
     *HEADER,
     Column("cpu_id", "int"),
     Column("core_id", "int"),
-    Column("processor_class", "text"),
+    Column("cpu_type", "text"),
     Column("machine_type", "text"),
-    Column("cfvn", "int"),
-    Column("csvn", "int"),
+    Column("version1", "int"),
+    Column("version2", "int"),
     Column("cpsp", "int"),
     Column("lost", "bool"),
     *(Column(f"{name}_counters", "int") for name in cpumf.sets()),
@@ -43,11 +43,11 @@ def row(
 ) -> tuple[Any, ...]:
     """One sample. Counters by the names that formulas have for them (B0, E145)."""
     end = START_US + minute * MINUTE_US
-    values: dict[str, Any] = {"cpu_id": 0, "processor_class": "0"}
+    values: dict[str, Any] = {"cpu_id": 0, "cpu_type": "CP"}
     if generation:
         known = cpumf.generation(generation)
         sized = cpumf.sizes(known.cfvn, known.csvn)
-        values |= {"machine_type": TYPE[generation], "cfvn": known.cfvn, "csvn": known.csvn}
+        values |= {"machine_type": TYPE[generation], "version1": known.cfvn, "version2": known.csvn}
         values |= {f"{name}_counters": size for name, size in sized.items()}
     values |= facts
     values |= {f"c{cpumf.number_of(name)}_d": round(value) for name, value in counters.items()}

@@ -295,7 +295,13 @@ def test_what_lshwc_counted() -> None:
     assert measured["machine"] == "CFVN 3, CSVN 8"
     names = measured["columns"].split(",")
     rows = [
-        row(dict(zip(names, map(int, numbers), strict=True)), minute=minute, cfvn=3, csvn=8, basic_counters=6)
+        row(
+            dict(zip(names, map(int, numbers), strict=True)),
+            minute=minute,
+            version1=3,
+            version2=8,
+            basic_counters=6,
+        )
         for minute, (_, *numbers) in enumerate(measured["rows"])
     ]
     found = values(opened(rows), "*")

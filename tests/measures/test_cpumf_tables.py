@@ -148,9 +148,9 @@ def test_weights_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
 def test_a_machine_nobody_knows() -> None:
     z17 = counters("z17")
     rows = [
-        row(z17, cpu_id=0, machine_type="9999", cfvn=3, csvn=9),
-        row(z17, cpu_id=1, machine_type="2964", cfvn=1, csvn=5),
-        row(z17, cpu_id=2, cfvn=3, csvn=8),
+        row(z17, cpu_id=0, machine_type="9999", version1=3, version2=9),
+        row(z17, cpu_id=1, machine_type="2964", version1=1, version2=5),
+        row(z17, cpu_id=2, version1=3, version2=8),
     ]
     session = opened(rows)
     strange, other, versioned = values(session, "*")
@@ -221,7 +221,7 @@ def test_what_is_no_contradiction() -> None:
         row({"B0": 4e9, "B1": 2e9}, generation="z14", minute=3, extended_counters=None),
         row({}, generation="z14", minute=4, seconds=None),
         # Versions nobody knows have no known sizes.
-        row(BASIC, machine_type="9999", cfvn=4, csvn=12, minute=5, extended_counters=999),
+        row(BASIC, machine_type="9999", version1=4, version2=12, minute=5, extended_counters=999),
     )
 
 
@@ -250,8 +250,8 @@ def test_processors_of_a_type() -> None:
         row({"B0": 0}, generation="z13", cpu_id=1, core_id=0, cpsp=5000),
         row({"B0": 3e11, "M448": 5e10, "M449": 1e11}, generation="z13", cpu_id=2, core_id=1, cpsp=5000),
         row({"B0": 6e11}, generation="z13", cpu_id=3, core_id=1, cpsp=5000, seconds=120.0, flag="gap"),
-        row({"B0": 3e10}, generation="z13", cpu_id=8, core_id=4, cpsp=5000, processor_class="4"),
-        row({"B0": 0}, generation="z13", cpu_id=9, core_id=5, cpsp=5000, processor_class="6"),
+        row({"B0": 3e10}, generation="z13", cpu_id=8, core_id=4, cpsp=5000, cpu_type="ZIIP"),
+        row({"B0": 0}, generation="z13", cpu_id=9, core_id=5, cpsp=5000, cpu_type="6"),
     ]
     session = opened(rows)
     assert [each["cpu_type"] for each in values(session, "cpu_type")] == [*["CP"] * 4, "ZIIP", "6"]
