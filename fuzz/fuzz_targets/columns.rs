@@ -70,6 +70,7 @@ fn system(files: Vec<Vec<u8>>, plans: &[Plan]) -> System {
                 name: "fuzz".into(),
                 source: Arc::new(bytes),
                 index,
+                repeats: Arc::from([]),
             }
         })
         .collect();

@@ -19,7 +19,7 @@ use crate::select::{Output, Selection};
 use crate::shape::{Shape, Shapes};
 use crate::track::{Comparing, Counter, Flag, Fresh, Rows, Track, Watch};
 use crate::validity::Validity;
-use crate::wide::{Finished, Wide};
+use crate::wide::{Finished, Shared, Wide};
 
 /// How many bytes of records are decoded at a time: few enough to stay in the processor's first cache from column
 /// to column.
@@ -72,7 +72,12 @@ pub(crate) struct Build {
 
 impl Build {
     /// A batch of the selected columns, and which columns of the plan it needs.
-    pub(crate) fn new(plan: &Arc<Plan>, selection: Selection, leap_s: i32) -> (Self, Vec<usize>) {
+    pub(crate) fn new(
+        plan: &Arc<Plan>,
+        selection: Selection,
+        leap_s: i32,
+        pool: &Shared,
+    ) -> (Self, Vec<usize>) {
         let mut wanted: Vec<usize> = Vec::new();
         let mut builder_of = vec![None; plan.columns.len()];
         let mut builder = |column: usize| {
@@ -105,7 +110,7 @@ impl Build {
             Compare {
                 track: Track::new(subject, watches),
                 rows: Rows::default(),
-                differences: Wide::new(counters.len()),
+                differences: Wide::sharing(counters.len(), Arc::clone(pool)),
                 learns: counters.iter().any(Counter::learns),
                 counters,
             }
@@ -136,7 +141,7 @@ impl Build {
             leap_s,
             builders,
             builder_of,
-            wide: Wide::new(places),
+            wide: Wide::sharing(places, Arc::clone(pool)),
             offset,
             tod,
             interval_end,
@@ -259,17 +264,12 @@ impl Build {
             u64::from_be_bytes,
         );
         if let Some(head) = &mut self.tod {
-            let mut zero = false;
-            for (out, &mut tod) in self
-                .wide
-                .rows_mut(head.column, rows.clone())
-                .iter_mut()
-                .zip(&mut *tods)
-            {
+            let out = self.wide.rows_mut(head.column, rows.clone());
+            for (out, &mut tod) in out.iter_mut().zip(&mut *tods) {
                 *out = tod::to_unix_us(tod, self.leap_s);
-                zero |= tod == 0;
             }
-            if zero {
+            // Every time since 1971 has the first bit; if all have it, none is zero.
+            if !tod::is_plausible(tods.iter().fold(u64::MAX, |all, tod| all & tod)) {
                 let none = rows.clone().zip(&*tods).filter(|(_, tod)| **tod == 0);
                 none.for_each(|(row, _)| head.validity.clear(row, row + 1));
             }

@@ -268,7 +268,7 @@ impl Builder {
                 bytes,
             } => {
                 // The next batch is likely to need as much.
-                let (ends, values) = texts.take(|rows, size| {
+                let (ends, values, size) = texts.take(|rows, size| {
                     (
                         offsets
                             .take(rows)
@@ -280,6 +280,7 @@ impl Builder {
                 let (ends, values) = (Buffer::from_vec(ends), Buffer::from_vec(values));
                 offsets.give(&ends);
                 bytes.give(&values);
+                let values = values.slice_with_length(0, size);
                 let ends = OffsetBuffer::new(ScalarBuffer::new(ends, 0, rows));
                 Arc::new(StringArray::try_new(ends, values, nulls)?)
             }

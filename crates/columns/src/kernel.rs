@@ -102,19 +102,34 @@ pub(crate) fn each<const N: usize, T>(
 /// Four unsigned integers of four bytes that follow each other at each place, each to a column of its own.
 #[inline]
 pub(crate) fn fours(out: [&mut [i64]; 4], bytes: &[u8], places: &[u32]) {
-    let [first, second, third, fourth] = out;
-    let pairs = first
-        .iter_mut()
-        .zip(second)
-        .zip(third.iter_mut().zip(fourth));
-    for (((first, second), (third, fourth)), &place) in pairs.zip(places) {
+    const ROWS: usize = 4;
+    let words = |place: u32| {
         let place = place as usize;
         let mut words = [[0; 4]; 4];
         words
             .as_flattened_mut()
             .copy_from_slice(&bytes[place..place + 16]);
-        let [a, b, c, d] = words.map(|word| i64::from(u32::from_be_bytes(word)));
-        (*first, *second, *third, *fourth) = (a, b, c, d);
+        words.map(|word| i64::from(u32::from_be_bytes(word)))
+    };
+    let [first, second, third, fourth] = out.map(|column| column.as_chunks_mut::<ROWS>());
+    let (blocks, rest) = places.as_chunks::<ROWS>();
+    let pairs = first
+        .0
+        .iter_mut()
+        .zip(second.0)
+        .zip(third.0.iter_mut().zip(fourth.0));
+    for (((first, second), (third, fourth)), places) in pairs.zip(blocks) {
+        for row in 0..ROWS {
+            [first[row], second[row], third[row], fourth[row]] = words(places[row]);
+        }
+    }
+    let pairs = first
+        .1
+        .iter_mut()
+        .zip(second.1)
+        .zip(third.1.iter_mut().zip(fourth.1));
+    for (((first, second), (third, fourth)), &place) in pairs.zip(rest) {
+        [*first, *second, *third, *fourth] = words(place);
     }
 }
 

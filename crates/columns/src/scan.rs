@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -14,6 +14,7 @@ use crate::journal::{Found, Journal, Place, Reset};
 use crate::plan::Plan;
 use crate::select::{SelectError, Selection, types};
 use crate::table::{Ready, TableScan};
+use crate::wide::Pool;
 
 /// A file whose records were found.
 #[derive(Clone)]
@@ -116,13 +117,10 @@ impl Decoder {
     /// A scan of all files for some tables.
     #[must_use]
     pub fn scan(self: &Arc<Self>, selections: &[Selection]) -> Scan {
+        let pool = Arc::new(Mutex::new(Pool::new(4 * selections.len() + 4)));
         let table = |(number, selection): (usize, &Selection)| {
-            TableScan::new(
-                number,
-                &self.plans[selection.table],
-                selection.clone(),
-                self.leap_s,
-            )
+            let plan = &self.plans[selection.table];
+            TableScan::new(number, plan, selection.clone(), self.leap_s, &pool)
         };
         Scan {
             tables: selections.iter().enumerate().map(table).collect(),

@@ -13,13 +13,10 @@ use crate::journal::Place;
 use crate::places::{Gather, Gathered, Lists};
 use crate::plan::Plan;
 use crate::select::Selection;
+use crate::wide::{BATCH_BYTES, Shared};
 
 /// No batch has more rows, so that the offsets of its texts stay below 2 GiB.
 const MAX_ROWS: usize = 16_384;
-/// What the 8-byte columns of a batch should take: little enough that those of some twenty tables stay in the
-/// processor's last cache.
-const BATCH_BYTES: usize = 512 * 1024;
-
 /// Batches that are ready, with the number of their table in the scan.
 pub(crate) type Ready = VecDeque<(usize, RecordBatch)>;
 
@@ -37,8 +34,14 @@ pub(crate) struct TableScan {
 }
 
 impl TableScan {
-    pub(crate) fn new(number: usize, plan: &Arc<Plan>, selection: Selection, leap_s: i32) -> Self {
-        let (build, wanted) = Build::new(plan, selection, leap_s);
+    pub(crate) fn new(
+        number: usize,
+        plan: &Arc<Plan>,
+        selection: Selection,
+        leap_s: i32,
+        pool: &Shared,
+    ) -> Self {
+        let (build, wanted) = Build::new(plan, selection, leap_s, pool);
         let gather = Gather::new(plan, wanted);
         Self {
             number,

@@ -35,37 +35,49 @@ const WORD: usize = 8;
 const NAMES: usize = 512;
 
 impl Names {
-    /// The text of up to eight bytes, the others zeros; nothing if it is not ASCII.
-    #[inline]
-    fn get(&mut self, field: [u8; WORD]) -> Option<Name> {
-        let word = u64::from_be_bytes(field);
-        let place = word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - NAMES.ilog2());
-        match self.known.get(place as usize) {
-            // A field of zeros is what an empty place holds; its text is empty either way.
-            Some(name) if name.field == word => Some(*name),
-            _ => self.add(word, field, place as usize),
+    /// The places of the words, of which there are always as many.
+    fn places(&mut self) -> &mut [Name; NAMES] {
+        if self.known.len() < NAMES {
+            self.known.resize(NAMES, Name::default());
         }
+        self.known.first_chunk_mut().expect("resized above")
     }
+}
 
-    #[inline(never)]
-    fn add(&mut self, word: u64, field: [u8; WORD], place: usize) -> Option<Name> {
-        self.known.resize(NAMES, Name::default());
-        let text = field.map(|byte| CP037[usize::from(byte)]);
-        let kept = field
-            .iter()
-            .rposition(|&byte| byte != BLANK && byte != 0)
-            .map_or(0, |last| last + 1);
-        if !text.is_ascii() {
-            return None;
-        }
-        let name = Name {
-            field: word,
-            text,
-            kept,
-        };
-        self.known[place] = name;
+/// The text of up to eight bytes, the others zeros; nothing if it is not ASCII.
+#[inline(always)]
+fn translate(known: &mut [Name; NAMES], field: [u8; WORD]) -> Option<Name> {
+    let word = u64::from_ne_bytes(field);
+    let place = (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - NAMES.ilog2())) as usize;
+    let name = known[place % NAMES];
+    if name.field == word {
         Some(name)
+    } else {
+        learn(known, field, place % NAMES)
     }
+}
+
+#[inline(never)]
+fn learn(known: &mut [Name; NAMES], field: [u8; WORD], place: usize) -> Option<Name> {
+    let text = field.map(|byte| CP037[usize::from(byte)]);
+    let kept = field
+        .iter()
+        .rposition(|&byte| byte != BLANK && byte != 0)
+        .map_or(0, |last| last + 1);
+    if !text.is_ascii() {
+        return None;
+    }
+    let name = Name {
+        field: u64::from_ne_bytes(field),
+        text,
+        kept,
+    };
+    // The first place stays with the word of zeros, which is the most frequent of all and is what an empty place
+    // holds.
+    if place != 0 {
+        known[place] = name;
+    }
+    Some(name)
 }
 
 impl Default for Texts {
@@ -92,16 +104,16 @@ impl Texts {
         self.end = 0;
     }
 
-    /// Hands out offsets and values; begins anew with other vectors, that are asked for with what these had.
+    /// Hands out offsets and values, and how many bytes of these have a meaning; begins anew with other vectors, that
+    /// are asked for with what these had.
     pub(crate) fn take(
         &mut self,
         next: impl FnOnce(usize, usize) -> (Vec<i32>, Vec<u8>),
-    ) -> (Vec<i32>, Vec<u8>) {
-        let (offsets, values) = next(self.offsets.len(), self.end);
+    ) -> (Vec<i32>, Vec<u8>, usize) {
+        let (offsets, values) = next(self.offsets.len(), self.values.len());
         let names = std::mem::take(&mut self.names);
-        let mut done = std::mem::replace(self, Self::new(offsets, values, names));
-        done.values.truncate(done.end);
-        (done.offsets, done.values)
+        let done = std::mem::replace(self, Self::new(offsets, values, names));
+        (done.offsets, done.values, done.end)
     }
 
     /// Bytes of one value.
@@ -146,43 +158,39 @@ impl Texts {
     fn words<const N: usize>(&mut self, window: &[u8], places: &[u32]) {
         // Every value is written with whole words, of which the next one takes back what is not its own.
         self.room(N * places.len() + 2 * WORD);
-        let from = self.offsets.len();
-        self.offsets.resize(from + places.len(), 0);
-        let mut end = self.end;
-        for (number, &place) in places.iter().enumerate() {
-            let field = &window[place as usize..place as usize + N];
-            let Some(kept) = self.word::<N>(field, end) else {
-                self.end = end;
-                self.offsets.truncate(from + number);
-                for &place in &places[number..] {
-                    self.push_text(&window[place as usize..place as usize + N]);
+        let Self {
+            offsets,
+            values,
+            end,
+            names,
+        } = self;
+        let known = names.places();
+        let from = offsets.len();
+        offsets.resize(from + places.len(), 0);
+        let mut last = None;
+        for (number, (offset, &place)) in offsets[from..].iter_mut().zip(places).enumerate() {
+            let kept = match last {
+                // All entries of a record have the same texts of the record.
+                Some((before, kept)) if before == place => {
+                    values.copy_within(*end - kept..*end - kept + WORD.max(N), *end);
+                    kept
                 }
-                return;
+                _ => {
+                    let field = &window[place as usize..place as usize + N];
+                    let Some(kept) = word::<N>(known, field, &mut values[*end..]) else {
+                        offsets.truncate(from + number);
+                        for &place in &places[number..] {
+                            self.push_text(&window[place as usize..place as usize + N]);
+                        }
+                        return;
+                    };
+                    kept
+                }
             };
-            end += kept;
-            self.offsets[from + number] = end as i32;
+            last = Some((place, kept));
+            *end += kept;
+            *offset = *end as i32;
         }
-        self.end = end;
-    }
-
-    /// Writes one field at `end`; how much of it is its text, or nothing if it is not ASCII.
-    #[inline(always)]
-    fn word<const N: usize>(&mut self, field: &[u8], end: usize) -> Option<usize> {
-        let mut first = [0; WORD];
-        let head = N.min(WORD);
-        first[..head].copy_from_slice(&field[..head]);
-        let name = self.names.get(first)?;
-        self.values[end..end + WORD].copy_from_slice(&name.text);
-        let Some(rest) = field.get(WORD..).and_then(<[u8]>::first_chunk) else {
-            return Some(name.kept);
-        };
-        let rest = self.names.get(*rest)?;
-        self.values[end + WORD..end + 2 * WORD].copy_from_slice(&rest.text);
-        Some(if rest.kept == 0 {
-            name.kept
-        } else {
-            WORD + rest.kept
-        })
     }
 
     /// EBCDIC text of one value.
@@ -193,10 +201,11 @@ impl Texts {
             .map_or(0, |last| last + 1);
         self.room(2 * kept);
         let mut end = self.end;
+        let known = self.names.places();
         for word in field[..kept].chunks(WORD) {
             let mut bytes = [0; WORD];
             bytes[..word.len()].copy_from_slice(word);
-            match self.names.get(bytes) {
+            match translate(known, bytes) {
                 // Blanks within the value count.
                 Some(name) => {
                     self.values[end..end + word.len()].copy_from_slice(&name.text[..word.len()]);
@@ -249,6 +258,28 @@ impl Texts {
         digits(&mut self.values[start..self.end], field);
         self.offsets.push(self.end as i32);
     }
+}
+
+/// Writes one field to the beginning of `out`; how much of it is its text, or nothing if it is not ASCII.
+#[inline(always)]
+fn word<const N: usize>(known: &mut [Name; NAMES], field: &[u8], out: &mut [u8]) -> Option<usize> {
+    let mut first = [0; WORD];
+    let head = N.min(WORD);
+    first[..head].copy_from_slice(&field[..head]);
+    let name = translate(known, first)?;
+    out[..WORD].copy_from_slice(&name.text);
+    if N <= WORD {
+        return Some(name.kept);
+    }
+    let mut second = [0; WORD];
+    second[..N - WORD].copy_from_slice(&field[WORD..]);
+    let rest = translate(known, second)?;
+    out[WORD..2 * WORD].copy_from_slice(&rest.text);
+    Some(if rest.kept == 0 {
+        name.kept
+    } else {
+        WORD + rest.kept
+    })
 }
 
 /// Writes text, of which each byte may need two, at `end`; where it ends.

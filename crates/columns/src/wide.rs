@@ -1,13 +1,16 @@
 //! The 8-byte columns of a batch in one allocation.
 
-use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{Int64Array, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
+
+/// What the 8-byte columns of a batch should take: little enough that those of some twenty tables stay in the
+/// processor's last cache.
+pub(crate) const BATCH_BYTES: usize = 512 * 1024;
 
 /// The type of every time that leaves the program.
 pub(crate) static TIMESTAMP: LazyLock<DataType> =
@@ -18,40 +21,44 @@ pub(crate) static TIMESTAMP: LazyLock<DataType> =
 /// A fresh page costs more than decoding into it, so batches that are dropped as they come cost no new memory.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    given: VecDeque<Buffer>,
+    given: Vec<Buffer>,
     keep: usize,
 }
+
+/// How many buffers are looked at for a free one; further back they are more likely free, but no longer in a cache.
+const LOOKED_AT: usize = 8;
 
 impl Pool {
     /// A pool that remembers at most `keep` buffers.
     pub(crate) fn new(keep: usize) -> Self {
         Self {
-            given: VecDeque::new(),
+            given: Vec::new(),
             keep,
         }
     }
 
-    /// A vector with room for `capacity` values, of a free buffer if there is one; what is in it is of no meaning.
+    /// A vector with room for `capacity` values, of the last buffer that came free if there is one; what is in it is of
+    /// no meaning.
     pub(crate) fn take<T: ArrowNativeType>(&mut self, capacity: usize) -> Option<Vec<T>> {
-        // Buffers come back in the order they went; looking further than a few would cost more than it saves.
-        for _ in 0..self.given.len().min(4) {
-            match self.given.pop_front()?.into_vec::<T>() {
-                Ok(vec) if vec.capacity() >= capacity => return Some(vec),
-                Ok(_) => {}
-                Err(held) => self.given.push_back(held),
-            }
-        }
-        None
+        let free = |buffer: &Buffer| {
+            buffer.strong_count() == 1 && buffer.capacity() >= capacity * size_of::<T>()
+        };
+        let last = self.given.len().saturating_sub(LOOKED_AT);
+        let found = last + self.given[last..].iter().rposition(free)?;
+        self.given.remove(found).into_vec::<T>().ok()
     }
 
     /// Remembers a buffer that is handed out.
     pub(crate) fn give(&mut self, buffer: &Buffer) {
         if self.given.len() >= self.keep {
-            self.given.pop_front();
+            self.given.remove(0);
         }
-        self.given.push_back(buffer.clone());
+        self.given.push(buffer.clone());
     }
 }
+
+/// A pool that the tables of a scan share: what one has handed out, another builds its next batch in.
+pub(crate) type Shared = Arc<Mutex<Pool>>;
 
 /// Columns of integers and times: column `c` takes the places from `c * rows` on.
 #[derive(Debug)]
@@ -59,25 +66,37 @@ pub(crate) struct Wide {
     values: Vec<i64>,
     rows: usize,
     columns: usize,
-    pool: Pool,
+    pool: Shared,
 }
 
 impl Wide {
-    /// No rows of so many columns.
+    /// No rows of so many columns, in buffers of their own: that of the batch just handed out and that of the one being
+    /// built.
     pub(crate) fn new(columns: usize) -> Self {
-        // Two batches: the one just handed out and the one being built.
+        Self::sharing(columns, Arc::new(Mutex::new(Pool::new(2))))
+    }
+
+    /// No rows of so many columns, in buffers of a pool.
+    pub(crate) fn sharing(columns: usize, pool: Shared) -> Self {
         Self {
             values: Vec::new(),
             rows: 0,
             columns,
-            pool: Pool::new(2),
+            pool,
         }
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        // A pool is whole after every call, whatever made another thread panic.
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes room for a batch of `rows`; what is in it is of no meaning.
     pub(crate) fn start(&mut self, rows: usize) {
         let size = rows * self.columns;
-        let mut values = self.pool.take(size).unwrap_or_default();
+        let free = self.pool().take(size);
+        let mut values =
+            free.unwrap_or_else(|| Vec::with_capacity(size.max(BATCH_BYTES / size_of::<i64>())));
         values.resize(size, 0);
         (self.values, self.rows) = (values, rows);
     }
@@ -126,7 +145,7 @@ impl Wide {
     /// The columns as they are, each with so many rows that have a meaning.
     pub(crate) fn finish(&mut self, len: usize) -> Finished {
         let buffer = Buffer::from_vec(std::mem::take(&mut self.values));
-        self.pool.give(&buffer);
+        self.pool().give(&buffer);
         Finished {
             buffer,
             rows: std::mem::take(&mut self.rows),
