@@ -251,6 +251,11 @@ def test_any_damage_ends_well(tmp_path: Path, good: Path) -> None:
                 )
                 if "d0r2" in session.engine.raw_tables():
                     assert session.sql("select count(*), sum(sytprp_pfxutime_d) from d0r2").rows
+                    keys = "system, source, interval_end, cpu_id"
+                    query = f"select count(*), count(distinct ({keys})) from cpu"
+                    rows, distinct = session.sql(query).rows[0]
+                    assert rows == distinct
+                    assert (session.sql("select max(online) from load").rows[0][0] or 0) <= made.CPUS
         except InputError:
             pass
         path.unlink()

@@ -391,3 +391,24 @@ def test_intervals_that_come_late_are_read_all_the_same(tmp_path: Path) -> None:
     with zlens.open(path) as session:
         assert session.sql("select count(*), count(distinct interval_end) from d0r2").rows == [(18, 9)]
         assert {problem.kind for problem in session.all_problems()} == {"time"}
+
+
+def test_samples_whose_interval_has_lost_its_end_are_not_of_the_next(tmp_path: Path) -> None:
+    """Without the record that ends the third interval two samples of a processor would be of the fourth."""
+    groups = made.minutes(6)
+    kept = [
+        (sample, records[:-1]) if number == 2 else (sample, records)
+        for number, (sample, records) in enumerate(groups)
+    ]
+    whole = made.write(tmp_path / "whole", [made.configuration(START_US - 30_000_000), *groups])
+    path = made.write(tmp_path / "lost", [made.configuration(START_US - 30_000_000), *kept])
+    query = "select interval_end, cpu_id, seconds, busy_pct from cpu order by all"
+    with zlens.open(whole) as session, zlens.open(path) as lossy:
+        wanted = session.sql(query).rows
+        assert lossy.sql(query).rows == wanted[:2] + wanted[4:]
+        assert lossy.sql("select count(*), count(interval_end) from d0r2").rows == [(12, 10)]
+        assert lossy.sql("select distinct online from load").rows == [(2,)]
+        (problem,) = lossy.problems
+        assert (problem.kind, problem.record) == ("gap", "D1R11")
+        assert "2.0 minutes from 2026-03-02 09:01:00" in problem.detail
+        assert session.problems == []

@@ -10,7 +10,7 @@ use zlens_frames::{ProblemKind, tod};
 
 use crate::column::{Builder, Source};
 use crate::evidence::Evidence;
-use crate::interval::{Intervals, OPEN};
+use crate::interval::{Ends, Intervals};
 use crate::journal::Place;
 use crate::kernel::{each, fours};
 use crate::places::Places;
@@ -168,12 +168,12 @@ impl Build {
     /// Another system begins.
     pub(crate) fn begin_system(
         &mut self,
-        ends: &Arc<[u64]>,
+        ends: &Ends,
         evidence: &[Evidence],
         nominal_s: Option<f64>,
     ) {
         if let Some(intervals) = &mut self.intervals {
-            *intervals = Intervals::new(Arc::clone(ends));
+            *intervals = Intervals::of_ends(ends);
         }
         if let Some(compare) = &mut self.compare {
             compare.track.begin(&self.plan.table, evidence, nominal_s);
@@ -295,7 +295,7 @@ impl Build {
                 self.wide
                     .rows_mut(head.column, row..row + count)
                     .fill(end.unwrap_or(0));
-                if interval == OPEN {
+                if end.is_none() {
                     head.validity.clear(row, row + count);
                 }
             }

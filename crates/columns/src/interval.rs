@@ -5,18 +5,55 @@ use std::sync::Arc;
 /// No interval ends at or after the time.
 pub(crate) const OPEN: u32 = u32::MAX;
 
+/// The interval ends of a system.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ends {
+    /// All of them, those that are lost included, rising.
+    pub all: Arc<[u64]>,
+    /// Those that only say where an interval begins whose own end is not there, rising.
+    pub lost: Arc<[u64]>,
+}
+
+impl Ends {
+    /// Of ends in any order.
+    pub(crate) fn of(known: &[u64], lost: &[u64]) -> Self {
+        let mut all = [known, lost].concat();
+        all.sort_unstable();
+        let mut lost = lost.to_vec();
+        lost.sort_unstable();
+        Self {
+            all: all.into(),
+            lost: lost.into(),
+        }
+    }
+}
+
 /// Finds the first interval end at or after a time. Records come almost in order of time, so the last answer is
 /// tried first.
 #[derive(Debug, Clone)]
 pub(crate) struct Intervals {
     ends: Arc<[u64]>,
+    lost: Arc<[u64]>,
     last: usize,
 }
 
 impl Intervals {
     /// The intervals that end at `ends`, which rise.
     pub(crate) fn new(ends: Arc<[u64]>) -> Self {
-        Self { ends, last: 0 }
+        let lost = Arc::default();
+        Self {
+            ends,
+            lost,
+            last: 0,
+        }
+    }
+
+    /// The intervals of a system of which some ends may be lost.
+    pub(crate) fn of_ends(ends: &Ends) -> Self {
+        Self {
+            lost: Arc::clone(&ends.lost),
+            ..Self::new(Arc::clone(&ends.all))
+        }
     }
 
     /// The number of the interval that `tod` is in, or [`OPEN`].
@@ -59,9 +96,10 @@ impl Intervals {
         tods.iter().position(outside).unwrap_or(tods.len())
     }
 
-    /// When the interval ends.
+    /// When the interval ends, if that is known.
     pub(crate) fn end(&self, interval: u32) -> Option<u64> {
-        self.ends.get(interval as usize).copied()
+        let end = self.ends.get(interval as usize).copied();
+        end.filter(|end| self.lost.binary_search(end).is_err())
     }
 }
 
@@ -69,11 +107,19 @@ impl Intervals {
 mod tests {
     use super::*;
 
+    fn with_lost(known: &[u64], lost: &[u64]) -> Intervals {
+        Intervals::of_ends(&Ends::of(known, lost))
+    }
+
+    fn of(ends: &[u64]) -> Intervals {
+        with_lost(ends, &[])
+    }
+
     #[test]
     fn the_first_end_at_or_after_a_time_is_its_interval() {
         let ends = [10, 20, 20, 35];
         let times = [0, 10, 11, 20, 21, 9, 36, 35, 36, 37, 1, 20];
-        let mut intervals = Intervals::new(Arc::from(ends));
+        let mut intervals = of(&ends);
         for time in times {
             let expected = ends
                 .iter()
@@ -81,10 +127,20 @@ mod tests {
                 .map_or(OPEN, |at| at as u32);
             assert_eq!(intervals.of(time), expected, "time {time}");
             let alike = [time, 15, 40, time];
-            let same = |other: &u64| Intervals::new(Arc::from(ends)).of(*other) == expected;
+            let same = |other: &u64| of(&ends).of(*other) == expected;
             let count = alike.iter().position(|other| !same(other)).unwrap_or(4);
             assert_eq!(intervals.how_many(expected, &alike), count, "time {time}");
         }
-        assert_eq!(Intervals::new(Arc::from([])).of(5), OPEN);
+        assert_eq!(of(&[]).of(5), OPEN);
+    }
+
+    #[test]
+    fn a_lost_end_is_told_apart_and_not_told() {
+        let mut intervals = with_lost(&[30, 10], &[25]);
+        let found: Vec<Option<u64>> = [10, 11, 25, 26, 31]
+            .map(|time| intervals.of(time))
+            .map(|interval| intervals.end(interval))
+            .to_vec();
+        assert_eq!(found, [Some(10), None, None, Some(30), None]);
     }
 }

@@ -10,6 +10,7 @@ use zlens_frames::{Class, Index, Pass, ReadAt};
 
 use crate::batch::Names;
 use crate::evidence::Evidence;
+use crate::interval::Ends;
 use crate::journal::{Found, Journal, Place, Reset};
 use crate::plan::Plan;
 use crate::select::{SelectError, Selection, types};
@@ -40,6 +41,8 @@ pub struct System {
     pub files: Vec<File>,
     /// When its intervals end, over all files.
     pub interval_ends: Vec<u64>,
+    /// Times up to which samples are of intervals whose end is not there.
+    pub lost_ends: Vec<u64>,
     /// How long an interval should be.
     pub nominal_s: Option<f64>,
     /// What is known to have reset counters.
@@ -49,7 +52,7 @@ pub struct System {
 /// Systems, plans and what scans found out about them.
 pub struct Decoder {
     systems: Vec<System>,
-    ends: Vec<Arc<[u64]>>,
+    ends: Vec<Ends>,
     plans: Vec<Arc<Plan>>,
     leap_s: i32,
     journal: Journal,
@@ -59,13 +62,9 @@ impl Decoder {
     /// A decoder of these systems by these plans, `leap_s` leap seconds taken off all times.
     #[must_use]
     pub fn new(systems: Vec<System>, plans: Vec<Plan>, leap_s: i32) -> Self {
-        let sorted = |system: &System| {
-            let mut ends = system.interval_ends.clone();
-            ends.sort_unstable();
-            Arc::from(ends)
-        };
+        let ends = |system: &System| Ends::of(&system.interval_ends, &system.lost_ends);
         Self {
-            ends: systems.iter().map(sorted).collect(),
+            ends: systems.iter().map(ends).collect(),
             systems,
             plans: plans.into_iter().map(Arc::new).collect(),
             leap_s,

@@ -9,6 +9,7 @@ use zlens_frames::{Index, Window};
 
 use crate::batch::{Build, Names};
 use crate::evidence::Evidence;
+use crate::interval::Ends;
 use crate::journal::Place;
 use crate::places::{Gather, Gathered, Lists};
 use crate::plan::Plan;
@@ -60,7 +61,7 @@ impl TableScan {
     /// Another system begins.
     pub(crate) fn begin_system(
         &mut self,
-        ends: &Arc<[u64]>,
+        ends: &Ends,
         evidence: &[Evidence],
         nominal_s: Option<f64>,
     ) {

@@ -48,6 +48,10 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
         source: get("source")?.extract()?,
         files,
         interval_ends: get("interval_ends")?.extract()?,
+        lost_ends: match given.get_item("lost_ends")? {
+            Some(ends) => ends.extract()?,
+            None => Vec::new(),
+        },
         nominal_s: get("nominal_s")?.extract()?,
         resets: resets
             .into_iter()
@@ -68,8 +72,9 @@ fn select_error(py: Python<'_>, error: &SelectError) -> PyErr {
 #[pymethods]
 impl Decoder {
     /// `systems` are dictionaries of name, source, files (in the order of time), interval_ends (TOD values),
-    /// nominal_s, resets (TOD value, table, subject or None, evidence) and, if there are any, repeats (for each file
-    /// the bytes that repeat what was read before: where they begin and end, in order).
+    /// nominal_s, resets (TOD value, table, subject or None, evidence) and, if there are any, lost_ends (TOD values up
+    /// to which samples are of intervals whose end is not there) and repeats (for each file the bytes that repeat what
+    /// was read before: where they begin and end, in order).
     #[new]
     #[pyo3(signature = (systems, plans_json, leap_seconds = 0))]
     fn new(

@@ -49,6 +49,10 @@ HEADER = (
 )
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_CLOCK = "%Y-%m-%d %H:%M:%S"
+_TOD_US = 4096
+#: Gaps, and repetitions in one file, that are told.
+MAX_REMARKS = 1000
 
 #: A sample older than this many usual intervals leaves a gap; one younger than this part of one is a stub.
 GAP, SHORT = 1.5, 0.5
@@ -101,9 +105,12 @@ class Group:
     call_level: bytes | None = None
     files: list[_native.MonwriteFile] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
+    #: Times up to which samples are of intervals whose end is not there.
+    lost_ends: list[int] = field(default_factory=list)
     #: For each file the bytes that repeat intervals read before: where they begin and end.
     repeats: list[list[tuple[int, int]]] = field(default_factory=list)
-    repeated: list[Problem] = field(default_factory=list)
+    #: What is to be said of its intervals.
+    remarks: list[Problem] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +273,8 @@ class MonwriteSource:
         lengths = [(b[0] - a[0]) / 1e6 for a, b in itertools.pairwise(times)]
         if not info.nominal_s and lengths:
             info.nominal_s = float(round(statistics.median(lengths)) or statistics.median(lengths))
+        if info.nominal_s:
+            self._gaps(group, info.nominal_s)
         # The first end only closes the samples that later ones are held against.
         for (end, samples), seconds in zip(times[1:], lengths, strict=True):
             info.intervals.append(Interval(end, seconds, _flag(seconds, info.nominal_s), samples))
@@ -297,11 +306,28 @@ class MonwriteSource:
                 times.append((tod, tod, 1))
             before = offset + 1
         group.repeats.append(ranges)
-        for (begin, end), (first, last, count) in zip(ranges, times, strict=True):
-            span = " to ".join(f"{self._time(tod):%Y-%m-%d %H:%M:%S}" for tod in dict.fromkeys((first, last)))
+        for (begin, end), (first, last, count) in zip(ranges[:MAX_REMARKS], times, strict=False):
+            span = " to ".join(f"{self._time(tod):{_CLOCK}}" for tod in dict.fromkeys((first, last)))
             detail = f"the samples of {count:,} intervals were read before ({span} UTC); read once"
             name, path = group.info.system, file.path
-            group.repeated.append(Problem(name, NAME, path, begin, None, "duplicate", detail, end - begin))
+            group.remarks.append(Problem(name, NAME, path, begin, None, "duplicate", detail, end - begin))
+
+    def _gaps(self, group: Group, nominal_s: float) -> None:
+        """Where too long passed between two ends, some may be lost: samples taken well before the later one
+        are of none that is known. They are taken when an interval ends, so half of one tells them apart."""
+        usual = round(nominal_s * 1e6) * _TOD_US
+        gaps = {b: a for a, b in itertools.pairwise(group.ends) if b - a > GAP * usual}
+        group.lost_ends = [after - usual // 2 for after in gaps]
+        for file in group.files if gaps else ():
+            for tod, samples, offset in file.interval_ends():
+                if samples and tod in gaps and len(group.remarks) < MAX_REMARKS:
+                    before = gaps.pop(tod)
+                    minutes = (tod - before) / _TOD_US / 60e6
+                    detail = (
+                        f"no interval ended for {minutes:,.1f} minutes from {self._time(before):{_CLOCK}} UTC"
+                    )
+                    name = group.info.system
+                    group.remarks.append(Problem(name, NAME, file.path, offset, "D1R11", "gap", detail, None))
 
     def _time(self, tod: int) -> dt.datetime:
         return _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, self._leap))
@@ -389,6 +415,7 @@ class MonwriteSource:
             "source": NAME,
             "files": group.files,
             "interval_ends": group.ends,
+            "lost_ends": group.lost_ends,
             "nominal_s": group.info.nominal_s,
             "resets": resets,
             "repeats": group.repeats,
@@ -415,7 +442,7 @@ class MonwriteSource:
             changed = file.changed()
             if changed:
                 yield Problem(group.info.system, NAME, file.path, None, None, "changed", changed, None)
-        yield from group.repeated
+        yield from group.remarks
 
     def _layout_problems(self, group: Group, *, quick: bool) -> Iterator[Problem]:
         """Records that the catalog does not know; without `quick` also those longer or shorter than known."""

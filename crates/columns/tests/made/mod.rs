@@ -81,6 +81,7 @@ pub fn system(files: Vec<Vec<u8>>, nominal_s: Option<f64>, resets: Vec<Evidence>
         name: "SYS".into(),
         source: "made".into(),
         interval_ends: ends.collect(),
+        lost_ends: Vec::new(),
         nominal_s,
         resets,
         files,
