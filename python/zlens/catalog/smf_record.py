@@ -95,7 +95,7 @@ def encode(
     sizes["data"] = what.length if short_data is None else short_data
     triplets = {name: layout.sections[name].triplet for name in sizes}
     first = max(t.count_at + 2 for t in triplets.values() if t is not None)
-    record = bytearray(_header(layout.record, subtype, system, local_us))
+    record = bytearray(header(layout.record, subtype, system, local_us))
     record.extend(bytes(first - len(record)))
     places = {"header": 0}
     for name, size in sizes.items():
@@ -115,7 +115,8 @@ def encode(
     return bytes(record)
 
 
-def _header(record: int, subtype: int, system: str, local_us: int) -> bytes:
+def header(record: int, subtype: int, system: str, local_us: int) -> bytes:
+    """The header of a record with a subtype, with room for its descriptor word."""
     days, rest = divmod(local_us, _DAY_US)
     date = _EPOCH + dt.timedelta(days=days)
     packed = f"0{date.year // 100 - 19}{date.year % 100:02}{date.timetuple().tm_yday:03}f"
