@@ -341,6 +341,17 @@ def test_a_folder_of_thousands_of_files(
     assert seen.samples() == ALL
 
 
+def test_more_data_files_than_may_be_open(tmp_path: Path) -> None:
+    for number in range(300):
+        made.write(tmp_path / f"{number:03}", [made.sample(number)])
+    few = 'ulimit -n 200; exec "$@"'
+    query = "select count(*) as n, count(sytprp_pfxutime_d) as d from d0r2"
+    command = [sys.executable, "-m", "zlens", "sql", str(tmp_path), "-q", query, "--format", "json"]
+    done = subprocess.run(["sh", "-c", few, "sh", *command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == [{"n": 300 * made.CPUS, "d": 299 * made.CPUS}]
+
+
 @pytest.mark.parametrize(
     "name", ["a b.data", "ü-日本.data", "x'y\"z.data", "-q.data", "new\nline", "\x1b[31mred", "*?[x]"]
 )

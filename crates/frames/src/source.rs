@@ -8,6 +8,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How much is read at once: small enough for the processor's second cache, which is what makes the
 /// walk fast.
@@ -61,10 +62,15 @@ impl fmt::Display for Change {
     }
 }
 
-/// A regular file.
+/// How many files are kept open; a process may have some hundred, and a folder may hold thousands.
+const MOST_KEPT: usize = 100;
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+
+/// A regular file. The first hundred stay open, so that nothing that happens to their names matters; others are opened
+/// anew for every read.
 #[derive(Debug)]
 pub struct FileSource {
-    file: File,
+    file: Option<File>,
     path: PathBuf,
     opened: Metadata,
 }
@@ -85,8 +91,10 @@ impl FileSource {
         }
         let file = File::open(path)?;
         let opened = file.metadata()?;
+        let count = |kept: usize| (kept < MOST_KEPT).then_some(kept + 1);
+        let keep = KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
         Ok(Self {
-            file,
+            file: keep.is_ok().then_some(file),
             path: path.to_owned(),
             opened,
         })
@@ -119,9 +127,24 @@ impl FileSource {
     }
 }
 
+impl Drop for FileSource {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            KEPT.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
 impl ReadAt for FileSource {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.file.read_at(buf, offset)
+        if let Some(file) = &self.file {
+            return file.read_at(buf, offset);
+        }
+        match self.changed() {
+            // As if it had been cut off: what has another's name now is not read in its place.
+            Some(Change::Vanished | Change::Replaced) => Ok(0),
+            _ => File::open(&self.path)?.read_at(buf, offset),
+        }
     }
 
     fn size(&self) -> u64 {

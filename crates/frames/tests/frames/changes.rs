@@ -236,3 +236,31 @@ fn only_regular_files_are_opened() {
     let missing = FileSource::open(name()).expect_err("nothing");
     assert_eq!(missing.kind(), io::ErrorKind::NotFound);
 }
+
+#[test]
+fn more_files_than_may_be_open_are_read_all_the_same() {
+    let path = name();
+    fs::write(&path, long()).expect("the folder is there");
+    let sources: Vec<FileSource> = (0..150)
+        .map(|_| FileSource::open(&path).expect("it is there"))
+        .collect();
+    let open = fs::read_dir("/proc/self/fd").map_or(0, |all| {
+        all.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+            .filter(|target| *target == path)
+            .count()
+    });
+    assert!(open <= 100, "{open}");
+    let mut bytes = vec![0; 5000];
+    for source in &sources {
+        assert_eq!(source.read_at(10, &mut bytes).expect("it is there"), 5000);
+    }
+    // Of a file that is not kept open nothing is left when its name is gone or another's.
+    fs::remove_file(&path).expect("it is there");
+    let last = &sources[149];
+    assert_eq!(last.read_at(10, &mut bytes).expect("it is cut off"), 0);
+    fs::write(&path, vec![0; 9000]).expect("the folder is there");
+    assert_eq!(last.read_at(10, &mut bytes).expect("it is cut off"), 0);
+    let found = index(last, &mut |_, _| true).expect("it can be read");
+    assert_eq!(found.problems.count_of(ProblemKind::Changed), 1);
+    fs::remove_file(&path).expect("it is there");
+}
