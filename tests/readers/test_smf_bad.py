@@ -1,0 +1,152 @@
+"""Damaged SMF dumps through the whole program: what can be read is read, and the rest is said."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from smf_made import dump, opened, other, record, rows
+
+import zlens
+from zlens.cli import main
+from zlens.errors import InputError
+from zlens.problems import KINDS
+
+
+def records() -> list[bytes]:
+    found = [other(2, None)]
+    for n in range(1, 7):
+        found += [record(2, cpu, 300 * n, [n * 100 + cpu, n]) for cpu in range(3)]
+        found += [other(30, 4, 300 * n, 500), record(1, 5, 300 * n, [n], system="SYSB")]
+    return [*found, other(3, None)]
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return dump(tmp_path / "good.smf", records())
+
+
+def damaged(good: Path, change: object) -> Path:
+    data = bytearray(good.read_bytes())
+    assert callable(change)
+    change(data)
+    path = good.with_name("damaged.smf")
+    path.write_bytes(data)
+    return path
+
+
+def place(nth: int) -> int:
+    return sum(len(one) for one in records()[:nth])
+
+
+def test_cut_off(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def cut(data: bytearray) -> None:
+        del data[place(20) + 100 :]
+
+    path = damaged(good, cut)
+    source = opened(path)
+    (problem,) = source.problems(complete=True)
+    assert (problem.kind, problem.offset, problem.bytes) == ("truncated", place(20), 100)
+    assert main(["info", str(path), "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {one["system"] for one in shown} == {"SYSA", "SYSB"}
+    assert all(one["problems"][0]["first_offset"] == place(20) for one in shown)
+    assert main(["info", str(path), "--strict"]) == 1
+    with zlens.open(path) as session:
+        assert session.sql("select kind, bytes from problem").rows == [("truncated", 100)]
+        assert session.sql("select count(*) from smf113").rows == [(15,)]
+
+
+def test_a_broken_chain(good: Path) -> None:
+    def breaks(data: bytearray) -> None:
+        data[place(7)] ^= 0x10
+
+    source = opened(damaged(good, breaks))
+    (problem,) = source.problems(complete=True)
+    assert (problem.kind, problem.offset, problem.bytes) == ("resync", place(7), len(records()[7]))
+    # The difference behind it goes over two intervals, and says so.
+    lost = next(row for row in rows(source) if row["cpu_id"] == 1 and row["flag"])
+    assert (lost["flag"], lost["seconds"], lost["c0_d"]) == ("gap", 600.0, 200)
+
+
+def test_a_section_outside_its_record(good: Path) -> None:
+    def moves(data: bytearray) -> None:
+        data[place(7) + 44 : place(7) + 48] = b"\x7f\xff\xff\xff"
+
+    source = opened(damaged(good, moves))
+    (problem,) = source.problems(complete=True)
+    assert (problem.kind, problem.offset, problem.record) == ("section", place(7), "SMF 113.2")
+    assert problem.system is None or problem.system == "SYSA"
+    assert len(rows(source)) == 23
+
+
+def test_not_a_dump_at_all(tmp_path: Path) -> None:
+    for name, data in (("zeros", bytes(100_000)), ("noise", random.Random(7).randbytes(100_000))):
+        path = tmp_path / name
+        path.write_bytes(data)
+        with pytest.raises(InputError, match="no reader of zlens knows") as caught:
+            zlens.open(path)
+        assert "SMF dump" in str(caught.value)
+
+
+def test_the_same_dump_twice(good: Path, tmp_path: Path) -> None:
+    (tmp_path / "again.smf").write_bytes(good.read_bytes())
+    with zlens.open([good, tmp_path / "again.smf"]) as session:
+        assert [problem.kind for problem in session.all_problems()] == ["duplicate"]
+        assert session.sql("select count(*) from smf113").rows == [(24,)]
+    # Written behind itself, the file is another one, and its records are the same.
+    (tmp_path / "again.smf").write_bytes(good.read_bytes() * 2)
+    with zlens.open(tmp_path / "again.smf") as session:
+        assert session.sql("select count(*), sum(c0_d) from smf113").rows == [(24, 1521)]
+        kinds = {(p.kind, p.system) for p in session.all_problems()}
+        assert kinds == {("duplicate", "SYSA"), ("duplicate", "SYSB")}
+
+
+def test_a_file_that_changes(good: Path) -> None:
+    source = opened(good)
+    data = good.read_bytes()
+    good.write_bytes(data + data)
+    assert [p.kind for p in source.problems()] == ["changed"]
+    good.write_bytes(data[: len(data) // 2])
+    assert len(rows(source)) < 24
+    assert {p.kind for p in source.problems()} == {"changed"}
+    good.unlink()
+    assert "vanished" in source.problems()[0].detail
+
+
+def test_a_name_that_is_odd(tmp_path: Path) -> None:
+    path = dump(tmp_path / "a 'b\" %s;--\n.smf", records())
+    with zlens.open(path) as session:
+        assert session.sql("select distinct file from smf113").rows == [(str(path),)]
+
+
+def test_any_damage_ends_in_rows_and_problems(good: Path) -> None:
+    generator = random.Random(20_260_113)
+    whole = good.read_bytes()
+    problems = 0
+    for nth in range(60):
+        data = bytearray(whole)
+        for _ in range(generator.randrange(1, 8)):
+            at = generator.randrange(len(data))
+            what = generator.randrange(4)
+            if what == 0:
+                del data[at : at + generator.randrange(60)]
+            elif what == 1:
+                data[at:at] = generator.randbytes(generator.randrange(60))
+            else:
+                data[at] = generator.choice((0, 1, 0x40, 0xFF, generator.randrange(256)))
+        path = good.with_name(f"damaged-{nth}.smf")
+        path.write_bytes(data)
+        try:
+            source = opened(path)
+        except InputError:
+            continue
+        assert not source.tables or len(rows(source)) <= 24
+        assert not source.tables or rows(source, table="smf113_change") is not None
+        found = source.problems(complete=True)
+        assert {p.kind for p in found} <= set(KINDS)
+        assert all(p.offset is None or 0 <= p.offset <= len(data) for p in found)
+        problems += len(found)
+    assert problems > 50
