@@ -15,6 +15,7 @@ from zlens.problems import Problem
 
 METRICS = Path(zlens.__path__[0]) / "catalog" / "metrics"
 FIRST = ("system", "source", "interval_end", "seconds", "flag")
+TABLES = ("system", "interval", "cpu", "cpumf", "cpumf_type", "partition", "cec", "load", "event")
 SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
 TYPES = {"interval_end": "time", "seconds": "float"}
 INVENTORY = {
@@ -65,7 +66,7 @@ class FakeSession:
         self.utc = utc
         self.questions: list[str] = []
         self.connection = duckdb.connect(":memory:", config={"threads": 1})
-        for table in ("system", "interval", "cpu", "partition", "cec", "load", "event", "inventory"):
+        for table in (*TABLES, "inventory"):
             columns = columns_of(table)
             typed = ", ".join(f'"{name}" {SQL_TYPES[kind]}' for name, kind in columns.items())
             self.connection.execute(f'CREATE TABLE "{table}" ({typed})')

@@ -9,7 +9,7 @@ from zlens.catalog.cpumf import Generation, Metric
 from zlens.errors import CatalogError
 
 #: Tables whose columns the metrics are.
-TABLES = ("cpumf", "core", "core_type")
+TABLES = ("cpumf", "cpumf_type", "core", "core_type")
 
 _KEYS = frozenset(
     {"generation", "text", "cfvn", "csvn", "status", "source", "note", "basis", "counters", "metrics"}

@@ -299,9 +299,25 @@ def _compiled(formula: str) -> str:
     return expressions.compile_sql(formula, lambda name: name)
 
 
+def counter_sums_sql() -> str:
+    """Sums over processors of each counter and each time that formulas name; `part` is what of one counts."""
+    names = ("used", "available", *(f"c{number}" for number in _used_numbers()))
+    return ",\n    ".join(
+        f"CASE WHEN count({name}) = count(*) THEN sum({name} * part) END AS {name}" for name in names
+    )
+
+
+def _used_numbers() -> list[int]:
+    every = [metric for name in cpumf.GENERATIONS for metric in cpumf.generation(name).metrics.values()]
+    formulas = [metric.formula for metric in every]
+    formulas += [variant.formula for metric in every for variant in metric.variants]
+    return cpumf.numbers_in(formula for formula in formulas if formula)
+
+
 #: What the SQL files of the measures may leave for the catalog to fill in.
 PLACES: dict[str, Callable[[], str]] = {
     "generation": generation_sql,
     "generation_by": generation_by_sql,
     "breaches": breaches_sql,
+    "counter_sums": counter_sums_sql,
 }

@@ -16,10 +16,11 @@ _INTRODUCTION = """\
 
 Made from `python/zlens/catalog/cpumf` by `python -m zlens.catalog.reference_cpumf`.
 
-What a counter number means depends on the machine, and so do the formulas of the tables `cpumf`, `core` and
-`core_type` ([measures](measures.md)). The machine type decides; a record without one is told by its counter
-second version number. A type that nobody knows gives only what all machines have in common, and the column
-`generation_by` says so. `zlens explain cpumf.rni` tells one metric, `zlens explain E145` one counter.
+What a counter number means depends on the machine, and so do the formulas of the tables `cpumf`,
+`cpumf_type`, `core` and `core_type` ([measures](measures.md)). The machine type decides; a record without
+one is told by its counter second version number. A type that nobody knows gives only what all machines have
+in common, and the column `generation_by` says so. `zlens explain cpumf.rni` tells one metric,
+`zlens explain E145` one counter.
 
 Formulas name counters by the letter of their set and their number, metrics by the name of their column."""
 

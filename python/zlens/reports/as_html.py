@@ -95,7 +95,7 @@ def _block(definition: Definition, block: Block, session: Session, now: datetime
     if block.empty:
         lines.append(f"<p>This input has nothing for this report. It needs: {escape(definition.needs)}</p>")
     else:
-        for table, parts in block.tables:
+        for table, parts in block.shown:
             lines += _table(table, parts, display)
     foot = "".join(f"<li>{escape(note)}</li>" for note in footnotes(definition, block, session))
     return [*lines, f"<ul>{foot}</ul>" if foot else "", "</section>"]

@@ -1,7 +1,7 @@
 """Reports as JSON: one array of objects, column keys as names, exact values, null where there is none.
 
-`row` says what kind of row it is; in a total a column holds what its rule makes of it, such as the number of
-rows.
+`row` says what kind of row it is, or the label of rows that have a question of their own; in a total a column
+holds what its rule makes of it, such as the number of rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,13 @@ def records(definition: Definition, block: Block, n: int) -> Iterator[list[style
     for part in parts:
         for section, i in order(part):
             timed = [section.times[i], section.flags[i]] if table.time else []
-            yield [*before, section.rows.kind, block.name, *timed, *(values[i] for values in section.values)]
+            yield [
+                *before,
+                section.rows.called,
+                block.name,
+                *timed,
+                *(values[i] for values in section.values),
+            ]
 
 
 def plain(value: style.Value) -> style.Value:

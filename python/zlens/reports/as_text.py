@@ -13,7 +13,7 @@ from datetime import datetime
 from zlens.reports import style
 from zlens.reports.definition import LABEL_WIDTH, TIME_HEADING, Column, Definition, Table, group_spans
 from zlens.reports.header import header, notes
-from zlens.reports.rows import Block, Part, Section, Session, fetch, order
+from zlens.reports.rows import Block, Part, Section, Session, fetch, order, timed
 
 #: Header block and footnotes are at least this wide.
 NARROWEST = 80
@@ -29,7 +29,7 @@ def render(definition: Definition, session: Session, *, now: datetime, width: in
 def _block(definition: Definition, block: Block, session: Session, now: datetime, width: int | None) -> str:
     display = local(block, session)
     sheets = []
-    for table, parts in block.tables:
+    for table, parts in block.shown:
         sheet = Sheet(table, parts, display)
         sheets += sheet.fold(width)
     full = max([NARROWEST if width is None else min(NARROWEST, width), *(sheet.width for sheet in sheets)])
@@ -145,7 +145,7 @@ class Sheet:
         printed = False
         for part in self.parts:
             body = list(self._part(part))
-            if body and printed and part[0].rows.kind in ("interval", "query"):
+            if body and printed and timed(part[0].rows):
                 lines.append("")
             lines += body
             printed = printed or bool(body)

@@ -82,6 +82,11 @@ class Rows:
     query: str  # query: its own question
     blank: bool  # a blank line between intervals
 
+    @property
+    def called(self) -> str:
+        """What csv and json call such a row: its kind, or its label where its question is its own."""
+        return self.label.strip("<>. ").lower() if self.kind == "query" and self.label else self.kind
+
 
 @dataclass(frozen=True, slots=True)
 class Table:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import zlens
 from zlens.reports import facts, style
-from zlens.reports.definition import REMARKABLE, Column, Definition
+from zlens.reports.definition import REMARKABLE, Column, Definition, Note
 from zlens.reports.rows import Block, Session, dotted
 
 MADE = "This file was made by zlens demo; nothing in it was measured."
@@ -104,14 +104,14 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
     if count:
         what = "1 problem" if count == 1 else f"{count:,} problems"
         found.append(f"{what} in reading, see: {_PROBLEMS}")
-    found += [note.text for note in definition.notes if not note.when or session.sql(note.when).rows]
+    found += [note.text for note in definition.notes if _holds(note, definition.block, block, session)]
     if block.empty:
         return found
     empty = dotted(block)
     for status in REMARKABLE:
         columns = [
             column
-            for table, _ in block.tables
+            for table, _ in block.shown
             for column in table.columns
             if column not in empty and facts.status(column) == status
         ]
@@ -123,6 +123,17 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
         found.append(f"More about every column: zlens{_HARD}explain{_HARD}{definition.name}")
     found.append(times(block, session))
     return found
+
+
+def _holds(note: Note, column: str, block: Block, session: Session) -> bool:
+    """Whether a footnote belongs to a block: an answer that names blocks is for those it names."""
+    if not note.when:
+        return True
+    answer = session.sql(note.when)
+    if column not in answer.columns:
+        return bool(answer.rows)
+    place = answer.columns.index(column)
+    return any(str(row[place]) == block.name for row in answer.rows)
 
 
 _STATUS = {

@@ -63,8 +63,17 @@ class Block:
     tables: list[tuple[Table, list[Part]]]
 
     @property
+    def shown(self) -> list[tuple[Table, list[Part]]]:
+        """The tables that have rows here; the others are for machines of another kind."""
+        return [
+            (table, parts)
+            for table, parts in self.tables
+            if any(len(section) for p in parts for section in p)
+        ]
+
+    @property
     def empty(self) -> bool:
-        return not any(len(section) for _, parts in self.tables for part in parts for section in part)
+        return not self.shown
 
     @property
     def made(self) -> bool:
@@ -115,7 +124,7 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
             parts: list[Part] = []
             for rows, by_block in pieces:
                 section = by_block.get(block.name) or Section(rows, (), (), [()] * len(table.columns))
-                if parts and rows.kind != "interval" and _timed(rows):
+                if parts and rows.kind != "interval" and timed(rows):
                     parts[-1].append(section)
                 else:
                     parts.append([section])
@@ -143,7 +152,8 @@ def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
     return blocks
 
 
-def _timed(rows: Rows) -> bool:
+def timed(rows: Rows) -> bool:
+    """Whether its rows have a time of their own."""
     return rows.kind == "interval" or (rows.kind in ("total", "query") and rows.of == "interval")
 
 
@@ -165,15 +175,15 @@ def _ask(table: Table, rows: Rows, block: str, session: Session) -> dict[str, Se
 
 def question(table: Table, rows: Rows, block: str) -> str:
     """The SQL for one kind of row: block, time, flag, then one column for each column of the table."""
-    keys = [block, *([table.time] if _timed(rows) and table.time else [])]
+    keys = [block, *([table.time] if timed(rows) and table.time else [])]
     if rows.kind == "total":
         return _total(table, rows, keys)
-    time = quoted(table.time) if _timed(rows) and table.time else "NULL"
+    time = quoted(table.time) if timed(rows) and table.time else "NULL"
     if rows.kind == "query":
         shown = ", ".join(quoted(column.column) for column in table.columns)
-        return (
-            f"SELECT {quoted(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own ORDER BY {_list(keys)}"
-        )
+        known = {column.column for column in table.columns}
+        order = _sorted([*keys, *(name for name in table.subject if name in known)])
+        return f"SELECT {quoted(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own ORDER BY {order}"
     flag = quoted("flag") if rows.kind == "interval" else "NULL"
     if rows.kind == "mean":
         keys = [block, *table.subject]
