@@ -88,3 +88,28 @@ def test_every_adds_counters() -> None:
     assert found["ghz_max"] == 5
     # The second processor was there for one of the two minutes.
     assert found["lpar_cpu_pct"] == pytest.approx(100 * 12e9 / 5e9 / 120)
+
+
+def test_processor_time_of_a_type_is_that_of_its_processors() -> None:
+    """core_type and cpumf_type tell one LPARCPU, whoever was there for how long."""
+    rows = [
+        row({"B0": 6e9, "B1": 1e9}, generation="z15", cpsp=5000, minute=1),
+        row({"B0": 4e9, "B1": 3e9}, generation="z15", cpsp=5000, minute=2),
+        row({"B0": 2e9, "B1": 2e9}, generation="z15", cpsp=5000, minute=2, cpu_id=1),
+        row(
+            {"B0": 3e11, "B1": 3e11},
+            generation="z15",
+            cpu_id=2,
+            cpsp=5000,
+            minute=2,
+            seconds=120.0,
+            flag="gap",
+        ),
+    ]
+    for options in (None, Options(every_s=3600)):
+        session = opened(rows, options) if options else opened(rows)
+        of_type = values(session, "lpar_cpu_pct", "cpumf_type")
+        of_cores = values(session, "lpar_cpu_pct", "core_type")
+        assert len(of_type) == len(of_cores) > 0
+        for mine, theirs in zip(of_cores, of_type, strict=True):
+            assert mine["lpar_cpu_pct"] == pytest.approx(theirs["lpar_cpu_pct"])

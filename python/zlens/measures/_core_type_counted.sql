@@ -1,12 +1,19 @@
 -- _core_type_counted: what was counted on all cores of one type. A sum of which one part is not known is not known.
 WITH processors AS (
     SELECT
-        system, source, interval_end, cpu_type, max(seconds) AS seconds, max(flag) AS flag,
+        system, source, interval_end, cpu_type, any_value(whole) AS seconds, max(flag) AS flag,
         max(generation) AS generation,
-        -- Processors that were offline for a while have intervals of their own lengths: each by its own.
-        max(seconds) * CASE WHEN count(used / nullif(seconds, 0)) = count(*) THEN sum(used / nullif(seconds, 0)) END
-            AS used
-    FROM _counted
+        -- A processor that was offline for a while may tell of a longer time than the others: its part counts.
+        CASE WHEN count(used) = count(*) THEN sum(used * least(1, whole / nullif(seconds, 0))) END AS used
+    FROM (
+        SELECT
+            *,
+            coalesce(
+                max(seconds) FILTER (WHERE flag IS NULL) OVER (PARTITION BY system, source, interval_end, cpu_type),
+                max(seconds) OVER (PARTITION BY system, source, interval_end, cpu_type)
+            ) AS whole
+        FROM _counted
+    )
     GROUP BY system, source, interval_end, cpu_type
 ),
 cores AS (
