@@ -89,6 +89,7 @@ fn system(files: Vec<Vec<u8>>, plans: &[Plan]) -> System {
             .collect(),
         nominal_s: Some(1.0),
         resets: plans.iter().map(evidence).collect(),
+        lost_ends: Vec::new(),
         files,
     }
 }

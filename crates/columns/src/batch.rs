@@ -208,8 +208,10 @@ impl Build {
             let part = start..run.end.min(rows.end);
             let shape = shapes.get(run.shape);
             let from = self.len;
-            self.run(bytes, places, part.clone(), shape, run.stride);
-            self.report(shape, from, places, part.start, place);
+            let large = self.run(bytes, places, part.clone(), shape, run.stride);
+            if large || !shape.known {
+                self.report(shape, from, places, part.start, place);
+            }
             if let Some(compare) = &mut self.compare {
                 let fresh = Fresh {
                     from,
@@ -303,7 +305,8 @@ impl Build {
         }
     }
 
-    /// Decodes rows that are read alike, a few records at a time and of these column by column.
+    /// Decodes rows that are read alike, a few records at a time and of these column by column; whether a value was too
+    /// large for its column.
     fn run(
         &mut self,
         bytes: &[u8],
@@ -311,8 +314,9 @@ impl Build {
         rows: Range<usize>,
         shape: &Shape,
         stride: u32,
-    ) {
+    ) -> bool {
         let wide = &mut self.wide;
+        let mut large = false;
         for &builder in &shape.absent {
             self.builders[builder].nulls(self.len, rows.len(), wide);
         }
@@ -348,7 +352,7 @@ impl Build {
             };
             for reader in &shape.readers {
                 let builder = &mut self.builders[reader.builder];
-                builder.append(
+                large |= builder.append(
                     reader.kernel,
                     reader.offset,
                     self.len,
@@ -372,6 +376,7 @@ impl Build {
             self.len += end - start;
             start = end;
         }
+        large
     }
 
     /// Reports what was met in rows from `first` on, which are those from `from` on in `places`.

@@ -117,7 +117,7 @@ impl Builder {
         self.validity.clear(row, row + count);
     }
 
-    /// The field at `offset` of every place, to the rows from `row` on.
+    /// The field at `offset` of every place, to the rows from `row` on; whether a value was too large for its column.
     #[inline]
     pub(crate) fn append(
         &mut self,
@@ -126,7 +126,7 @@ impl Builder {
         row: usize,
         from: &Source<'_>,
         wide: &mut Wide,
-    ) {
+    ) -> bool {
         let places = from.places;
         let bytes = from.bytes.get(offset as usize..).unwrap_or(&[]);
         let rows = row..row + places.len();
@@ -143,6 +143,7 @@ impl Builder {
                         if out.iter().fold(0, |all, value| all | value) < 0 {
                             let large = (row..).zip(&*out).filter(|(_, value)| **value < 0);
                             self.large.extend(large.map(|(row, _)| row));
+                            return true;
                         }
                     }
                     Kernel::I8 => each(out, bytes, places, |b| i64::from(i8::from_be_bytes(b))),
@@ -187,6 +188,7 @@ impl Builder {
                 _ => wrong_kernel(),
             },
         }
+        false
     }
 
     /// The place among the 8-byte columns.

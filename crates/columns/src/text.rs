@@ -167,27 +167,17 @@ impl Texts {
         let known = names.places();
         let from = offsets.len();
         offsets.resize(from + places.len(), 0);
-        let mut last = None;
+        // Columns that say the same in many rows are frequent, and all entries of a record have the texts of the record.
+        let mut last = [Name::default(); 2];
         for (number, (offset, &place)) in offsets[from..].iter_mut().zip(places).enumerate() {
-            let kept = match last {
-                // All entries of a record have the same texts of the record.
-                Some((before, kept)) if before == place => {
-                    values.copy_within(*end - kept..*end - kept + WORD.max(N), *end);
-                    kept
+            let field = &window[place as usize..place as usize + N];
+            let Some(kept) = word::<N>(known, &mut last, field, &mut values[*end..]) else {
+                offsets.truncate(from + number);
+                for &place in &places[number..] {
+                    self.push_text(&window[place as usize..place as usize + N]);
                 }
-                _ => {
-                    let field = &window[place as usize..place as usize + N];
-                    let Some(kept) = word::<N>(known, field, &mut values[*end..]) else {
-                        offsets.truncate(from + number);
-                        for &place in &places[number..] {
-                            self.push_text(&window[place as usize..place as usize + N]);
-                        }
-                        return;
-                    };
-                    kept
-                }
+                return;
             };
-            last = Some((place, kept));
             *end += kept;
             *offset = *end as i32;
         }
@@ -255,31 +245,34 @@ impl Texts {
         self.room(2 * field.len());
         let start = self.end;
         self.end += 2 * field.len();
-        digits(&mut self.values[start..self.end], field);
+        many_digits(&mut self.values[start..self.end], field);
         self.offsets.push(self.end as i32);
     }
 }
 
 /// Writes one field to the beginning of `out`; how much of it is its text, or nothing if it is not ASCII.
 #[inline(always)]
-fn word<const N: usize>(known: &mut [Name; NAMES], field: &[u8], out: &mut [u8]) -> Option<usize> {
-    let mut first = [0; WORD];
-    let head = N.min(WORD);
-    first[..head].copy_from_slice(&field[..head]);
-    let name = translate(known, first)?;
-    out[..WORD].copy_from_slice(&name.text);
+fn word<const N: usize>(
+    known: &mut [Name; NAMES],
+    last: &mut [Name; 2],
+    field: &[u8],
+    out: &mut [u8],
+) -> Option<usize> {
+    let mut put = |field: &[u8], last: &mut Name, out: &mut [u8]| {
+        let mut bytes = [0; WORD];
+        bytes[..field.len()].copy_from_slice(field);
+        if last.field != u64::from_ne_bytes(bytes) {
+            *last = translate(known, bytes)?;
+        }
+        out[..WORD].copy_from_slice(&last.text);
+        Some(last.kept)
+    };
+    let kept = put(&field[..N.min(WORD)], &mut last[0], out)?;
     if N <= WORD {
-        return Some(name.kept);
+        return Some(kept);
     }
-    let mut second = [0; WORD];
-    second[..N - WORD].copy_from_slice(&field[WORD..]);
-    let rest = translate(known, second)?;
-    out[WORD..2 * WORD].copy_from_slice(&rest.text);
-    Some(if rest.kept == 0 {
-        name.kept
-    } else {
-        WORD + rest.kept
-    })
+    let rest = put(&field[WORD..N], &mut last[1], &mut out[WORD..])?;
+    Some(if rest == 0 { kept } else { WORD + rest })
 }
 
 /// Writes text, of which each byte may need two, at `end`; where it ends.
@@ -324,6 +317,15 @@ fn eight_digits(word: u32) -> u64 {
     // One in each byte whose digit is a letter, which come 39 places behind the nine.
     let letters = ((nibbles + 6 * ONES) >> 4) & ONES;
     nibbles + 0x30 * ONES + 39 * letters
+}
+
+/// Writes the digits of many bytes; without a table, so that many are done at once.
+fn many_digits(out: &mut [u8], field: &[u8]) {
+    let digit = |nibble: u8| nibble + if nibble > 9 { b'a' - 10 } else { b'0' };
+    let (pairs, _) = out.as_chunks_mut::<2>();
+    for (pair, &byte) in pairs.iter_mut().zip(field) {
+        *pair = [digit(byte >> 4), digit(byte & 15)];
+    }
 }
 
 #[cfg(test)]
