@@ -456,6 +456,32 @@ class Engine:
             self._connection.execute(self._view_over_parts(name, wanted, parts))
 
 
+def stream(sql: str, files: Sequence[str]) -> object:
+    """The Arrow stream of a statement of ours over some Parquet files."""
+    return _connect(None, files).sql(sql).__arrow_c_stream__()
+
+
+def workbench(spill: str) -> duckdb.DuckDBPyConnection:
+    """A connection that reads and writes files: for statements of ours alone, through `run`."""
+    connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
+    for setting in ("autoload_known_extensions = false", "TimeZone = 'UTC'", "enable_progress_bar = false"):
+        connection.execute(f"SET {setting}")
+    return connection
+
+
+def run(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement. What the system says to the engine is raised as what it says to Python."""
+    try:
+        return _interruptible(connection, lambda: connection.execute(sql).fetchall())
+    except duckdb.IOException as error:
+        text = str(error).replace("\n", " ")
+        full = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+        code = next((code for code in full if os.strerror(code) in text), errno.EIO)
+        raise OSError(code, os.strerror(code) if code in full else text) from None
+    except duckdb.OutOfMemoryException as error:
+        raise MemoryError(str(error)) from None
+
+
 def _interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> _T:
     """Do something long with a connection so that an interrupt ends it: the engine itself passes over some.
 
@@ -488,32 +514,6 @@ def _interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T]
     if failed:
         raise failed[0]
     return done[0]
-
-
-def stream(sql: str, files: Sequence[str]) -> object:
-    """The Arrow stream of a statement of ours over some Parquet files."""
-    return _connect(None, files).sql(sql).__arrow_c_stream__()
-
-
-def workbench(spill: str) -> duckdb.DuckDBPyConnection:
-    """A connection that reads and writes files: for statements of ours alone, through `run`."""
-    connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
-    for setting in ("autoload_known_extensions = false", "TimeZone = 'UTC'", "enable_progress_bar = false"):
-        connection.execute(f"SET {setting}")
-    return connection
-
-
-def run(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    """The rows of a statement. What the system says to the engine is raised as what it says to Python."""
-    try:
-        return connection.execute(sql).fetchall()
-    except duckdb.IOException as error:
-        text = str(error).replace("\n", " ")
-        full = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-        code = next((code for code in full if os.strerror(code) in text), errno.EIO)
-        raise OSError(code, os.strerror(code) if code in full else text) from None
-    except duckdb.OutOfMemoryException as error:
-        raise MemoryError(str(error)) from None
 
 
 class _Stream:

@@ -12,6 +12,7 @@ from zlens.lake import names
 from zlens.lake.facts import Facts
 from zlens.problems import Problem
 from zlens.readers import Column, Interval, InventoryRow, SystemInfo
+from zlens.readers.joints import Mark
 
 NAME = "document.json"
 INVENTORY, PROBLEMS, RESETS = "inventory.json", "problems.json", "resets.json"
@@ -20,7 +21,8 @@ INVENTORY, PROBLEMS, RESETS = "inventory.json", "problems.json", "resets.json"
 Reset = tuple[str, int, str, str, str]
 
 _TYPES = re.compile("int|float|text|bool|time")
-_KINDS = re.compile("main|edge")
+_KINDS = ("main", "edge")
+_MOST = 2**63
 #: Facts of a system that are kept; the others follow from the parts.
 _SYSTEM = (
     "machine_type", "model", "serial", "release", "lpar", "lpar_number", "utc_offset_s", "leap_s",
@@ -133,7 +135,7 @@ def load(data: bytes, file: str) -> Document:
 
 def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
     facts = Facts.parse(data, file)
-    files = [dataclasses.replace(_file(row, facts), key=key) for row in facts.listed("files")]
+    files = [_file(row, facts, key) for row in facts.listed("files")]
     return SeamDocument(
         files, resets_of(facts.listed("resets"), facts), problems_of(facts.listed("problems"), facts)
     )
@@ -173,21 +175,27 @@ def _file_row(one: File) -> list[Any]:
     ]  # fmt: skip
 
 
-def _file(row: Any, facts: Facts) -> File:
-    right = (
-        isinstance(row, list)
-        and len(row) == 9
-        and all(isinstance(one, str) for one in (*row[:3], row[5]))
-        and names.TABLE.fullmatch(row[0])
-        and names.DAY.fullmatch(row[1])
-        and _KINDS.fullmatch(row[2])
-        and all(map(_is_count, (row[3], row[4], row[8])))
-        and _is_digest(row[5])
-        and all(one is None or _is_whole(one) for one in row[6:8])
-    )
+def _file(row: Any, facts: Facts, key: str | None = None) -> File:
+    # A lake has thousands of these, and most questions need all: each check is a plain one.
+    try:
+        table, day, kind, rows, size, sha256, first, last, waiting = row
+        right = (
+            names.TABLE.fullmatch(table)
+            and names.DAY.fullmatch(day)
+            and kind in _KINDS
+            and names.SHA256.fullmatch(sha256)
+            and type(rows) is type(size) is type(waiting) is int
+            and 0 <= rows < _MOST
+            and 0 <= size < _MOST
+            and 0 <= waiting < _MOST
+            and (first is None or (type(first) is int and -_MOST < first < _MOST))
+            and (last is None or (type(last) is int and -_MOST < last < _MOST))
+        )
+    except (TypeError, ValueError):
+        right = False
     if not right:
         facts.wrong("rows of table, day, kind, rows, bytes, digest, first and last interval", "files")
-    return File(*row)
+    return File(table, day, kind, rows, size, sha256, first, last, waiting, key)
 
 
 # Files beside a document -------------------------------------------------------------------------
@@ -199,14 +207,21 @@ def intervals_name(place: int) -> str:
 
 @dataclass(slots=True)
 class Intervals:
-    """Interval ends of a part. `marks`: lengths are from one end to the next, over all inputs of a system."""
+    """Intervals of a part, or marks: then lengths are from one to the next of the whole system."""
 
-    marks: bool
-    intervals: list[Interval]
+    intervals: list[Interval] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+
+    def ends(self) -> list[int]:
+        """When intervals end that hold something, in order."""
+        if self.marks:
+            return sorted({mark.end_us for mark in self.marks if mark.samples})
+        return [one.end_us for one in self.intervals]
 
     def dump(self) -> bytes:
         rows = [[one.end_us, one.seconds, one.flag, one.samples] for one in self.intervals]
-        return dump({"marks": self.marks, "intervals": rows})
+        marks = [[one.end_us, one.samples, one.offset] for one in self.marks]
+        return dump({"intervals": rows, "marks": marks})
 
 
 def load_intervals(data: bytes, file: str) -> Intervals:
@@ -223,7 +238,12 @@ def load_intervals(data: bytes, file: str) -> Intervals:
         ):
             facts.wrong("rows of end, seconds, flag and samples", "intervals")
         found.append(Interval(*row))
-    return Intervals(facts.truth("marks"), found)
+    marks = []
+    for row in facts.listed("marks"):
+        if not (isinstance(row, list) and len(row) == 3 and all(map(_is_whole, row))):
+            facts.wrong("rows of end, samples and offset", "marks")
+        marks.append(Mark(*row))
+    return Intervals(found, marks)
 
 
 def problems_of(rows: list[Any], facts: Facts) -> list[Problem]:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from zlens.errors import InputError, LakeError
 from zlens.lake import document, manifest, names
-from zlens.lake.document import Document, PartDocument, SeamDocument
+from zlens.lake.document import Document, File, PartDocument, SeamDocument
 from zlens.lake.manifest import Input, Manifest, Part
 
 #: Size and digest of a file, where they are known.
@@ -50,15 +50,19 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._root = os.path.abspath(path)
 
     def absolute(self, name: str) -> str:
-        return os.path.join(os.path.abspath(self.path), name)
+        return f"{self._root}{os.sep}{name}"
 
     def create(self) -> None:
         """Make the folder if need be; LakeError when it is used for something else."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             held = set(os.listdir(self.path))
+            if is_lake(self.path) or held <= _BEGUN:
+                # Readers may not be allowed to make it.
+                Path(self.absolute(names.READERS)).touch()
         except OSError as error:
             raise LakeError(
                 f"cannot be made a lake: {error.strerror or error}", file=str(self.path), cure="name a folder"
@@ -88,9 +92,9 @@ class Folder:
             raise InputError("the manifest is too large", file=path, expected=f"at most {_LARGEST:,} bytes")
         return manifest.load(data, path)
 
-    def read(self, name: str, sha256: str | None) -> bytes:
+    def read(self, name: str, sha256: str | None, moves: Mapping[str, str] | None = None) -> bytes:
         """A file of the lake; InputError when it is not there or not the one that was listed."""
-        path = self.absolute(name)
+        path = (moves or {}).get(name) or self.absolute(name)
         try:
             with open(path, "rb") as file:
                 data = file.read()
@@ -115,7 +119,7 @@ class Folder:
         if part.seam is None:
             return None
         name = self.seam_name(one, part)
-        data = self.read((moves or {}).get(name, name), part.seam.sha256)
+        data = self.read(name, part.seam.sha256, moves)
         return document.load_seam(data, self.absolute(name), part.seam.key)
 
     @staticmethod
@@ -144,7 +148,9 @@ class Folder:
             seam = self.seam(one, part, moves)
             if part.seam is not None:
                 found[self.seam_name(one, part)] = (None, part.seam.sha256)
-            for file in [*own.files, *(seam.files if seam else ())]:
+            for file in own.files:
+                found[base_name(one, part, file, seam)] = (file.bytes, file.sha256)
+            for file in seam.files if seam else ():
                 if file.rows:
                     found[file.name(one.sha256, part.system)] = (file.bytes, file.sha256)
         return found
@@ -328,6 +334,13 @@ class Reading:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def base_name(one: Input, part: Part, file: File, seam: SeamDocument | None) -> str:
+    """Where a file of an import is: among those of its table, or aside if another one stands in for it."""
+    if seam is not None and any(other.place == file.place for other in seam.files):
+        return names.aside(one.sha256, part.document, part.place, file.table, file.day, file.kind)
+    return file.name(one.sha256, part.system)
 
 
 def part_of(told: Document, part: Part, folder: Folder) -> PartDocument:

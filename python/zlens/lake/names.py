@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import cache
 
 #: Names beyond this length, escaped, are longer than file systems take.
 LONGEST = 200
@@ -27,6 +28,7 @@ SCHEMAS = "_schemas"
 _PLAIN = re.compile(r"[A-Za-z0-9_-]")
 
 
+@cache
 def escape(system: str) -> str:
     """A system's name as part of a path: letters, digits, `_` and `-` stay, all else is %XX of its UTF-8.
 
@@ -57,6 +59,11 @@ def data(table: str, system: str, day: str, sha256: str, kind: str, key: str | N
     return f"{table}/system={escape(system)}/day={day}/{sha256}{end}.parquet"
 
 
+def aside(sha256: str, document_key: str, place: int, table: str, day: str, kind: str) -> str:
+    """Where a file is kept while another one stands in for it: other tools read all files of a table."""
+    return f"{document(sha256, document_key)}/{place}.{table}.{day}.{kind}.parquet"
+
+
 def document(sha256: str, key: str) -> str:
     """The folder of what there is to say of an input."""
     return f"{INPUTS}/{sha256}/{key}"
@@ -69,7 +76,7 @@ def schema(key: str) -> str:
 _OWN = re.compile(
     r"(?:[a-z0-9_]{1,80}/system=[A-Za-z0-9_%-]{1,200}/day=(?:\d{4}-\d\d-\d\d|unknown)/"
     r"[0-9a-f]{64}(?:\.(?:main|edge)(?:-[0-9a-f]{16})?)?\.parquet"
-    rf"|{INPUTS}/[0-9a-f]{{64}}/[0-9a-f]{{16}}/[a-z0-9]+(?:\.[a-z0-9]+){{1,3}}"
+    rf"|{INPUTS}/[0-9a-f]{{64}}/[0-9a-f]{{16}}/[a-z0-9]+(?:\.[a-z0-9_-]+){{1,4}}"
     rf"|{SCHEMAS}/[0-9a-f]{{16}}\.json)"
 )
 

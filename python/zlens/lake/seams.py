@@ -3,12 +3,13 @@
 For every part (one system of one input) it is worked out which parts hold the sample before the first one of
 each of its subjects, what is known of resets in between, and where the intervals end that it leaves open. As
 long as that stays the same, the part's seam stays. Else pieces are decoded anew, and the rows concerned are
-written to files that stand in for those of the import, which are kept: so the order of imports is
+written to files that stand in for those of the import, which are kept aside: so the order of imports is
 of no consequence, and what was forgotten leaves no trace.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import hashlib
 import json
@@ -21,11 +22,11 @@ from pathlib import Path
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.lake import document, folder, names
-from zlens.lake.document import File, PartDocument, SeamDocument
+from zlens.lake.document import File, Intervals, PartDocument, SeamDocument
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Input, Manifest, Part, Seam
 from zlens.lake.tables import subject_sql
-from zlens.lake.workshop import Workshop, Written, parquet
+from zlens.lake.workshop import Workshop, parquet
 from zlens.problems import Problem
 from zlens.readers import Column
 from zlens.readers.joints import WHOLE, Evidence, Rejoined, rejoin
@@ -33,26 +34,35 @@ from zlens.readers.joints import WHOLE, Evidence, Rejoined, rejoin
 #: Part of every key: another way of making seams makes all of them anew.
 _VERSION = 1
 
+#: SHA-256 of no bytes.
+_NOTHING = hashlib.sha256(b"").hexdigest()
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
 Pair = tuple[Input, Part]
 
 
 @dataclass(slots=True)
 class Ground:
-    """What a seam rests on: parts before and after by their place in the order, and evidence in between."""
+    """What a seam rests on: parts, by their place in the order, and evidence.
+
+    before     those with the sample before the first one of a subject
+    after      those whose interval ends close what is left open
+    beside     earlier ones that tell of the same times
+    evidence   what is known of resets in between, as a digest
+    """
 
     before: list[int] = field(default_factory=list)
     after: list[int] = field(default_factory=list)
+    beside: list[int] = field(default_factory=list)
     evidence: str = ""
 
     def key(self, own: Pair, parts: list[Pair]) -> str | None:
         """The same for the same ground; None where nothing around the part concerns it."""
-        if not self.before and not self.after:
+        around = (self.before, self.after, self.beside)
+        if not any(around):
             return None
-        facts = [
-            _VERSION, _name(own), self.evidence,
-            [_name(parts[at]) for at in self.before],
-            [_name(parts[at]) for at in self.after],
-        ]  # fmt: skip
+        told = [[_name(parts[at]) for at in some] for some in around]
+        facts = [_VERSION, _name(own), self.evidence, *told]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
@@ -101,10 +111,13 @@ class Seams:
             told = document.load(file.read(), path)
         return folder.part_of(told, part, self.lake)
 
-    def _ends(self, pair: Pair) -> list[int]:
+    def _intervals(self, pair: Pair) -> Intervals:
         path = self._path(self._side(pair, "intervals.json"))
         with open(path, "rb") as file:
-            return [one.end_us for one in document.load_intervals(file.read(), path).intervals]
+            return document.load_intervals(file.read(), path)
+
+    def _ends(self, parts: list[Pair], places: Iterable[int]) -> set[int]:
+        return {end for place in places for end in self._intervals(parts[place]).ends()}
 
     # -- differences ---------------------------------------------------------------------------------
 
@@ -121,6 +134,7 @@ class Seams:
         joined = [at for at, (_, part) in enumerate(parts) if part.joined]
         for at in joined:
             grounds[at].after = _closing(parts, at)
+            grounds[at].beside = _beside(parts, at)
         paths = [self._path(self._side(parts[at], "subjects.parquet")) for at in joined]
         places = f"[{', '.join(map(str, joined))}][list_position({_list(paths)}, filename)]"
         self.shop.rows(
@@ -166,7 +180,8 @@ class Seams:
         area = self.staged.path / "seams" / key
         area.mkdir(parents=True)
         rejoined = self._pieces(parts, at, ground, own, area) if ground.before else None
-        marks = sorted({end for place in ground.after for end in self._ends(parts[place])})
+        repeats = self._repeats(parts, at, ground, told) if ground.beside else []
+        marks = sorted(self._ends(parts, ground.after))
         self.shop.bring("marks", ArrowTable([("mark", "time")], [(end,) for end in marks]))
         compared = {
             table
@@ -180,20 +195,48 @@ class Seams:
                 f'SELECT DISTINCT "table" FROM pairs WHERE part = {at} AND before_us >= first_us'
             )
         }
-        for table, subject in own.subjects.items():
+        for table in own.schemas:
             edges = [one for one in own.files if one.table == table and one.kind == "edge"]
             pieces = rejoined if table in compared else None
-            if edges and (pieces or (marks and any(one.open for one in edges))):
-                query = self._edge_query(parts[at], own, table, subject, edges, pieces)
-                told.files += self._write(parts[at], query, table, "edge", key, area)
+            if edges and (pieces or repeats or (marks and any(one.open for one in edges))):
+                query = self._edge_query(parts[at], own, table, edges, pieces, repeats)
+                told.files += self._write(parts[at], query, edges, key, area)
             mains = [one for one in own.files if one.table == table and one.kind == "main"]
-            if mains and table in overlapping:
-                query = self._main_query(parts[at], at, own, table, subject, mains)
-                told.files += self._write(parts[at], query, table, "main", key, area)
+            if mains and (repeats or table in overlapping):
+                query = self._main_query(parts[at], at, own, table, mains, repeats)
+                told.files += self._write(parts[at], query, mains, key, area)
         if rejoined is not None:
-            self._tell(parts[at], at, rejoined, told)
+            self._tell(parts[at], at, rejoined, repeats, told)
         shutil.rmtree(area / "pieces", ignore_errors=True)
         return told
+
+    def _repeats(
+        self, parts: list[Pair], at: int, ground: Ground, told: SeamDocument
+    ) -> list[tuple[int, int]]:
+        """Bytes of a part that hold intervals which an earlier one has: their records are read once."""
+        known = self._ends(parts, ground.beside)
+        found: list[tuple[int, int]] = []
+        spans: list[list[int]] = []
+        begin = 0
+        for mark in self._intervals(parts[at]).marks:
+            if mark.samples and mark.end_us in known:
+                if found and found[-1][1] == begin:
+                    found[-1] = (found[-1][0], mark.offset + 1)
+                    spans[-1].append(mark.end_us)
+                else:
+                    found.append((begin, mark.offset + 1))
+                    spans.append([mark.end_us])
+            begin = mark.offset + 1
+        one, part = parts[at]
+        for (first, last), ends in zip(found, spans, strict=True):
+            span = " to ".join(
+                f"{_time(end):%Y-%m-%d %H:%M:%S}" for end in dict.fromkeys((ends[0], ends[-1]))
+            )
+            detail = f"the samples of {len(ends):,} intervals were read before ({span} UTC); read once"
+            told.problems.append(
+                Problem(part.system, one.source, one.path, first, None, "duplicate", detail, last - first)
+            )
+        return found
 
     def _pieces(self, parts: list[Pair], at: int, ground: Ground, own: PartDocument, area: Path) -> Rejoined:
         (area / "pieces").mkdir()
@@ -229,11 +272,12 @@ class Seams:
         pair: Pair,
         own: PartDocument,
         table: str,
-        subject: list[str],
         files: list[File],
         rejoined: Rejoined | None,
+        repeats: list[tuple[int, int]],
     ) -> str:
         """The edge rows of a table with the differences and interval ends that the parts around give them."""
+        subject = own.subjects.get(table, [])
         named = subject_sql(subject)
         columns = [column.name for column in self._schema(own.schemas[table])]
         compared = [name for name in columns if name in ("seconds", "flag") or name.endswith("_d")]
@@ -268,13 +312,20 @@ class Seams:
         )
         return (
             f"SELECT {', '.join(chosen)}, {self._day(pair, files)} AS _day FROM ({base}) AS b {join} "
-            'ASOF LEFT JOIN marks ON b.tod <= marks.mark ORDER BY b."offset", b.file_row_number'
+            f"ASOF LEFT JOIN marks ON b.tod <= marks.mark WHERE {_once(repeats)} "
+            'ORDER BY b."offset", b.file_row_number'
         )
 
     def _main_query(
-        self, pair: Pair, at: int, own: PartDocument, table: str, subject: list[str], files: list[File]
+        self,
+        pair: Pair,
+        at: int,
+        own: PartDocument,
+        table: str,
+        files: list[File],
+        repeats: list[tuple[int, int]],
     ) -> str:
-        """All rows of a table without the differences of samples that are older than the last one before."""
+        """Rows of a table that no earlier part has; older ones than its last have no differences."""
         chosen = []
         for column in self._schema(own.schemas[table]):
             quoted = expressions.quote(column.name)
@@ -288,13 +339,22 @@ class Seams:
             "SELECT subject, before_us FROM pairs "
             f'WHERE part = {at} AND "table" = {expressions.literal(table)}'
         )
-        base = f"SELECT *, {subject_sql(subject)} AS _subject FROM {self._read(pair, files)}"
+        named = subject_sql(own.subjects.get(table, []))
+        base = f"SELECT *, {named} AS _subject FROM {self._read(pair, files)}"
         return (
             f"SELECT {', '.join(chosen)}, {self._day(pair, files)} AS _day FROM ({base}) AS b "
-            f'LEFT JOIN ({limits}) AS l ON b._subject = l.subject ORDER BY b."offset", b.file_row_number'
+            f"LEFT JOIN ({limits}) AS l ON b._subject = l.subject WHERE {_once(repeats)} "
+            'ORDER BY b."offset", b.file_row_number'
         )
 
-    def _tell(self, pair: Pair, at: int, rejoined: Rejoined, told: SeamDocument) -> None:
+    def _tell(
+        self,
+        pair: Pair,
+        at: int,
+        rejoined: Rejoined,
+        repeats: list[tuple[int, int]],
+        told: SeamDocument,
+    ) -> None:
         """Resets and problems of comparing this part with those before it, and none of those before it."""
         one, part = pair
         limits = {
@@ -307,6 +367,8 @@ class Seams:
             if us > limits.get((table, subject), us):
                 told.resets.append((part.system, us, table, subject, evidence))
         for found in rejoined.problems():
+            if any(first <= (found.offset or 0) < last for first, last in repeats):
+                continue
             told.problems.append(
                 Problem(
                     part.system, one.source, one.path, found.offset, found.record, found.kind, found.detail,
@@ -319,19 +381,19 @@ class Seams:
     def _drop_duplicates(self, parts: list[Pair]) -> None:
         """Of sources whose intervals stand whole in one input: the first input with one has it."""
         for at, pair in enumerate(parts):
-            before = [place for place in range(at) if _overlap(parts[place][1], pair[1])]
-            key = Ground(before).key(pair, parts)
+            ground = Ground(beside=_beside(parts, at))
+            key = ground.key(pair, parts)
             if key != (pair[1].seam.key if pair[1].seam else None):
-                told = None if key is None else self._without(parts, at, before, key)
+                told = None if key is None else self._without(parts, at, ground.beside, key)
                 self._put(pair, key, told)
 
-    def _without(self, parts: list[Pair], at: int, before: list[int], key: str) -> SeamDocument:
+    def _without(self, parts: list[Pair], at: int, beside: list[int], key: str) -> SeamDocument:
         one, part = parts[at]
-        mine = set(self._ends(parts[at]))
+        mine = self._ends(parts, [at])
         told = SeamDocument([])
         known: set[int] = set()
-        for place in before:
-            again = mine & set(self._ends(parts[place])) - known
+        for place in beside:
+            again = (mine & self._ends(parts, [place])) - known
             if again:
                 known |= again
                 detail = f"{len(again):,} intervals are known of {parts[place][0].path}; not shown"
@@ -346,24 +408,21 @@ class Seams:
         area.mkdir(parents=True)
         for table in own.schemas:
             files = [one for one in own.files if one.table == table]
+            if not files:
+                continue
             columns = [expressions.quote(column.name) for column in self._schema(own.schemas[table])]
             query = (
                 f"SELECT {', '.join(f'b.{name}' for name in columns)}, {self._day(parts[at], files)} AS _day "
                 f"FROM {self._read(parts[at], files)} AS b ANTI JOIN known ON b.interval_end = known.mark"
             )
-            told.files += self._write(parts[at], query, table, "main", key, area)
-            left = {file.place for file in told.files}
-            told.files += [
-                File(table, file.day, file.kind, 0, 0, hashlib.sha256(b"").hexdigest(), None, None, 0, key)
-                for file in files
-                if file.place not in left
-            ]
+            told.files += self._write(parts[at], query, files, key, area)
         return told
 
     # -- files ---------------------------------------------------------------------------------------
 
     def _paths(self, pair: Pair, files: list[File]) -> list[str]:
-        return [self._path(file.name(pair[0].sha256, pair[1].system)) for file in files]
+        seam = self.lake.seam(*pair)
+        return [self._path(folder.base_name(*pair, file, seam)) for file in files]
 
     def _read(self, pair: Pair, files: list[File]) -> str:
         return parquet(self._paths(pair, files), "filename = '_file'", "file_row_number = true")
@@ -378,22 +437,27 @@ class Seams:
         with open(path, "rb") as file:
             return document.load_schema(file.read(), path)
 
-    def _write(self, pair: Pair, query: str, table: str, kind: str, key: str, area: Path) -> list[File]:
+    def _write(self, pair: Pair, query: str, files: list[File], key: str, area: Path) -> list[File]:
+        """Write the rows that take the place of those of some files, all of one table and kind."""
+        table, kind = files[0].table, files[0].kind
         made = self.shop.write(query, os.fspath(area / f"{kind}.{table}"), "_day", "interval_end")
-        return [self._file(pair, table, kind, key, one) for one in made]
-
-    def _file(self, pair: Pair, table: str, kind: str, key: str, one: Written) -> File:
-        file = File(
-            table, one.key, kind, one.rows, one.bytes, folder.digest(one.path), one.first_us,
-            one.last_us, one.nulls, key,
-        )  # fmt: skip
-        self.moves[file.name(pair[0].sha256, pair[1].system)] = one.path
-        return file
+        found = []
+        for one in made:
+            sha256 = folder.digest(one.path)
+            file = File(
+                table, one.key, kind, one.rows, one.bytes, sha256, one.first_us, one.last_us, one.nulls, key
+            )
+            self.moves[file.name(pair[0].sha256, pair[1].system)] = one.path
+            found.append(file)
+        left = {file.day for file in files} - {file.day for file in found}
+        # Without rows there is no file, but what it stands in for must not be read.
+        return found + [File(table, day, kind, 0, 0, _NOTHING, None, None, 0, key) for day in sorted(left)]
 
     def _put(self, pair: Pair, key: str | None, told: SeamDocument | None) -> None:
         """Give a part its seam; the files of the one it had are no longer needed."""
         one, part = pair
         before = self.lake.seam(one, part)
+        self._set_aside(pair, before, told)
         if before is not None:
             self.retired.append(self.lake.seam_name(one, part))
             self.retired += [file.name(one.sha256, part.system) for file in before.files if file.rows]
@@ -406,6 +470,26 @@ class Seams:
         staged = f"seams/{key}.json"
         self.staged.write(staged, data)
         self.moves[name] = os.fspath(self.staged.path / staged)
+
+    def _set_aside(self, pair: Pair, before: SeamDocument | None, after: SeamDocument | None) -> None:
+        """Files for which others stand in from now on go aside, and come back when none does any more."""
+        for number, file in enumerate(self._document(pair).files):
+            old, new = (folder.base_name(*pair, file, seam) for seam in (before, after))
+            if old == new:
+                continue
+            if old in self.moves:
+                self.moves[new] = self.moves.pop(old)
+                continue
+            # By a link, or else a copy: who reads by the manifest of before finds the old name.
+            area = self.staged.path / "aside"
+            area.mkdir(exist_ok=True)
+            path = area / f"{pair[0].sha256[:16]}.{pair[1].place}.{number}"
+            try:
+                os.link(self.lake.absolute(old), path)
+            except OSError:
+                shutil.copyfile(self.lake.absolute(old), path)
+            self.moves[new] = os.fspath(path)
+            self.retired.append(old)
 
 
 def _closing(parts: list[Pair], at: int) -> list[int]:
@@ -422,6 +506,23 @@ def _closing(parts: list[Pair], at: int) -> list[int]:
     within = [place for end, place in ends if end <= last]
     beyond = [place for end, place in ends if end > last][:1]
     return within + beyond
+
+
+def _beside(parts: list[Pair], at: int) -> list[int]:
+    """Earlier parts that tell of the same times as a part."""
+    return [place for place in range(at) if _overlap(parts[place][1], parts[at][1])]
+
+
+def _once(repeats: list[tuple[int, int]]) -> str:
+    """Condition on rows that do not stand in these bytes."""
+    return (
+        " AND ".join(f'NOT (b."offset" >= {first} AND b."offset" < {last})' for first, last in repeats)
+        or "true"
+    )
+
+
+def _time(us: int) -> dt.datetime:
+    return _EPOCH + dt.timedelta(microseconds=us)
 
 
 def _overlap(one: Part, other: Part) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.lake import document, folder, names
-from zlens.lake.document import Document, File, PartDocument
+from zlens.lake.document import Document, File, Intervals, PartDocument
 from zlens.lake.folder import Staging
 from zlens.lake.manifest import Input, Part
 from zlens.lake.workshop import Workshop, Written, parquet
@@ -244,7 +244,7 @@ class Writer:
         for place, system in enumerate(systems):
             known = self.joints[system]
             info = self.parts[system].info
-            told = document.Intervals(known is not None, known.marks() if known else list(info.intervals))
+            told = Intervals([], known.marks()) if known else Intervals(list(info.intervals))
             keep(document.intervals_name(place), told.dump())
             self._part(place, info, told)
             if known is not None and system in self.subjects:
@@ -272,10 +272,10 @@ class Writer:
         for name, path in paths.items():
             self.draft.moves[f"{names.document(one.sha256, key)}/{name}"] = os.fspath(path)
 
-    def _part(self, place: int, info: SystemInfo, told: document.Intervals) -> None:
+    def _part(self, place: int, info: SystemInfo, told: Intervals) -> None:
         part = Part(info.system, "", place, info.first_us, info.last_us, local_time=info.local_time)
         part.joined = info.system in self.subjects
-        ends = [interval.end_us for interval in told.intervals]
+        ends = told.ends()
         if ends:
             part.first_end_us, part.last_end_us = min(ends), max(ends)
         part.open_us = self._open(info.system)

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from zlens.problems import Problem
-from zlens.readers import ArrowSource, Interval, Source
+from zlens.readers import ArrowSource, Source
 
 #: Modules with `joints` and `rejoin`, by the name of their source.
 JOINTS = {"zvm-monitor": "monwrite_joints"}
@@ -38,6 +38,15 @@ class Evidence:
     kind: str
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The end of an interval: microseconds since 1970, UTC, samples in it, where its record begins."""
+
+    end_us: int
+    samples: int
+    offset: int
+
+
 class Joints(Protocol):
     """One system of an opened file."""
 
@@ -45,8 +54,11 @@ class Joints(Protocol):
         """The columns whose values identify the subject of a row; None: rows stand for themselves."""
         ...
 
-    def marks(self) -> list[Interval]:
-        """Interval ends, also the first, which only closes what is before it; lengths are left open."""
+    def marks(self) -> list[Mark]:
+        """Interval ends in the order of the file, those too that close no samples.
+
+        The records between two of them are an interval; one that ends as another file's did is that again.
+        """
         ...
 
     def evidence(self) -> Iterable[Evidence]:

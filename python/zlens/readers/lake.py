@@ -93,7 +93,7 @@ class _Held:
 
     def intervals(self) -> Intervals:
         found = self.side(document.intervals_name(self.part.place))
-        return Intervals(False, []) if found is None else document.load_intervals(*found)
+        return Intervals() if found is None else document.load_intervals(*found)
 
 
 class LakeSystem(SystemInfo):
@@ -304,18 +304,17 @@ class LakeSource:
         return found or self._intervals_of(info, parts, parts)
 
     def _intervals_of(self, info: SystemInfo, chosen: list[_Held], parts: list[_Held]) -> list[Interval]:
-        samples: dict[int, Interval] = {}
+        known: dict[int, Interval] = {}
         marks = False
         for held in chosen:
             told = held.intervals()
-            marks = marks or told.marks
+            marks = marks or bool(told.marks)
             for one in told.intervals:
-                again = samples.get(one.end_us)
-                if again is None:
-                    samples[one.end_us] = one
-                elif told.marks and again.samples is not None and one.samples is not None:
-                    samples[one.end_us] = replace(again, samples=again.samples + one.samples)
-        found = [samples[end] for end in sorted(samples)]
+                known.setdefault(one.end_us, one)
+            for mark in told.marks:
+                if mark.samples:
+                    known.setdefault(mark.end_us, Interval(mark.end_us, None, None, mark.samples))
+        found = [known[end] for end in sorted(known)]
         if not marks or not found:
             return found
         # The end before the first one here stands in a part that was not chosen, or there is none.

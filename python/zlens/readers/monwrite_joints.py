@@ -11,8 +11,8 @@ from zlens.catalog import layouts
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
-from zlens.readers import ArrowSource, Interval, Source, monwrite_resets
-from zlens.readers.joints import Evidence
+from zlens.readers import ArrowSource, Source, monwrite_resets
+from zlens.readers.joints import Evidence, Mark
 from zlens.readers.monwrite import NAME, Group, MonwriteSource
 
 _LENGTH, _DOMAIN, _RECORD = slice(0, 2), 4, slice(6, 8)
@@ -44,14 +44,9 @@ class MonwriteJoints:
         # Ends of frames belong to their file; a piece has frames of its own.
         return None if table == _END_OF_FRAME else list(self._plans[table]["subject"])
 
-    def marks(self) -> list[Interval]:
-        found: dict[int, int] = {}
-        for file in self._group.files:
-            for tod, samples, _ in file.interval_ends():
-                if samples:
-                    end = self._us(tod)
-                    found[end] = found.get(end, 0) + samples
-        return [Interval(end, None, None, samples) for end, samples in sorted(found.items())]
+    def marks(self) -> list[Mark]:
+        (file,) = self._group.files
+        return [Mark(self._us(tod), samples, offset) for tod, samples, offset in file.interval_ends()]
 
     def evidence(self) -> Iterable[Evidence]:
         for tod, table, subject, kind in monwrite_resets.resets(
@@ -114,6 +109,7 @@ class MonwriteRejoined:
         (self._group,) = self._source.groups
         self._group.files = files
         self._group.ends = []
+        self._group.repeats = [[] for _ in files]
         self._group.info.nominal_s = nominal_s
         known = set(layouts.records())
         types = {layouts.record_id(row["domain"], row["record"]): None for row in last.inventory()}
