@@ -1,0 +1,151 @@
+"""zlens import and zlens lake: what they print and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from lake_made import piece, write
+
+from zlens import cli
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    try:
+        status = cli.main([str(word) for word in words])
+    except SystemExit as leave:
+        status = int(leave.code or 0)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    return [
+        write(tmp_path / f"{at}.data", piece(numbers)) for at, numbers in enumerate((range(3), range(3, 6)))
+    ]
+
+
+def test_from_files_to_a_lake_and_back(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str]
+) -> None:
+    made = tmp_path / "lake"
+    status, out, err = run(capsys, "import", *files, "--lake", made)
+    assert (status, err) == (0, "")
+    first, second = out.splitlines()
+    assert first.startswith(f"{files[0]}: LAKETEST, 2026-03-02 10:00 to 10:03 UTC, ")
+    assert " rows of 9 tables, " in second
+
+    status, out, err = run(capsys, "import", tmp_path / "?.data", "--lake", made)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [f"{file}: in the lake already; nothing added" for file in files]
+
+    status, out, _ = run(capsys, "lake", "show", made, "--days", "--tables", "--inputs")
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0] == str(made)
+    assert lines[1].startswith("  2 inputs of ")
+    assert any(line.split()[:2] == ["LAKETEST", "zvm-monitor"] for line in lines)
+    assert any(line.split()[:2] == ["LAKETEST", "2026-03-02"] for line in lines)
+    assert any(line.split()[:2] == ["LAKETEST", "d0r16_cpudata"] for line in lines)
+    assert any(line.startswith(files[1]) for line in lines)
+
+    status, out, _ = run(capsys, "lake", "show", made, "--format", "json")
+    told = json.loads(out)
+    assert status == 0
+    assert [one["path"] for one in told["inputs"]] == files
+    assert told["systems"][0]["first"] == "2026-03-02T10:00:00Z"
+    assert told["systems"][0]["tables"]["d0r2"]["rows"] == 18
+
+    status, out, _ = run(capsys, "lake", "check", made)
+    assert (status, out.rstrip().endswith("all as listed")) == (0, True)
+
+    status, out, err = run(capsys, "sql", made, "-q", "SELECT count(*) AS n FROM d0r2", "--format", "csv")
+    assert (status, out, err) == (0, "n\n18\n", "")
+    status, of_lake, _ = run(capsys, "report", "prclog", made, "--format", "csv")
+    assert status == 0
+    status, of_files, _ = run(capsys, "report", "prclog", *files, "--format", "csv")
+    assert of_lake == of_files
+    status, out, _ = run(capsys, "info", made)
+    assert status == 0
+    assert f"lake {made}" in out
+    assert out.count("System    LAKETEST") == 2
+
+    status, out, _ = run(capsys, "lake", "forget", made, "--to", "2026-03-02 10:03", "--utc", "--dry-run")
+    assert status == 0
+    assert out.splitlines()[0] == f"would forget LAKETEST of {files[0]}"
+    status, out, _ = run(capsys, "lake", "forget", made, "--to", "2026-03-02 10:05", "--utc")
+    assert status == 0
+    assert out.splitlines()[:2] == [
+        f"forgot LAKETEST of {files[0]}",
+        f"kept LAKETEST of {files[1]}: only partly within these times",
+    ]
+    status, out, _ = run(capsys, "lake", "check", made)
+    assert status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["import", "{file}"], "the following arguments are required: --lake"),
+        (["import", "{folder}/nosuch", "--lake", "{folder}/lake"], "there is no such file or folder"),
+        (["import", "{file}", "--lake", "{file}"], "cannot be made a lake"),
+        (["import", "{file}", "--lake", "{folder}"], "holds other files and is no lake"),
+        (["lake", "show", "{folder}"], "this is no lake; zlens import INPUT --lake DIR makes one"),
+        (["lake", "check", "{folder}/nosuch"], "this is no lake"),
+        (["lake", "forget", "{made}"], "what is to be forgotten?; say --system, --from, --to"),
+        (["lake", "forget", "{made}", "--from", "09:00"], "a time of day is no range"),
+        (
+            ["lake", "forget", "{made}", "--system", "X"],
+            "there is no system X in the lake; expected one of LAKETEST",
+        ),
+        (["import", "{made}", "--lake", "{folder}/other"], "this is a lake"),
+        (["sql", "{made}", "-q", "FROM d0r2", "--leap", "27"], "imported with 0 leap seconds, not 27"),
+    ],
+)
+def test_wrong_words_are_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str], words: list[str], said: str
+) -> None:
+    made = tmp_path / "lake"
+    if any("{made}" in word for word in words):
+        run(capsys, "import", files[0], "--lake", made)
+    places = {"{file}": files[0], "{folder}": str(tmp_path), "{made}": str(made)}
+    filled = []
+    for word in words:
+        for name, place in places.items():
+            word = word.replace(name, place)
+        filled.append(word)
+    status, out, err = run(capsys, *filled)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_problems_count_under_strict(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str]
+) -> None:
+    path = Path(files[0])
+    path.write_bytes(path.read_bytes()[:-4096])
+    (tmp_path / "bad.bin").write_bytes(b"\x01\x02\x03" * 5000)
+    status, out, err = run(
+        capsys, "import", path, tmp_path / "bad.bin", "--lake", tmp_path / "lake", "--strict"
+    )
+    assert status == 1
+    assert len(out.splitlines()) == 1
+    assert "bad.bin" in err
+    status, _, err = run(capsys, "sql", tmp_path / "lake", "-q", "FROM problem", "--strict")
+    assert status == 1
+
+
+def test_check_fails_where_a_file_is_wrong(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[str]
+) -> None:
+    made = tmp_path / "lake"
+    run(capsys, "import", files[0], "--lake", made)
+    path = next(made.glob("d0r2/**/*.parquet"))
+    path.write_bytes(path.read_bytes()[:-1])
+    status, out, _ = run(capsys, "lake", "check", made)
+    assert status == 1
+    assert out.splitlines()[0].startswith(f"changed: {path}: it has ")
+    assert out.splitlines()[-1].endswith("1 wrong")

@@ -1,0 +1,339 @@
+"""Importing: what is written where, once; nothing of an import that fails; unusual names; full disks."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lake_made import CPUS, configuration, differences, interval, piece, record, tables, write
+
+import zlens
+from zlens import lake
+from zlens.errors import InputError, LakeError
+from zlens.lake import folder, imports, names
+from zlens.options import Options, parse_zone
+
+
+def everything(made: Path) -> dict[str, bytes]:
+    """All files of a lake but its locks."""
+    return {
+        str(path.relative_to(made)): path.read_bytes()
+        for path in sorted(made.rglob("*"))
+        if path.is_file() and path.name not in (names.LOCK, names.READERS)
+    }
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    return write(tmp_path / "a.data", piece(range(0, 4)))
+
+
+# What is written ----------------------------------------------------------------------------------
+
+
+def test_a_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.data", piece(range(836, 844)))
+    heard: list[lake.Added] = []
+    added, problems = lake.add([path], tmp_path / "lake", told=heard.append)
+    assert heard == added
+    assert problems == []
+    (one,) = added
+    assert (one.path, one.systems, one.again, one.problems) == (path, ["LAKETEST"], False, [])
+    found = sorted(
+        str(p.relative_to(tmp_path / "lake")) for p in (tmp_path / "lake").glob("d0r2/**/*.parquet")
+    )
+    base = "d0r2/system=LAKETEST/day=2026-03-0{}/" + one.sha256
+    assert found == [
+        base.format(2) + ".edge.parquet",
+        base.format(2) + ".parquet",
+        base.format(3) + ".parquet",
+    ]
+    assert one.rows == sum(system.amount.rows for system in lake.contents(tmp_path / "lake").systems)
+    assert not list((tmp_path / "lake" / names.STAGING).iterdir())
+
+
+def test_the_same_bytes_again_add_nothing(tmp_path: Path, file: str) -> None:
+    lake.add([file], tmp_path / "lake")
+    before = everything(tmp_path / "lake")
+    shutil.copy(file, tmp_path / "b.data")
+    added, _ = lake.add([tmp_path / "b.data"], tmp_path / "lake")
+    assert [(one.again, one.known_as) for one in added] == [(True, file)]
+    assert everything(tmp_path / "lake") == before
+
+
+def test_the_same_input_gives_the_same_lake(tmp_path: Path, file: str) -> None:
+    for name in ("one", "two"):
+        lake.add([file], tmp_path / name)
+    one, two = everything(tmp_path / "one"), everything(tmp_path / "two")
+    manifests = [json.loads(found.pop("manifest.json")) for found in (one, two)]
+    for manifest in manifests:
+        manifest["inputs"][0].pop("added_us")
+    assert manifests[0] == manifests[1]
+    assert one == two
+
+
+def test_one_bad_file_does_not_keep_the_others_out(tmp_path: Path, file: str) -> None:
+    bad = tmp_path / "z.data"
+    bad.write_bytes(b"nothing that anybody knows" * 100)
+    added, problems = lake.add([file, bad], tmp_path / "lake")
+    assert [one.path for one in added] == [file]
+    assert [(p.file, p.kind) for p in problems] == [(str(bad), "header")]
+    with pytest.raises(InputError):
+        lake.add([bad], tmp_path / "lake")
+
+
+def test_damaged_data_keeps_its_problems(tmp_path: Path, file: str) -> None:
+    data = bytearray(Path(file).read_bytes())
+    data[0x3000:0x3040] = b"\xff" * 64
+    Path(file).write_bytes(data[: len(data) - 5000])
+    lake.add([file], tmp_path / "lake")
+    with zlens.open(file) as session:
+        expected = session.all_problems()
+    assert expected
+    with zlens.open(tmp_path / "lake") as session:
+        assert sorted(map(repr, session.all_problems())) == sorted(map(repr, expected))
+    assert differences(tables(tmp_path / "lake"), tables(file)) == []
+
+
+def test_a_lake_is_not_imported(tmp_path: Path, file: str) -> None:
+    lake.add([file], tmp_path / "lake")
+    with pytest.raises(InputError, match="this is a lake"):
+        lake.add([tmp_path / "lake"], tmp_path / "other")
+
+
+def test_a_folder_with_other_files_is_no_lake(tmp_path: Path, file: str) -> None:
+    with pytest.raises(LakeError, match="holds other files and is no lake; name a new or an empty folder"):
+        lake.add([file], tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["a.data"]
+
+
+def test_times_of_one_system_are_made_in_one_way(tmp_path: Path, file: str) -> None:
+    lake.add([file], tmp_path / "lake")
+    other = write(tmp_path / "b.data", piece(range(5, 8)))
+    before = everything(tmp_path / "lake")
+    with pytest.raises(LakeError, match="in the lake with 0 leap seconds, and here are 27; say --leap 0"):
+        lake.add([other], tmp_path / "lake", options=Options(leap=27))
+    assert everything(tmp_path / "lake") == before
+
+
+# Names --------------------------------------------------------------------------------------------
+
+ODD = [
+    "",
+    ".",
+    "..",
+    "a/b",
+    "../../etc",
+    "A B",
+    "SYS#1@$",
+    "%41",
+    "unknown-x",
+    "ÄÖ",
+    "a\x00b",
+    "\n",
+    "=",
+    "x" * 90,
+]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_names_of_systems_become_names_of_folders_and_back(name: str) -> None:
+    text = names.escape(name)
+    assert text
+    assert not set(text) - set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-%")
+    assert names.unescape(text) == name
+    assert names.is_own(names.data("d0r2", name, "2026-03-02", "0" * 64, "main"))
+
+
+def test_no_two_names_share_a_folder() -> None:
+    assert (
+        len({names.escape(name) for name in [*ODD, "A%20B", "a%2Fb", "é" * 300, "é" * 301]}) == len(ODD) + 4
+    )
+    assert len(names.escape("é" * 300)) <= names.LONGEST
+    with pytest.raises(ValueError, match="%%"):
+        names.unescape(names.escape("é" * 300))
+
+
+@pytest.mark.parametrize("name", ["A/B", "..", "X.Y Z", "$#@", "é"])
+def test_a_system_with_an_odd_name(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / "a.data", piece(range(0, 3), system=name))
+    lake.add([path], tmp_path / "lake")
+    with zlens.open(tmp_path / "lake", options=Options(systems=(name,))) as session:
+        assert session.sql("SELECT DISTINCT system FROM d0r2").rows == [(name,)]
+    assert {p.name for p in (tmp_path / "lake" / "d0r2").iterdir()} == {f"system={names.escape(name)}"}
+    assert lake.check(tmp_path / "lake").faults == []
+
+
+def test_a_file_whose_system_has_no_name(tmp_path: Path) -> None:
+    groups = [group for at in range(4) for group in interval(at)]
+    path = write(tmp_path / "it's [a] file.data", groups)
+    lake.add([path], tmp_path / "la[k]e*")
+    assert differences(tables(tmp_path / "la[k]e*"), tables(path)) == []
+
+
+def test_clocks_that_are_wrong_make_no_folders_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zlens.lake import tables as written
+
+    monkeypatch.setattr(written, "MAX_DAYS", 2)
+    groups = [configuration(0), *interval(0), *interval(1)]
+    groups += [(True, 0x82, 0, 0, [record("D0R3", 10**15 + at * 10**13, {})]) for at in range(50)]
+    path = write(tmp_path / "a.data", [*groups, *interval(2)])
+    lake.add([path], tmp_path / "lake")
+    days = {p.name for p in (tmp_path / "lake" / "d0r3").rglob("day=*")}
+    assert len(days) <= 3
+    assert differences(tables(tmp_path / "lake"), tables(path)) == []
+
+
+# RMF ----------------------------------------------------------------------------------------------
+
+
+def test_reports_that_tell_of_the_same_intervals(tmp_path: Path) -> None:
+    from zlens.demo import machine, rmf
+
+    hour = machine.Hour()
+    snapshots = [rmf.snapshot(hour) for minute in hour.minutes() if minute.number % rmf.INTERVAL == 0]
+    options = Options(tz=parse_zone("+01:00"))
+    begin, *reports = rmf.document(snapshots).split("<postprocessor>")
+    reports[-1] = reports[-1].removesuffix("</ddsml>\n")
+    assert len(reports) == 4
+    files = []
+    for at, some in enumerate((reports[:3], reports[1:], reports)):
+        path = tmp_path / f"{at}.xml"
+        path.write_text("<postprocessor>".join([begin, *some]) + "</ddsml>\n", encoding="utf-8")
+        files.append(str(path))
+    whole = files.pop()
+    expected = tables(whole, options)
+    for order in (files, files[::-1]):
+        made = tmp_path / f"lake{order.index(files[0])}"
+        for path in order:
+            lake.add([path], made, options=options)
+        assert differences(tables(made), expected) == []
+        with zlens.open(made) as session:
+            told = [p.detail for p in session.all_problems() if p.kind == "duplicate"]
+        assert len(told) == 1
+        assert "2 intervals are known of" in told[0]
+        assert lake.check(made).faults == []
+    lake.forget(made, Options(systems=(machine.ZOS_SYSTEM,)))
+    assert lake.contents(made).inputs == []
+    with pytest.raises(InputError, match="the lake is empty"):
+        zlens.open(made)
+
+
+# Failures -----------------------------------------------------------------------------------------
+
+
+def limited(made: Path, files: list[str], size: int) -> subprocess.CompletedProcess[str]:
+    """An import by a program that may write no larger file than this."""
+    code = (
+        "import resource, sys\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
+        "from zlens.cli import main\n"
+        f"sys.exit(main(['import', *{files!r}, '--lake', {str(made)!r}]))"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("size", [100, 3000])
+def test_no_more_room(tmp_path: Path, file: str, size: int) -> None:
+    made = tmp_path / "lake"
+    lake.add([file], made)
+    other = write(tmp_path / "b.data", piece(range(4, 8)))
+    before = everything(made)
+    done = limited(made, [other], size)
+    assert done.returncode == 2
+    assert "there is no more room" in done.stderr
+    assert "the lake is as it was; make room on the disk" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert everything(made) == before
+    lake.add([other], made)
+    assert lake.check(made).faults == []
+
+
+@pytest.mark.parametrize("step", ["replace", "makedirs", "fsync", "link"])
+@pytest.mark.parametrize("after", [0, 4])
+def test_a_disk_that_is_full_at_any_step(
+    tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch, step: str, after: int
+) -> None:
+    made = tmp_path / "lake"
+    lake.add([file], made)
+    other = write(tmp_path / "b.data", piece(range(4, 8)))
+    before = everything(made)
+    real = getattr(os, step)
+    count = 0
+
+    def full(*words: object, **named: object) -> object:
+        nonlocal count
+        count += 1
+        if count > after:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(*words, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder.os, step, full)
+        if step == "link":
+            # Where there are no links, copies do.
+            lake.add([other], made)
+        else:
+            with pytest.raises(LakeError, match="there is no more room"):
+                lake.add([other], made)
+            assert everything(made) == before
+    lake.add([other], made)
+    assert lake.check(made).faults == []
+    assert differences(tables(made), tables([file, other])) == []
+
+
+def test_a_file_that_changes_while_it_is_read(
+    tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = imports.Writer.write
+
+    def write_and_touch(self: imports.Writer) -> None:
+        real(self)
+        with open(file, "ab") as more:
+            more.write(b"\0" * 4096)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(imports.Writer, "write", write_and_touch)
+        with pytest.raises(InputError, match="the file changed while it was read; import it again"):
+            lake.add([file], tmp_path / "lake")
+    assert everything(tmp_path / "lake") == {}
+
+
+def test_an_interrupt_leaves_nothing(tmp_path: Path, file: str) -> None:
+    made = tmp_path / "lake"
+    lake.add([file], made)
+    before = everything(made)
+    other = write(tmp_path / "b.data", piece(range(4, 40)))
+    code = (
+        "import sys, threading, time, os, signal\n"
+        "from zlens.lake import imports\n"
+        "real = imports.Writer._table\n"
+        "def slow(self, *words):\n"
+        "    real(self, *words)\n"
+        "    if len(self.draft.tables) == 3:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(0.1)\n"
+        "imports.Writer._table = slow\n"
+        "from zlens.cli import main\n"
+        f"sys.exit(main(['import', {other!r}, '--lake', {str(made)!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert everything(made) == before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_events_of_every_processor_are_there(tmp_path: Path, file: str) -> None:
+    """Configuration records stand once in a file, so all of them are first ones."""
+    lake.add([file], tmp_path / "lake")
+    with zlens.open(tmp_path / "lake") as session:
+        assert session.sql("SELECT count(*) FROM d1r5").rows == [(len(CPUS),)]

@@ -1,0 +1,264 @@
+"""Imports that are killed, imports at the same time, readers while files go."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lake_made import configuration, differences, piece, samples, tables, write
+
+import zlens
+from zlens import lake
+from zlens.lake import names
+from zlens.options import Options, parse_moment
+
+#: Forks a child for every line it is given (lake and files) and tells its number, then its exit status.
+SERVER = """
+import os, sys
+from zlens import lake
+from zlens.lake import imports
+for line in sys.stdin:
+    made, *files = line.rstrip("\\n").split("\\t")
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            for file in files:
+                lake.add([file], made)
+            code = 0
+        finally:
+            os._exit(code)
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+class Server:
+    """Imports in processes of their own, without the time a program takes to start."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def begin(self, made: Path, *files: str) -> int:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("\t".join([str(made), *files]) + "\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def end(self) -> int:
+        assert self.process.stdout is not None
+        return int(self.process.stdout.readline())
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(20)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@contextlib.contextmanager
+def served() -> Iterator[Server]:
+    server = Server()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def few(path: Path, numbers: range) -> str:
+    """A file with one kind of sample."""
+    groups = [configuration(numbers[0])]
+    for at in numbers:
+        records = samples(at, devices=())
+        groups.append((True, 0x80, 0, 0x0400, [*records[:-3], records[-1]]))
+    return write(path, groups)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("killed")
+    return [few(folder / f"{at}.data", range(at * 3, at * 3 + 3)) for at in range(3)]
+
+
+def seen(made: Path | list[str]) -> list[tuple[object, ...]]:
+    columns = "tod, sytprp_pfxcpuad, sytprp_pfxutime, sytprp_pfxutime_d, seconds, interval_end"
+    with zlens.open(made) as session:
+        return session.sql(f"SELECT {columns} FROM d0r2 ORDER BY ALL").rows
+
+
+def test_killed_at_twenty_moments(tmp_path: Path, files: list[str]) -> None:
+    base, made = tmp_path / "base", tmp_path / "lake"
+    lake.add([files[1]], base)
+    # What a lake may show: more and more of the files, each of them whole.
+    stages = [seen(some) for some in ([files[1]], files[:2], files)]
+    moments = random.Random(29)
+    reached = []
+    with served() as server:
+        server.begin(tmp_path / "timed", files[1])
+        server.end()
+        begin = time.monotonic()
+        server.begin(tmp_path / "timed", files[0], files[2])
+        assert server.end() == 0
+        whole = time.monotonic() - begin
+        stage = len(stages) - 1
+        for _ in range(20):
+            if stage == len(stages) - 1:
+                shutil.rmtree(made, ignore_errors=True)
+                shutil.copytree(base, made)
+                stage = 0
+            child = server.begin(made, files[0], files[2])
+            time.sleep(moments.uniform(0, whole))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            server.end()
+            # Nothing half, nothing twice, nothing lost of what was there.
+            shown = seen(made)
+            assert shown in stages[stage:]
+            stage = stages.index(shown)
+            reached.append(stage)
+            assert {fault.kind for fault in lake.check(made).faults} <= {"orphan"}
+            if stage == len(stages) - 1 or len(reached) == 20:
+                # The same command again brings what is missing, and leaves nothing over.
+                lake.add([files[0], files[2]], made)
+                assert seen(made) == stages[-1]
+                assert lake.check(made).faults == []
+                assert not list((made / names.STAGING).iterdir())
+    assert set(reached) == {0, 1, 2}
+
+
+KILLED = """
+import os, signal, sys
+from zlens import lake
+from zlens.lake import folder
+number, after = {number}, {after}
+real, count = os.replace, 0
+def replace(source, target):
+    global count
+    count += 1
+    manifest = str(target).endswith("manifest.json")
+    mine = manifest if number < 0 else count == number
+    if mine and not after:
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(source, target)
+    if mine:
+        os.kill(os.getpid(), signal.SIGKILL)
+folder.os.replace = replace
+lake.add([{file!r}], {made!r})
+"""
+
+
+@pytest.mark.parametrize(("number", "after"), [(1, False), (7, True), (-1, False), (-1, True)])
+def test_killed_while_files_move_into_place(
+    tmp_path: Path, files: list[str], number: int, after: bool
+) -> None:
+    made = tmp_path / "lake"
+    lake.add([files[0]], made)
+    code = KILLED.format(number=number, after=after, file=files[1], made=str(made))
+    done = subprocess.run([sys.executable, "-c", code], timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    there = number < 0 and after
+    assert seen(made) == seen(files[: 1 + there])
+    faults = lake.check(made).faults
+    assert {fault.kind for fault in faults} == (set() if there or number == 1 else {"orphan"})
+    # Any import cleans up, also one that has nothing to add.
+    lake.add([files[0]], made)
+    assert lake.check(made).faults == []
+    assert not list((made / names.STAGING).iterdir())
+    lake.add([files[1]], made)
+    assert seen(made) == seen(files[:2])
+
+
+def test_imports_at_the_same_time(tmp_path: Path) -> None:
+    files = [few(tmp_path / f"{at}.data", range(at * 2, at * 2 + 2)) for at in range(7)]
+    made = tmp_path / "lake"
+    with served() as one, served() as two, served() as three:
+        one.begin(made, *files[:4])
+        two.begin(made, *reversed(files[3:]))
+        three.begin(made, files[5], files[3], files[1])
+        assert [server.end() for server in (one, two, three)] == [0, 0, 0]
+    assert len(lake.contents(made).inputs) == 7
+    assert lake.check(made).faults == []
+    assert seen(made) == seen(files)
+
+
+def test_the_living_are_left_alone(tmp_path: Path, files: list[str]) -> None:
+    """Staging goes when its owner is dead, not before."""
+    from zlens.lake.folder import Folder
+
+    made = tmp_path / "lake"
+    lake.add([files[0]], made)
+    dead = made / names.STAGING / "1-dead"
+    dead.mkdir()
+    (dead / "something").write_bytes(b"x")
+    with Folder(made).staging() as staged:
+        (staged.path / "mine").write_bytes(b"x")
+        lake.add([files[1]], made)
+        assert (staged.path / "mine").exists()
+        assert not dead.exists()
+
+
+def test_who_reads_can_read_on(tmp_path: Path, files: list[str]) -> None:
+    made = tmp_path / "lake"
+    lake.add(files, made)
+    expected = seen(made)
+    session = zlens.open(made)
+    told = lake.forget(made, Options(systems=("LAKETEST",), start=parse_moment("2026-03-02 10:03Z")))
+    assert [path for _, path in told.gone] == files[1:]
+    assert told.waiting > 0
+    rows = session.sql("SELECT tod, sytprp_pfxcpuad, sytprp_pfxutime_d FROM d0r2 ORDER BY ALL").rows
+    assert rows == [(row[0], row[1], row[3]) for row in expected]
+    assert seen(made) == seen(files[0:1])
+    assert lake.contents(made).waiting == told.waiting
+    assert lake.check(made).faults == []
+    session.close()
+    del session
+    gc.collect()
+    lake.add([files[0]], made)
+    assert lake.contents(made).waiting == 0
+    assert lake.check(made).faults == []
+    assert differences(tables(made), tables(files[0:1])) == []
+
+
+def test_a_lake_that_cannot_be_written_to_is_read(tmp_path: Path, files: list[str]) -> None:
+    made = tmp_path / "lake"
+    lake.add([files[0]], made)
+    for name in (names.LOCK, names.READERS):
+        (made / name).unlink(missing_ok=True)
+    made.chmod(0o555)
+    try:
+        assert seen(made) == seen(files[0:1])
+        assert not (made / names.READERS).exists()
+    finally:
+        made.chmod(0o755)
+
+
+def test_a_part_of_an_input_comes_back(tmp_path: Path) -> None:
+    """Days are forgotten input by input; what lies in them only partly is named and stays."""
+    files = [
+        write(tmp_path / f"{system}.data", piece(range(0, 4), system=system)) for system in ("ONE", "TWO")
+    ]
+    made = tmp_path / "lake"
+    lake.add(files, made)
+    told = lake.forget(made, Options(start=parse_moment("2026-03-02 10:02Z")))
+    assert (told.gone, sorted(told.kept)) == ([], [("ONE", files[0]), ("TWO", files[1])])
+    dry = lake.forget(made, Options(systems=("TWO",)), dry_run=True)
+    assert dry.gone == [("TWO", files[1])]
+    assert [one.system for one in lake.contents(made).systems] == ["ONE", "TWO"]
+    assert lake.forget(made, Options(systems=("TWO",))).gone == dry.gone
+    assert [one.system for one in lake.contents(made).systems] == ["ONE"]
+    lake.add(files, made)
+    assert differences(tables(made), tables(files)) == []

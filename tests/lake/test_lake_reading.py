@@ -1,0 +1,226 @@
+"""A lake as an input: only what is listed and needed is opened, with files beside it or alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from lake_made import configuration, differences, interval, piece, tables, write
+
+import zlens
+from zlens import lake
+from zlens.errors import InputError, QueryError
+from zlens.lake import workshop
+from zlens.options import Options, parse_moment, parse_zone
+
+#: Interval 839 is the last of 2 March, UTC.
+DAYS = (range(0, 6), range(838, 842), range(1440, 1446))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two systems, three files each, two days; row groups as small as the engine makes them."""
+    made = tmp_path_factory.mktemp("reading")
+    files = [
+        write(made / f"{system}{at}.data", piece(numbers, system=system))
+        for system in ("LAKETEST", "OTHER")
+        for at, numbers in enumerate(DAYS)
+    ]
+    lake.add(files, made / "lake")
+    return made
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path) -> Path:
+    return folder / "lake"
+
+
+def opened(made: Path, question: str, options: Options) -> tuple[list[tuple[object, ...]], str]:
+    """The rows of an answer, and what the engine tells of the plan that gave them."""
+    with zlens.open(made, options=options) as session:
+        rows = session.sql(question).rows
+        [(_, plan)] = session.engine._connection.execute(f"EXPLAIN ANALYZE {question}").fetchall()
+        return rows, plan
+
+
+def number(plan: str, what: str) -> list[str]:
+    return [line.split(what)[1].split("│")[0].strip() for line in plan.splitlines() if what in line]
+
+
+QUESTION = "SELECT count(*), sum(sytprp_pfxutime_d) FROM d0r2"
+
+
+def test_a_day_of_a_system_opens_its_files_only(made: Path) -> None:
+    chosen = Options(
+        systems=("OTHER",), start=parse_moment("2026-03-03 00:05Z"), end=parse_moment("2026-03-04 00:00Z")
+    )
+    rows, plan = opened(made, QUESTION, chosen)
+    assert rows[0][0] == 18
+    with zlens.open(made, options=chosen) as session:
+        (source,) = session.sources
+        paths = source.paths
+    assert paths
+    assert all("/system=OTHER/day=2026-03-03/" in path for path in paths)
+    assert len({path.rsplit("/", 1)[1][:64] for path in paths}) == 1
+    assert sum(int(count) for count in number(plan, "Total Files Read:")) == 2
+
+
+def test_a_question_opens_the_files_of_its_table_and_system_only(made: Path) -> None:
+    rows, plan = opened(made, f"{QUESTION} WHERE system = 'OTHER'", Options())
+    assert rows[0][0] == 48
+    # Three inputs of three days, the first and last rows of each in files of their own.
+    assert number(plan, "Function:") == ["READ_PARQUET"]
+    assert "LAKETEST" not in plan
+    assert "/d0r2/" in plan
+    projected = number(plan, "Projections:")
+    assert "sytprp_pfxutime_d" in projected
+    assert "sytprp_pfxtotwt" not in plan
+
+
+def test_row_groups_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workshop, "ROW_GROUP", 2048)
+    groups = [configuration(0)]
+    for at in range(40):
+        groups += interval(at, devices=range(0x100, 0x100 + 150))
+    lake.add([write(tmp_path / "many.data", groups)], tmp_path / "lake")
+    question = "SELECT count(*) FROM d6r3"
+    chosen = Options(start=parse_moment("2026-03-02 10:05Z"), end=parse_moment("2026-03-02 10:10Z"))
+    rows, plan = opened(tmp_path / "lake", question, chosen)
+    assert rows == [(5 * 150,)]
+    scanned = [text.split(" / ") for text in number(plan, "Row Groups Scanned:")]
+    assert all(int(some) == 1 for some, _ in scanned)
+    assert max(int(whole) for _, whole in scanned) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        (Options(), 96),
+        (Options(systems=("LAKETEST",)), 48),
+        (Options(start=parse_moment("2026-03-03")), 36 + 2 * 9),
+        (Options(end=parse_moment("2026-03-03"), utc=True), 36 + 2 * 6),
+        (Options(start=parse_moment("10:03"), end=parse_moment("10:05"), utc=True), 2 * 3 * 2 * 2),
+    ],
+)
+def test_options_choose_the_same_rows_as_of_files(folder: Path, options: Options, count: int) -> None:
+    question = "SELECT count(*) FROM d0r2"
+    with zlens.open(sorted(folder.glob("*.data")), options=options) as session:
+        expected = session.sql(question).rows
+        intervals = session.sql("FROM interval ORDER BY system, interval_end").rows
+    with zlens.open(folder / "lake", options=options) as session:
+        assert session.sql(question).rows == expected
+        assert session.sql("FROM interval ORDER BY system, interval_end").rows == intervals
+    if options.start is None and options.end is None:
+        assert expected == [(count,)]
+
+
+def test_times_without_data_are_told(made: Path) -> None:
+    with (
+        zlens.open(made, options=Options(start=parse_moment("2027-01-01"))) as session,
+        pytest.raises(QueryError, match="no interval lies in the times asked for; expected times within"),
+    ):
+        session.sql(QUESTION)
+
+
+def test_a_system_that_is_not_there(made: Path) -> None:
+    with pytest.raises(InputError, match="there is no system NOSUCH in the input; expected one of LAKETEST"):
+        zlens.open(made, options=Options(systems=("NOSUCH",)))
+
+
+def test_no_file_beside_the_listed_ones_is_read(tmp_path: Path, made: Path) -> None:
+    mine = tmp_path / "lake"
+    shutil.copytree(made, mine)
+    listed = next(mine.glob("d0r2/**/*.parquet"))
+    stray = listed.with_name(f"{'0' * 64}.parquet")
+    shutil.copy(listed, stray)
+    with zlens.open(mine) as session:
+        assert session.sql("SELECT count(*) FROM d0r2").rows == [(96,)]
+        for path in (stray, tmp_path / "lake" / "manifest.json", Path("/etc/passwd")):
+            with pytest.raises(QueryError):
+                session.sql(f"SELECT * FROM read_parquet('{path}')")
+            with pytest.raises(QueryError):
+                session.sql(f"SELECT * FROM read_text('{path}')")
+    assert [fault.kind for fault in lake.check(mine).faults] == ["orphan"]
+
+
+def test_a_lake_and_files_together(folder: Path, made: Path, tmp_path: Path) -> None:
+    more = write(tmp_path / "more.data", piece(range(3000, 3004), system="THIRD"))
+    with zlens.open([made, more]) as session:
+        rows = session.sql("SELECT system, count(*) FROM d0r2 GROUP BY system ORDER BY system").rows
+        assert rows == [("LAKETEST", 48), ("OTHER", 48), ("THIRD", 12)]
+        assert [info.system for info in session.systems] == ["LAKETEST", "OTHER", "THIRD"]
+        assert session.sql("SELECT count(DISTINCT system) FROM cpu").rows == [(3,)]
+
+
+def test_what_is_in_the_lake_and_given_as_a_file_is_read_once(
+    folder: Path, made: Path, tmp_path: Path
+) -> None:
+    shutil.copy(folder / "OTHER1.data", tmp_path / "copy.data")
+    with zlens.open([made, tmp_path / "copy.data"]) as session:
+        assert session.sql("SELECT count(*) FROM d0r2").rows == [(96,)]
+        (problem,) = [p for p in session.problems if p.kind == "duplicate"]
+        assert problem.file == str(tmp_path / "copy.data")
+        assert "OTHER1.data in the lake" in problem.detail
+
+
+def test_info_tells_of_inputs_as_it_does_of_files(folder: Path, made: Path) -> None:
+    files = [str(path) for path in sorted(folder.glob("*.data"))]
+    with zlens.open(files) as session, zlens.open(made) as held:
+        of_files = [row for source in session.sources for row in source.inventory()]
+        of_lake = [row for source in held.sources for row in source.inventory()]
+        assert sorted(of_lake, key=repr) == sorted(of_files, key=repr)
+        infos = [{**one, "lake": str(made), "path": one["file"]} for one in session.sources[0].info()]
+        assert sorted(held.sources[0].info(), key=repr) == sorted(infos, key=repr) or {
+            json.dumps(one, sort_keys=True) for one in held.sources[0].info()
+        } == {json.dumps(one, sort_keys=True) for one in infos}
+
+
+def test_a_table_is_a_stream_as_any_other(made: Path) -> None:
+    with zlens.open(made, options=Options(systems=("OTHER",))) as session:
+        (table,) = session.sources[0].tables["d0r2"]
+        stream = table.stream(["system", "sytprp_pfxcpuad", "interval_end"])
+        for _ in range(2):
+            read = pa.RecordBatchReader.from_stream(stream).read_all()
+            assert read.num_rows == 48
+            assert set(read.column("system").to_pylist()) == {"OTHER"}
+        assert pa.schema(stream).names == ["system", "sytprp_pfxcpuad", "interval_end"]
+
+
+def test_times_are_those_of_the_import(made: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="imported with 0 leap seconds, not 27; say --leap 0, or forget it"):
+        zlens.open(made, options=Options(leap=27))
+    zlens.open(made, options=Options(leap=0, tz=parse_zone("Europe/Berlin"))).close()
+    write(tmp_path / "leap.data", piece(range(0, 3)))
+    lake.add([tmp_path / "leap.data"], tmp_path / "lake", options=Options(leap=27))
+    assert differences(tables(tmp_path / "lake"), tables(tmp_path / "leap.data", Options(leap=27))) == []
+
+
+def test_columns_are_stored_as_is_said(made: Path) -> None:
+    paths = [str(path) for path in made.glob("d0r2/**/*.parquet")]
+    rows = duckdb.sql(
+        f"SELECT DISTINCT path_in_schema, compression, encodings FROM parquet_metadata({paths})"
+    ).fetchall()
+    assert {compression for _, compression, _ in rows} == {"ZSTD"}
+    dictionaries = {name for name, _, encodings in rows if "DICTIONARY" in encodings}
+    assert dictionaries == {"system", "source", "file"}
+
+
+def test_other_tools_read_the_files_as_a_partitioned_table(made: Path) -> None:
+    """What stands in the folders of a table is what zlens shows of it, each row once."""
+    rows = duckdb.sql(
+        "SELECT system, CAST(day AS VARCHAR), count(*), sum(sytprp_pfxutime_d) "
+        f"FROM read_parquet('{made}/d0r2/**/*.parquet', hive_partitioning = true) GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+    assert [row[:2] for row in rows] == [
+        (system, day) for system in ("LAKETEST", "OTHER") for day in ("2026-03-02", "2026-03-03")
+    ]
+    with zlens.open(made) as session:
+        shown = session.sql(
+            "SELECT system, strftime(interval_end, '%Y-%m-%d'), count(*), sum(sytprp_pfxutime_d) FROM d0r2 "
+            "GROUP BY ALL ORDER BY ALL"
+        ).rows
+    assert rows == shown
