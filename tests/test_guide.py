@@ -69,7 +69,7 @@ def test_the_guide(tmp_path: Path) -> None:
 def test_the_readme_in_python(tmp_path: Path) -> None:
     from zlens import demo
 
-    (path, _) = demo.write(tmp_path)
+    path, *_ = demo.write(tmp_path)
     path.rename(tmp_path / "monwrite.data")
     (step,) = steps("README.md")
     assert "PRCLOG" in run(step, tmp_path)

@@ -47,8 +47,12 @@ def test_nothing_is_wrong_with_it(session: Session) -> None:
 
 
 def test_one_machine_two_observers(session: Session) -> None:
-    rows = session.sql("select system, machine from system order by system").rows
-    assert rows == [(machine.SYSTEM, "2097-D3E01"), (machine.ZOS_SYSTEM, "2097-D3E01")]
+    rows = session.sql("select system, source, machine from system order by system, source").rows
+    assert rows == [
+        (machine.SYSTEM, "zvm-monitor", "2097-D3E01"),
+        (machine.ZOS_SYSTEM, "rmf-xml", "2097-D3E01"),
+        (machine.ZOS_SYSTEM, "smf", "2097-D3E01"),
+    ]
 
 
 def test_measured_is_what_was_done(session: Session) -> None:

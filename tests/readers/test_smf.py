@@ -103,7 +103,7 @@ class TestPowerSave:
     def test_local_time(self, path: Path) -> None:
         (info,) = opened(path).systems
         assert info.utc_offset_s == -5 * 3600
-        assert (info.machine, info.model, info.release) == ("2817-2A3B4", "M15", "1.2")
+        assert (info.machine, info.model, info.release) == ("2817-2A3B4", "M15", "1.12")
         (row,) = opened(path).inventory()
         assert row.first_us == START_US
 
@@ -259,7 +259,16 @@ def test_columns_are_what_the_decoder_gives(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("level", "release"),
-    [("SP7.2.5", "2.5"), ("SP7 3 1", "3.1"), ("SP725", "2.5"), ("", None), (None, None), ("z/VM", "z/VM")],
+    [
+        ("SP7.2.5", "2.5"),
+        ("SP7 3 1", "3.1"),
+        ("SP725", "2.5"),
+        ("SP7.1.3", "1.13"),
+        ("SP7.0.9", "1.9"),
+        ("", None),
+        (None, None),
+        ("z/VM", "z/VM"),
+    ],
 )
 def test_levels(level: str | None, release: str | None) -> None:
     assert smf_systems.release(level) == release

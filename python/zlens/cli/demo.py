@@ -8,8 +8,8 @@ from pathlib import Path
 SUMMARY = "write sample files and show what is in them"
 DESCRIPTION = """\
 Write sample files into a folder and show what is in them: an hour of a z/VM system with four processors
-(MONWRITE) and the RMF report of a z/OS system on the same machine. The files are made: nothing in them was
-measured anywhere.
+(MONWRITE), and the RMF report and the SMF records of a z/OS system on the same machine. The files are made:
+nothing in them was measured anywhere.
 """
 EXAMPLES = """\
 Examples:
@@ -41,12 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     from zlens.cli import main
 
-    monwrite, rmf = str(paths[0]), str(paths[1])
+    monwrite, rmf, smf = map(str, paths)
     zone = ["--tz", demo.ZONE]
     shown = (
-        ["info", monwrite, rmf, *zone],
+        ["info", monwrite, rmf, smf, *zone],
         ["report", "prclog", monwrite, "--every", "15m"],
         ["report", "partition", monwrite, rmf, *zone, "--peak", "15m", "--every", "15m"],
+        ["report", "cpumflog", smf, "--every", "15m"],
     )
     for command in shown:
         with output.opened(None) as out:

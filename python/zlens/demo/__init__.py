@@ -14,27 +14,32 @@ from pathlib import Path
 
 from zlens.demo import machine, rmf
 
-#: The zone of both files; the RMF report does not say it.
+#: The zone of all files; the RMF report does not say it.
 ZONE = "+01:00"
 MONWRITE_NAME = "zldemo.monwrite"
 RMF_NAME = "zlzos-rmf-cpu.xml"
+SMF_NAME = "zlzos.smf"
 
 
 def write(folder: Path, seed: int = 530) -> list[Path]:
     """Write the demo files into a folder (made if need be); their paths."""
-    from zlens.demo import monwrite
+    from zlens.demo import monwrite, smf
 
     folder.mkdir(parents=True, exist_ok=True)
     hour = machine.Hour(seed)
-    paths = [folder / MONWRITE_NAME, folder / RMF_NAME]
+    paths = [folder / MONWRITE_NAME, folder / RMF_NAME, folder / SMF_NAME]
     snapshots: list[rmf.Snapshot] = []
 
-    def seen(minute: machine.Minute) -> None:
-        if minute.number % rmf.INTERVAL == 0:
-            snapshots.append(rmf.snapshot(hour))
+    with _replacing(paths[0]) as temporary, _replacing(paths[2]) as temporary_smf:
+        dump = smf.Dump(temporary_smf, seed)
 
-    with _replacing(paths[0]) as temporary:
+        def seen(minute: machine.Minute) -> None:
+            dump.seen(hour, minute)
+            if minute.number % rmf.INTERVAL == 0:
+                snapshots.append(rmf.snapshot(hour))
+
         monwrite.File(temporary).write(hour, seen)
+        dump.finish()
     with _replacing(paths[1]) as temporary:
         Path(temporary).write_text(rmf.document(snapshots), encoding="utf-8")
     return paths

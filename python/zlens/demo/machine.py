@@ -1,8 +1,9 @@
 """The machine the demo files tell of: one seeded hour in whole microseconds, so that balances hold exactly.
 
 A z10 with four IFLs and three CPs runs three partitions: ZLDEMO (z/VM, four logical IFLs), ZLTEST (two
-logical IFLs) and ZLZOS (z/OS, three logical CPs). The hour has a story: load rises towards nine, a batch
-guest logs on, and in the middle of the peak an operator varies processor 3 off and, minutes later, on again.
+logical IFLs) and ZLZOS (z/OS system ZLZ1, three logical CPs). The hour has a story: load rises towards
+nine, a batch guest logs on, and in the middle of the peak an operator varies processor 3 off and, minutes
+later, on again.
 
 For every processor and minute: user + system + wait + suspended = elapsed. The guests' CPU time adds up to
 the processors' user time. What a processor was busy is what the hypervisor says it was dispatched.
@@ -24,7 +25,9 @@ ZONE_S = 3600
 IPL_US = START_US - 9 * 86_400 * SECOND - 4 * 3600 * SECOND - 1_234_567
 
 SYSTEM = "ZLDEMO"
-ZOS_SYSTEM = "ZLZOS"
+#: The z/OS partition, and its system by the name that SMF knows, which has four letters at the most.
+ZOS_PARTITION = "ZLZOS"
+ZOS_SYSTEM = "ZLZ1"
 MACHINE_TYPE = "2097"
 MODEL = "703"
 HARDWARE_MODEL = "E12"
@@ -153,7 +156,7 @@ class Hour:
         self.processors = [Processor(address) for address in range(4)]
         self.others = [
             OtherPartition("ZLTEST", 2, "IFL", 300, 0.16, [0, 0], [0, 0]),
-            OtherPartition(ZOS_SYSTEM, 3, "CP", 900, 0.61, [0, 0, 0], [0, 0, 0]),
+            OtherPartition(ZOS_PARTITION, 3, "CP", 900, 0.61, [0, 0, 0], [0, 0, 0]),
         ]
         #: Own management time of the hypervisor, per physical processor: four IFLs, three CPs.
         self.physical_us = [0] * 7

@@ -136,7 +136,7 @@ def _postprocessor(number: int, before: Snapshot, after: Snapshot) -> Iterator[s
     yield from _variables(
         7,
         {
-            "MVS Partition Name": machine.ZOS_SYSTEM,
+            "MVS Partition Name": machine.ZOS_PARTITION,
             "Image Capacity": str(machine.MSU_CAPACITY),
             "Number of Configured Partitions": str(len(after.uses)),
             "Wait Completion": "NO",
@@ -160,8 +160,8 @@ def _postprocessor(number: int, before: Snapshot, after: Snapshot) -> Iterator[s
 
 
 def _cpus(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
-    now = next(use for use in after.uses if use.name == machine.ZOS_SYSTEM)
-    then = next(use for use in before.uses if use.name == machine.ZOS_SYSTEM)
+    now = next(use for use in after.uses if use.name == machine.ZOS_PARTITION)
+    then = next(use for use in before.uses if use.name == machine.ZOS_PARTITION)
     interval_us = INTERVAL * machine.MINUTE
     busy = [100 * (b - a) / interval_us for a, b in zip(then.total_us, now.total_us, strict=True)]
     # z/OS counts the time it was ready but not dispatched too.

@@ -97,9 +97,13 @@ def _first(group: Group) -> tuple[dict[str, Any], bytes] | None:
 
 
 def release(level: str | None) -> str | None:
-    """The level of z/OS as 2.5, from 'SP7.2.5'; what has another form as it is."""
+    """The level of z/OS as 2.5, from 'SP7.2.5', or 1.13, from 'SP7.1.3'; what has another form as it is."""
     match = _RELEASE.match(level or "")
-    return f"{match[2]}.{match[3]}" if match else level or None
+    if match is None:
+        return level or None
+    version, number = int(match[2]), int(match[3])
+    # Version 1 counted on through two digits.
+    return f"{version}.{number}" if version > 1 else f"1.{10 * version + number}"
 
 
 def offset_s(local_us: int, utc_us: int) -> int | None:

@@ -123,10 +123,15 @@ impl Now {
         let Some(start) = self.stamp.start else {
             return f64::NAN;
         };
-        // A run that began within the interval is all that there was of it.
-        let from = start.max(self.run);
-        if from < self.written {
-            (self.written - from) as f64 / UNITS
+        // A run that began within the interval is all that there was of it, up to when the record was written; else
+        // the record before was written as late after its interval as this one.
+        let (from, to) = if self.run > start {
+            (self.run, self.written)
+        } else {
+            (start, self.stamp.interval_end().unwrap_or(0))
+        };
+        if from < to {
+            (to - from) as f64 / UNITS
         } else {
             f64::NAN
         }

@@ -1,0 +1,185 @@
+"""The demo machine's hour as its z/OS partition counts it: an SMF dump with records of type 113.
+
+Cycles are what the hypervisor dispatched the partition's processors, at the speed of the machine; all else
+follows from them in the proportions that a z10 of one book shows under mixed work. Everything is whole
+numbers added up, so that what the records say of an interval is exactly what the totals differ by.
+"""
+
+from __future__ import annotations
+
+import random
+
+from zlens import _native
+from zlens.catalog import smf, smf_record
+from zlens.catalog.smf_record import CounterSet
+from zlens.demo import machine
+from zlens.demo.machine import Hour, Minute
+
+#: Cycles in a microsecond of a z10 EC.
+SPEED = 4404
+#: Counter versions of a z10, and its counter sets with their first numbers and sizes.
+VERSION1 = VERSION2 = 1
+SETS = (("basic", 0, 6), ("problem", 32, 6), ("crypto", 64, 16), ("extended", 128, 32))
+#: The run of the counters began two days before the hour.
+RUN_US = machine.START_US - 2 * 86_400 * machine.SECOND - 17 * machine.MINUTE
+#: So many minutes are told in both subtypes, the rest in the first alone.
+BOTH_MINUTES = 15
+#: A data section without the number of the core, as it was before multithreading.
+_SHORT_DATA = 76
+#: Records are written this long after their interval has ended.
+_LATE_US = 21_000
+
+Counts = dict[int, int]
+
+
+class Dump:
+    """Follows the hour and writes what its z/OS partition counted."""
+
+    def __init__(self, path: str, seed: int) -> None:
+        # Numbers of its own: the other files stay as they are.
+        self.random = random.Random(f"smf {seed}")
+        self.layout = smf.layout(113)
+        self.writer = _native.SmfWriter(path)
+        self.totals: list[Counts] = []
+        self.dispatched: list[int] = []
+        self.end_us = 0
+
+    def seen(self, hour: Hour, minute: Minute) -> None:
+        """A minute has passed."""
+        self.end_us = minute.end_us
+        busy = next(other.dispatched_us for other in hour.others if other.name == machine.ZOS_PARTITION)
+        if minute.number == 0:
+            self.writer.write([_mark(2, minute.end_us)])
+            # Two days at the pace of nine.
+            self.totals = [self.counted(us * 2 // 9, 0.3) for us in busy]
+            self.dispatched = list(busy)
+            return
+        load = sum(busy) - sum(self.dispatched)
+        load_share = load / (len(busy) * machine.MINUTE)
+        records: list[bytes] = []
+        totals: list[bytes] = []
+        for cpu, us in enumerate(busy):
+            counts = self.counted(us - self.dispatched[cpu], load_share)
+            for number, count in counts.items():
+                self.totals[cpu][number] += count
+            records.append(self.record(1, cpu, minute, counts))
+            if minute.number <= BOTH_MINUTES:
+                totals.append(self.record(2, cpu, minute, self.totals[cpu]))
+        self.dispatched = list(busy)
+        self.writer.write([*records, *totals])
+
+    def finish(self) -> None:
+        self.writer.write([_mark(3, self.end_us)])
+        self.writer.finish()
+
+    def record(self, subtype: int, cpu: int, minute: Minute, counts: Counts) -> bytes:
+        written = minute.end_us + _LATE_US + 140 * cpu
+        first, second = ("CTRVERSION1", "CTRVERSION2") if subtype == 1 else ("CTRVN1", "CTRVN2")
+        values = {
+            "PNM": "HIS",
+            "OSL": "SP7.1.1",
+            "JBN": "HIS",
+            "STP": "HIS",
+            "INTERVALSTART": _native.tod_from_unix_us(minute.end_us - machine.MINUTE),
+            "INTERVALEND": _native.tod_from_unix_us(minute.end_us),
+            "CTS": _native.tod_from_unix_us(RUN_US),
+            "CTM": _native.tod_from_unix_us(written),
+            "CPUID": cpu,
+            "CPUPROCCLASS": 0,
+            "CPUSPEED" if subtype == 1 else "CPSP": SPEED,
+            first: VERSION1,
+            second: VERSION2,
+            "MACHTYPE": machine.MACHINE_TYPE,
+            "MACHMODEL": f"{machine.HARDWARE_MODEL}-{machine.MODEL}",
+            "MACHSEQCODE": machine.SERIAL,
+        }
+        if subtype == 2:
+            values |= {"CPUNUM": cpu, "CFM": True}
+        sets = [
+            CounterSet(name, [counts.get(n, 0) for n in range(start, start + size)])
+            for name, start, size in SETS
+        ]
+        return smf_record.encode(
+            self.layout,
+            subtype,
+            system=machine.ZOS_SYSTEM,
+            local_us=written + machine.ZONE_S * machine.SECOND,
+            values=values,
+            sets=sets,
+            short_data=_SHORT_DATA if subtype == 1 else None,
+        )
+
+    # What is counted -----------------------------------------------------------------------------------
+
+    def counted(self, busy_us: int, load: float) -> Counts:
+        """What a processor counts in so much time; with more load, more waits for memory."""
+        vary = self.random.uniform
+        cycles = busy_us * SPEED
+        # Waiting for caches and memory grows with the load, what an instruction itself takes does not.
+        waits = (1.65 + 1.1 * load) * vary(0.97, 1.03)
+        instructions = round(cycles / (2.45 * vary(0.99, 1.01) + waits))
+        problem = 0.46 + 0.10 * load + vary(-0.015, 0.015)
+        counts = {0: cycles, 1: instructions}
+        misses = instructions * (0.031 + 0.009 * load) * vary(0.98, 1.02)
+        counts[2] = round(misses * 0.44 * vary(0.99, 1.01))
+        counts[4] = round(misses) - counts[2]
+        # Of the cycles lost to misses 84 % lengthen the run: the others would have been waited for anyhow.
+        lost = instructions * waits / 0.84
+        counts[3] = round(lost * 0.41)
+        counts[5] = round(lost) - counts[3]
+        for number, share in (
+            (32, problem * 0.93),
+            (33, problem),
+            (34, 0.38),
+            (35, 0.36),
+            (36, 0.41),
+            (37, 0.4),
+        ):
+            counts[number] = int(counts[number - 32] * share * (1 if number == 33 else vary(0.985, 1.0)))
+        counts |= self.crypto(busy_us, load)
+        return counts | self.extended(counts, load)
+
+    def crypto(self, busy_us: int, load: float) -> Counts:
+        """Functions, cycles, blocked functions and blocked cycles; two cores share a coprocessor."""
+        seconds = busy_us / machine.SECOND
+        counts: Counts = {}
+        for first, rate, cycles in ((64, 3, 2600), (68, 900, 1450), (72, 2300, 1100), (76, 1500, 950)):
+            functions = round(seconds * rate * (0.6 + 0.8 * load) * self.random.uniform(0.9, 1.1))
+            blocked = round(functions * 0.012 * (0.5 + load))
+            counts[first] = functions
+            counts[first + 1] = round(functions * cycles * self.random.uniform(0.96, 1.04))
+            counts[first + 2] = blocked
+            counts[first + 3] = round(blocked * cycles * 0.55)
+        return counts
+
+    def extended(self, counts: Counts, load: float) -> Counts:
+        """Where lines of the first cache came from, and the translation buffer."""
+        vary = self.random.uniform
+        found: Counts = {}
+        near = (0.745 - 0.05 * load) * vary(0.99, 1.01)
+        memory = (0.024 + 0.02 * load) * vary(0.95, 1.05)
+        for misses, nearest, own_book, own_memory in ((counts[2], 128, 130, 135), (counts[4], 129, 131, 134)):
+            found[nearest] = round(misses * near)
+            found[own_memory] = round(misses * memory)
+            # One book: what is in no cache of it is in its memory, and nothing comes from another.
+            found[own_book] = misses - found[nearest] - found[own_memory]
+        found[136] = round(counts[4] * 0.055 * vary(0.95, 1.05))
+        found[137] = round(counts[2] * 0.002 * vary(0.9, 1.1))
+        found[138] = round(counts[1] * 0.0009 * vary(0.97, 1.03))
+        found[139] = round(counts[1] * 0.0034 * vary(0.97, 1.03))
+        entries = found[138] + found[139]
+        found[140] = round(entries * 0.13 * vary(0.95, 1.05))
+        found[141] = round(entries * 0.021 * vary(0.95, 1.05))
+        found[145] = round(found[138] * 41 * vary(0.97, 1.03))
+        found[146] = round(found[139] * 53 * vary(0.97, 1.03))
+        found[147] = round(counts[1] * 0.19 * vary(0.98, 1.02))
+        return found
+
+
+def _mark(record: int, time_us: int) -> bytes:
+    """The first or the last record of a dump, which have no subtype."""
+    local = time_us + machine.ZONE_S * machine.SECOND
+    header = bytearray(smf_record.header(record, 0, machine.ZOS_SYSTEM, local)[:18])
+    # Without the flag that says that a subtype follows.
+    header[4] &= ~0x40
+    return bytes(header)
