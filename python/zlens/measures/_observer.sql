@@ -1,9 +1,11 @@
 -- _observer: which system speaks for a machine in an interval. Where several partitions of one machine
 -- report it, the first by name that covers the interval does; a source with local times speaks for itself.
+-- A source that tells of no partitions, as counters do not, stands behind those that do.
 WITH seen AS (
     SELECT
         i.system, i.source, i.interval_end, i.interval_start,
         s.machine, s.local_time,
+        (i.system, i.source) NOT IN (SELECT (system, source) FROM role.partition) AS mute,
         row_number() OVER (PARTITION BY s.machine, i.interval_end ORDER BY i.system, i.source) AS place
     FROM interval AS i
     JOIN system AS s USING (system, source)
@@ -15,7 +17,7 @@ WHERE a.machine IS NULL OR a.local_time OR NOT EXISTS (
     FROM seen AS b
     WHERE b.machine = a.machine
         AND NOT b.local_time
-        AND (b.system, b.source) < (a.system, a.source)
+        AND (b.mute, b.system, b.source) < (a.mute, a.system, a.source)
         AND b.interval_start < a.interval_start + (a.interval_end - a.interval_start) / 2
         AND b.interval_end >= a.interval_start + (a.interval_end - a.interval_start) / 2
 )
