@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from zlens.catalog import check_cpumf, metrics, resets, roles
+from zlens.catalog import check_cpumf, check_smf, metrics, resets, roles
 from zlens.catalog import layouts as catalog
 from zlens.catalog.columns import FIXED, field_parts
 from zlens.catalog.layouts import (
@@ -69,6 +69,7 @@ def everything(root: Path | None = None) -> list[str]:
     found = [str(finding) for finding in check(root)]
     found += roles.check()
     found += check_cpumf.check()
+    found += check_smf.check()
     found += _differences(root)
     for name in metrics.tables():
         try:
