@@ -23,7 +23,7 @@ use crate::wide::{Finished, Shared, Wide};
 
 /// How many bytes of records are decoded at a time: few enough to stay in the processor's first cache from column
 /// to column.
-const TILE_BYTES: usize = 24 * 1024;
+const TILE_BYTES: usize = 32 * 1024;
 
 /// The file that is being scanned, as rows show it.
 pub(crate) struct Names<'n> {

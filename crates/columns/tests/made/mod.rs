@@ -3,6 +3,8 @@
 // Every test file uses a part of this.
 #![allow(dead_code)]
 
+pub mod counters;
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
