@@ -198,6 +198,9 @@ def test_shorter_and_longer_records_are_decoded_as_far_as_they_go(
     intervals = [made.sample(number, {1: 68, 2: 300}) for number in range(4)]
     path = made.write(tmp_path / "lengths", intervals)
     seen = Outcome(capsys, path)
+    assert seen.status == 1
+    (one,) = seen.objects
+    assert {"short", "long"} <= {problem["kind"] for problem in one["problems"]}
     assert {"short", "long"} <= seen.kinds()
     assert seen.problem("long")["bytes"] > 0
     query = (

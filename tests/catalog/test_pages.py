@@ -114,6 +114,17 @@ def test_html_and_text_of_a_page_are_the_same(style: str) -> None:
         assert imported(page_render.page(layout, style, markup=True)) == plain
 
 
+def test_lines_that_are_missing_are_told() -> None:
+    layout = layout_of("D0R2")
+    lines = page_render.page(layout, "6.2", cross=False).split("\n")
+    kept = [line for line in lines if not line.startswith(("  48  30", "  56  38"))]
+    assert len(lines) - len(kept) == 2
+    made = built("\n".join(kept))
+    assert "bytes 48 to 64 stand in no row of the table" in made.findings
+    assert not made.file.layouts[0].complete
+    assert made.file.layouts[0].length == layout.length
+
+
 def test_closed_up_columns_are_read() -> None:
     """Some copies keep the lines and lose the columns, so that nothing marks a continued description."""
     for layout in LAYOUTS:

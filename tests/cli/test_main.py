@@ -295,6 +295,12 @@ def test_standard_input(rmf_file: Path) -> None:
     assert "ZLZOS" in done.stdout
 
 
+def test_standard_input_that_is_nothing() -> None:
+    done = subprocess.run([*PROGRAM, "info", "-"], input="", capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("zlens: standard input at byte 0: the file is empty")
+
+
 def test_a_reader_that_has_seen_enough(rmf_file: Path) -> None:
     command = [*PROGRAM, "sql", str(rmf_file), "-q", "from range(200000)", *ZONE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

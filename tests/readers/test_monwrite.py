@@ -189,6 +189,10 @@ def test_layouts_are_told_apart_by_length(tmp_path: Path) -> None:
     ]
     groups = [made.configuration(START_US), made.interval(end, records)]
     with opened(tmp_path / "lengths", groups) as session:
+        # Known as soon as a layout was needed, without decoding everything.
+        assert session.problems == []
+        session.sql("select count(*) from d0r2")
+        assert {problem.kind for problem in session.problems} == {"long", "short"}
         rows = session.sql("select kind, detail, bytes, record from problem order by kind").rows
         assert [(kind, record) for kind, _, _, record in rows] == [("long", "D0R2"), ("short", "D0R2")]
         assert all("1 records" in detail for _, detail, _, _ in rows)

@@ -117,6 +117,8 @@ def _table(page: Page, release: str, knowledge: Known, built: Built) -> None:
     fields = _fields(rows, knowledge, built)
     old = knowledge.file
     all_end = max((row.end for row in rows), default=HEADER_LENGTH)
+    holes = _holes(rows, HEADER_LENGTH)
+    built.findings += [f"bytes {begin} to {end} stand in no row of the table" for begin, end in holes]
     variable = main.variable or bool(others) or any(f.length == 0 for f in fields)
     lookup = {f.name: f.name for f in fields if not f.reserved} | {
         short(f.name): f.name for f in reversed(fields) if not f.reserved
@@ -138,7 +140,7 @@ def _table(page: Page, release: str, knowledge: Known, built: Built) -> None:
         release=release,
         length=length,
         variable=variable,
-        complete=page.ended and not page.rejected and (variable or all_end >= length),
+        complete=page.ended and not page.rejected and not holes and (variable or all_end >= length),
         source=f"record page {page.record} of z/VM {page.release or release}, imported",
         status="unverified" if built.findings else "verified",
         note=None,
@@ -151,6 +153,16 @@ def _table(page: Page, release: str, knowledge: Known, built: Built) -> None:
     )
     head = replace(built.file.head, lengths={release: length}, variable=variable)
     built.file = RecordFile(head, subject, layout.subject_kind, layout.reset_on, (layout,))
+
+
+def _holes(rows: list[Row], begin: int) -> list[tuple[int, int]]:
+    """Bytes between rows that no row describes, not even as reserved: lines are missing on the page."""
+    holes = []
+    for row in sorted(rows, key=lambda row: row.offset):
+        if row.offset > begin:
+            holes.append((begin, row.offset))
+        begin = max(begin, row.end)
+    return holes
 
 
 def _subject_is_certain(old: RecordFile | None, subject: tuple[str, ...], head: Head) -> bool:

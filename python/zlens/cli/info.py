@@ -57,8 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
+        # First: which layouts records have, for that too can be a problem.
+        inventory = [source.inventory() for source in session.sources]
         problems = session.problems
-        found = list(_objects(session.sources, problems, options.leap))
+        found = list(_objects(session.sources, inventory, problems, options.leap))
         progress.close()
         with output.opened(None) as out:
             if arguments.format == "json":
@@ -70,15 +72,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _objects(
-    sources: Iterable[Source], problems: Iterable[Problem], leap: int | None
+    sources: Iterable[Source],
+    inventory: Iterable[list[InventoryRow]],
+    problems: Iterable[Problem],
+    leap: int | None,
 ) -> Iterator[dict[str, Any]]:
     """One object per file and system."""
     by_file: dict[str, list[Problem]] = defaultdict(list)
     for problem in problems:
         by_file[problem.file].append(problem)
-    for source in sources:
+    for source, listing in zip(sources, inventory, strict=True):
         records: dict[tuple[str, str | None], list[InventoryRow]] = defaultdict(list)
-        for row in source.inventory():
+        for row in listing:
             records[row.file, row.system].append(row)
         for file in source.info():
             path = str(file.get("path") or file.get("file"))

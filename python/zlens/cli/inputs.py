@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from zlens.errors import InputError
+from zlens.errors import InputError, ZlensError
 from zlens.options import (
     Options,
     parse_duration,
@@ -106,10 +106,14 @@ def files_of(inputs: Iterable[str]) -> Iterator[list[str]]:
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("standard input is a terminal", cure="pipe data into zlens, or name a file")
     folder = tempfile.mkdtemp(prefix="zlens-")  # readable by this user only
+    path = os.path.join(folder, "stdin")
     try:
-        path = os.path.join(folder, "stdin")
         spool(sys.stdin.buffer, path)
         yield [path if name == "-" else name for name in dict.fromkeys(names)]
+    except ZlensError as error:
+        if error.file == path:
+            error.file = "standard input"
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

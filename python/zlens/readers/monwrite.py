@@ -445,7 +445,10 @@ class MonwriteSource:
         yield from group.remarks
 
     def _layout_problems(self, group: Group, *, quick: bool) -> Iterator[Problem]:
-        """Records that the catalog does not know; without `quick` also those longer or shorter than known."""
+        """Records that the catalog does not know, and those longer or shorter than it knows.
+
+        With `quick` the latter only where layouts were needed so far.
+        """
         known = set(layouts.records())
         first = self._first_seen(group)
         for record, counts in sorted(self.types(group).items(), key=lambda item: layouts.record_key(item[0])):
@@ -455,7 +458,7 @@ class MonwriteSource:
                 lost = sum((length - layouts.HEADER_LENGTH) * n for length, n in counts.items())
                 detail = f"no layout is known; {records:,} records are counted and not decoded"
                 yield Problem(group.info.system, NAME, file, offset, record, "no_layout", detail, lost)
-            elif not quick:
+            elif not quick or (group.info.system, record) in self._choices:
                 for length, choice in self.choices(group, record).items():
                     for problem in choice.problems:
                         detail = f"{problem.detail}; {counts[length]:,} records"
