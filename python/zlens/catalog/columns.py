@@ -1,4 +1,4 @@
-"""What columns a field gives, and of which type."""
+"""Columns of raw tables: what they are, and which of them a field of a record gives."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from zlens.catalog.layouts import Field
 #: Columns that every raw table begins with; no field may have one of these names.
 FIXED = ("system", "source", "file", "offset", "tod", "interval_end", "seconds", "flag")
 _INT_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a raw table. type is int, float, text, bool or time."""
+
+    name: str
+    type: str
+    unit: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

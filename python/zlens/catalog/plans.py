@@ -13,11 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog.columns import Part, field_parts
+from zlens.catalog.columns import Column, Part, field_parts
 from zlens.catalog.layouts import ENCODINGS, Field, Layout, Section
 from zlens.catalog.record_bytes import decode, decode_entries, encode
 from zlens.errors import CatalogError
-from zlens.readers import Column
 
 __all__ = [
     "columns",

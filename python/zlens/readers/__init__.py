@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
+from zlens.catalog.columns import Column
 from zlens.catalog.made import is_made
 from zlens.errors import InputError
 from zlens.options import Options
@@ -30,16 +31,6 @@ HEAD = 64 * 1024
 
 #: (bytes done, bytes in all, what is being read)
 Progress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a raw table. type is int, float, text, bool or time."""
-
-    name: str
-    type: str
-    unit: str = ""
-    text: str = ""
 
 
 class ArrowSource(Protocol):
