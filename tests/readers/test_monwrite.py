@@ -69,8 +69,8 @@ def test_the_configuration_record_says_which_system(tmp_path: Path) -> None:
     [
         ({**FULL, "MTRSYS_SYSTMID": ""}, [], "A04"),
         (None, [("D0R15", {"SYTCUG_LPARNAME": "PARTB"})], "PARTB"),
-        (None, [("D0R15", {})], "unknown-monday"),
-        (None, [], "unknown-monday"),
+        (None, [("D0R15", {})], "unknown-2026.03.02"),
+        (None, [], "unknown-2026.03.02"),
     ],
 )
 def test_a_system_without_a_name_takes_its_partitions_else_its_files(
@@ -78,7 +78,7 @@ def test_a_system_without_a_name_takes_its_partitions_else_its_files(
 ) -> None:
     records = [made.record(record, START_US - 50, values) for record, values in more]
     groups = [made.configuration(START_US, config, more=records), *made.minutes(2)]
-    with opened(tmp_path / "monday.monwrite", groups) as session:
+    with opened(tmp_path / "2026.03.02.monwrite", groups) as session:
         assert only(session).system == name
         assert session.sql("select distinct system from d0r2").rows == [(name,)]
 

@@ -11,6 +11,7 @@ import datetime as dt
 import itertools
 import json
 import os
+from pathlib import Path
 import re
 import statistics
 from collections.abc import Iterator, Mapping
@@ -201,7 +202,7 @@ class MonwriteSource:
         groups: dict[str, Group] = {}
         for file in sorted(files, key=lambda f: (f.first_tod or 0, f.path)):
             identity = self._identity(file)
-            name = identity.name or f"unknown-{os.path.basename(file.path).split('.')[0]}"
+            name = identity.name or f"unknown-{Path(file.path).stem}"
             group = groups.get(name)
             if group is None:
                 values = identity.values

@@ -150,7 +150,7 @@ class SmfSource:
             for row in dump.rows:
                 group = by_id.get(row["id"])
                 if group is None:
-                    name = row["system"] or f"unknown-{os.path.basename(dump.file.path).split('.')[0]}"
+                    name = row["system"] or f"unknown-{Path(dump.file.path).stem}"
                     while name in groups:
                         name += "'"
                     group = by_id[row["id"]] = groups[name] = Group(SystemInfo(name, NAME), row["id"])
