@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zlens.catalog import metrics
+from zlens.catalog.resets import called
 from zlens.readers import ArrowSource, Column, Interval, RawTable, SystemInfo
 
 if TYPE_CHECKING:
@@ -113,10 +114,13 @@ def tables(
 
     def resets() -> list[tuple[Any, ...]]:
         return [
-            (system, source.name, time, "counters began anew", subject, evidence, True, table.upper())
+            (
+                system, source.name, time, "counters began anew", called(table, subject), evidence, True,
+                table.upper(),
+            )
             for source in session.sources
             for system, time, table, subject, evidence in source.resets()
-        ]
+        ]  # fmt: skip
 
     @cache
     def joined() -> list[tuple[Any, ...]]:

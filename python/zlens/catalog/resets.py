@@ -6,6 +6,9 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from zlens.catalog import layouts
 
 PATH = Path(__file__).with_name("evidence.toml")
 #: The subject kind of evidence that concerns every counter of the system.
@@ -32,9 +35,13 @@ class Evidence:
 
 
 @cache
+def _facts() -> dict[str, Any]:
+    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+
+
+@cache
 def evidence() -> tuple[Evidence, ...]:
     """All evidence the catalog knows, read once."""
-    data = tomllib.loads(PATH.read_text(encoding="utf-8"))
     return tuple(
         Evidence(
             record=item["record"],
@@ -46,10 +53,36 @@ def evidence() -> tuple[Evidence, ...]:
             status=item["status"],
             note=item.get("note"),
         )
-        for item in data["evidence"]
+        for item in _facts()["evidence"]
     )
 
 
 def concerning(subject_kind: str | None) -> list[Evidence]:
     """The evidence of a reset of subjects of that kind, that of everything included."""
     return [item for item in evidence() if item.subject_kind in (ALL, subject_kind)]
+
+
+def called(table: str, subject: str) -> str:
+    """A subject of a raw table, its values joined by `/`, as people call it: `device 0301` for `769`."""
+    record, _, section = table.upper().partition("_")
+    if record not in layouts.records():
+        return subject
+    kinds: dict[str, str | None] = {}
+    for layout in layouts.layouts(record):
+        kinds.setdefault("", layout.subject_kind)
+        for part in layout.sections:
+            kinds.setdefault(part.name.upper(), part.subject_kind)
+    kind = kinds.get(section) or kinds.get("") or ""
+    if not subject:
+        return kind
+    values = subject.split("/")
+    texts: list[str] = _facts()["subjects"].get(kind, [])
+    words = [_word(text, value) for text, value in zip(texts, values, strict=False)]
+    rest = "/".join(values[len(words) :])
+    return ", ".join([*words, *([rest] if rest else [])]) if words else f"{kind} {rest}".strip()
+
+
+def _word(text: str, value: str) -> str:
+    if value.isdecimal():
+        return text.format(int(value))
+    return value if ":" in text else text.format(value)

@@ -7,16 +7,17 @@ record (`d0r2`) and per section of one (`d0r16_cpudata`).
 
 from __future__ import annotations
 
+import bisect
 import datetime as dt
 import itertools
 import json
 import os
-from pathlib import Path
 import re
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from zlens import _native
@@ -314,21 +315,28 @@ class MonwriteSource:
             group.remarks.append(Problem(name, NAME, path, begin, None, "duplicate", detail, end - begin))
 
     def _gaps(self, group: Group, nominal_s: float) -> None:
-        """Where too long passed between two ends, some may be lost: samples taken well before the later one
-        are of none that is known. They are taken when an interval ends, so half of one tells them apart."""
+        """Where too long passed between two ends of a file, some may be lost: samples taken well before the
+        later one are of none that is known. They are taken when an interval ends, so half of one tells."""
         usual = round(nominal_s * 1e6) * _TOD_US
-        gaps = {b: a for a, b in itertools.pairwise(group.ends) if b - a > GAP * usual}
-        group.lost_ends = [after - usual // 2 for after in gaps]
-        for file in group.files if gaps else ():
+        for file in group.files:
+            before: int | None = None
             for tod, samples, offset in file.interval_ends():
-                if samples and tod in gaps and len(group.remarks) < MAX_REMARKS:
-                    before = gaps.pop(tod)
-                    minutes = (tod - before) / _TOD_US / 60e6
-                    detail = (
-                        f"no interval ended for {minutes:,.1f} minutes from {self._time(before):{_CLOCK}} UTC"
-                    )
-                    name = group.info.system
-                    group.remarks.append(Problem(name, NAME, file.path, offset, "D1R11", "gap", detail, None))
+                if not samples:
+                    continue
+                if before is not None and tod - before > GAP * usual:
+                    last = group.ends[bisect.bisect_left(group.ends, tod) - 1]
+                    if tod - last > GAP * usual:
+                        group.lost_ends.append(tod - usual // 2)
+                        group.remarks += self._gap(group, file, offset, last, tod)
+                before = tod
+
+    def _gap(
+        self, group: Group, file: _native.MonwriteFile, offset: int, last: int, tod: int
+    ) -> Iterator[Problem]:
+        if len(group.remarks) < MAX_REMARKS:
+            minutes = (tod - last) / _TOD_US / 60e6
+            detail = f"no interval ended for {minutes:,.1f} minutes from {self._time(last):{_CLOCK}} UTC"
+            yield Problem(group.info.system, NAME, file.path, offset, "D1R11", "gap", detail, None)
 
     def _time(self, tod: int) -> dt.datetime:
         return _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, self._leap))
