@@ -137,6 +137,18 @@ def test_a_question_cannot_do_more_than_ask(query):
     assert "\n" not in str(caught.value)
 
 
+def test_a_plan_can_be_asked_for():
+    asked, table = opened()
+    ((_, plan),) = asked.sql("EXPLAIN SELECT sum(sytprp_pfxutime_d) FROM d0r2").rows
+    assert "sytprp_pfxutime_d" in plan
+    assert table.asked == []
+
+
+def test_what_cannot_be_divided_is_no_error():
+    asked, _ = opened()
+    assert asked.sql("SELECT 5 % 0, 5 // 0").rows == [(None, None)]
+
+
 def test_a_name_that_is_nearly_right():
     asked, _ = opened()
     with pytest.raises(QueryError, match="did you mean partition"):

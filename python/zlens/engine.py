@@ -85,6 +85,8 @@ def _connect(spill: str | None, files: Sequence[str] = ()) -> duckdb.DuckDBPyCon
         config["temp_directory"] = spill
     connection = duckdb.connect(config=config)
     connection.execute("SET TimeZone = 'UTC'")
+    # What cannot be computed is NULL, and no error.
+    connection.execute("SET error_on_division_by_zero = false")
     if files:
         # By way of a variable: a long list is slow to parse.
         connection.execute("SET VARIABLE files = ?", [list(files)])
@@ -195,11 +197,12 @@ class Engine:
 
     def relation(self, query: str) -> duckdb.DuckDBPyRelation:
         """The answer as a relation that hands out Arrow streams."""
-        self._check(query)
+        explained = self._check(query)
         try:
             self._prepare(query)
-            needed = self._needs(query)
-            self._register(needed)
+            # An EXPLAIN of the user's own: he is shown a plan and nothing is read.
+            if not explained:
+                self._register(self._needs(query))
             return self._connection.sql(query)
         except duckdb.Error as error:
             raise _query_error(error) from None
@@ -222,7 +225,8 @@ class Engine:
             if os.path.exists(staging):
                 os.unlink(staging)
 
-    def _check(self, query: str) -> None:
+    def _check(self, query: str) -> bool:
+        """Whether it is an EXPLAIN; QueryError for what is not one question."""
         try:
             statements = self._plan.extract_statements(query)
         except duckdb.Error as error:
@@ -236,6 +240,7 @@ class Engine:
                 expected="a single SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)",
                 cure="ask one thing at a time; zlens changes no data",
             )
+        return bool(statements[0].type == duckdb.StatementType.EXPLAIN)
 
     # -- making what a statement names ---------------------------------------------------------------
 
@@ -425,7 +430,7 @@ class Engine:
         try:
             pending = list(json.loads(rows[0][1]))
         except (ValueError, IndexError):
-            # An EXPLAIN of the user's own: he is shown a plan and nothing is read.
+            # Nothing is planned, so nothing is read.
             return needed
         while pending:
             node = pending.pop()
@@ -554,7 +559,7 @@ def _with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
 def _query_error(error: duckdb.Error) -> QueryError:
     """One sentence of the engine's message, without its sketch of the query and its guess at our names."""
     text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
-    text = re.sub(r"^[A-Za-z ]+ Error: ", "", text)
+    text = re.sub(r"^[A-Za-z ]+ Error: ", "", text).rstrip("!")
     cure = None
     missing = re.match(r"Table with name (\S+) does not exist", text)
     if missing:

@@ -116,7 +116,8 @@ def test_wrong_sql_ends_with_2(capsys: pytest.CaptureFixture[str], rmf_file: Pat
 def test_a_place_that_cannot_be_written_is_called_as_the_user_did(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path, target: str
 ) -> None:
-    for words in (("report", "partition", str(rmf_file)), ("sql", str(rmf_file), "-q", "from load")):
+    question = ("sql", str(rmf_file), "-q", "from load")
+    for words in (("report", "partition", str(rmf_file)), question, (*question, "--format", "parquet")):
         status, out, err = run(capsys, *words, *ZONE, "-o", str(tmp_path / target))
         assert (status, out) == (2, "")
         assert err.startswith(f"zlens: {tmp_path / target}: ")
@@ -236,6 +237,13 @@ def test_sql_forms(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path:
     question.write_text(QUERY, encoding="utf-8")
     _, from_file, _ = run(capsys, "sql", str(rmf_file), "-q", f"@{question}", *ZONE, "--format", "json")
     assert from_file == out
+
+
+def test_sql_plan(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    status, out, _ = run(capsys, "sql", str(rmf_file), "-q", "explain select max(busy_pct) from cpu", *ZONE)
+    assert status == 0
+    assert len(out.splitlines()) > 5
+    assert "busy_pct" in out
 
 
 def test_sql_parquet(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:

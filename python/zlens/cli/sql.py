@@ -61,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         zlens.open(files, options=options, progress=progress) as session,
     ):
         if arguments.format == "parquet":
-            session.engine.write_parquet(query, arguments.output)
+            with output.whole_file(arguments.output) as temporary:
+                session.engine.write_parquet(query, temporary)
             return inputs.status_of(session.problems, strict=arguments.strict)
         result = session.sql(query)
         progress.close()
@@ -79,6 +80,10 @@ def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Na
     """Rows for people; on a terminal not too many, nor too wide."""
     from zlens.cli import rows
 
+    if result.columns == ["explain_key", "explain_value"]:
+        # A plan is drawn over lines of its own, not a row.
+        out.writelines(f"{plan.rstrip()}\n" for _, plan in result.rows)
+        return
     terminal = arguments.output is None and sys.stdout.isatty()
     most = rows.TERMINAL_ROWS if terminal else 0
     if arguments.rows is not None:
