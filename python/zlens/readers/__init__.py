@@ -273,7 +273,28 @@ def _as_problem(error: InputError, kind: str) -> Problem:
     return Problem(None, "", error.file or "", error.offset, None, kind, sentence, None)
 
 
+#: How packed files begin, in which data often travel, and what unpacks them.
+_PACKED = (
+    (b"\x1f\x8b", "gzip file", "gunzip"),
+    (b"\x1f\x9d", "file of compress", "uncompress"),
+    (b"PK\x03\x04", "ZIP archive", "unzip"),
+    (b"BZh", "bzip2 file", "bunzip2"),
+    (b"\xfd7zXZ\x00", "xz file", "unxz"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard file", "unzstd"),
+    (b"7z\xbc\xaf\x27\x1c", "7-Zip archive", "7z"),
+    (":CFF".encode("cp037"), "VMARC archive", "VMARC UNPACK on CMS, before the transfer"),
+)
+
+
 def _unknown(path: str, head: bytes) -> InputError:
+    for begin, what, tool in _PACKED:
+        if head.startswith(begin):
+            return InputError(
+                f"this is a {what}, which holds the data packed",
+                file=path,
+                offset=0,
+                cure=f"unpack it first, with {tool}",
+            )
     printable = sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in head)
     what = "text" if printable > 0.95 * len(head) else "binary data of no known format"
     return InputError(
