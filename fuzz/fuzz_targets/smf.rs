@@ -1,54 +1,48 @@
-//! Any bytes: the index accounts for every one, and a pass finds the records that it counted.
+//! Any bytes: the index accounts for every one, a pass finds the records that it counted, and the decoder makes as
+//! many rows of them whatever is asked.
 
 #![no_main]
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
+use zlens_columns::Step;
+use zlens_columns::smf::{Decoder, File, Plan, System};
 use zlens_frames::ReadAt;
-use zlens_frames::smf::{Clock, Header, MAX_KINDS, Pass, Triplet, index, sniff};
+use zlens_frames::smf::{Header, Index, MAX_KINDS, Pass, index, sniff};
 
-const fn triplet(at: u16) -> Triplet {
-    Triplet {
-        offset_at: at,
-        length_at: at + 4,
-        count_at: at + 6,
-    }
-}
-
-const CLOCK: Clock = Clock {
-    record: 113,
-    subtype: 1,
-    identification: triplet(36),
-    start: 24,
-    end: 32,
-    data: triplet(44),
-    written: 8,
-};
+/// The plan of the catalog, as the tests of the decoder have it.
+static PLAN: LazyLock<Plan> = LazyLock::new(|| {
+    Plan::parse(include_str!("../../crates/columns/tests/smf/plan.json")).expect("a good plan")
+});
 
 fuzz_target!(|bytes: Vec<u8>| {
     let _ = sniff(&bytes, bytes.len() as u64);
-    let found = index(&bytes, &[CLOCK], &mut |_, _| true).expect("memory can be read");
+    let found = index(&bytes, &PLAN.clocks(), &mut |_, _| true).expect("memory can be read");
     assert_eq!(found.record_bytes + found.skipped_bytes, bytes.len() as u64);
     let lost: u64 = found.problems.rows().iter().map(|row| row.bytes).sum();
     assert_eq!(lost, found.skipped_bytes);
+    let source: Arc<dyn ReadAt> = Arc::new(bytes);
+    let found = Arc::new(found);
+    pass(&source, &found);
+    decode(&source, &found);
+});
 
-    let wanted: BTreeSet<(u8, u16)> = found
-        .kinds
-        .iter()
+/// A pass hands out what was counted.
+fn pass(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
+    let with_subtype = || {
+        found
+            .kinds
+            .iter()
+            .filter(|info| info.kind.subtype.is_some())
+    };
+    let wanted: BTreeSet<(u8, u16)> = with_subtype()
         .filter_map(|info| Some((info.kind.record, info.kind.subtype?)))
         .collect();
     let wanted: Vec<(u8, u16)> = wanted.into_iter().collect();
-    let counted: u64 = found
-        .kinds
-        .iter()
-        .filter(|info| info.kind.subtype.is_some())
-        .map(|info| info.count)
-        .sum();
-    let whole = found.kinds.len() < MAX_KINDS;
-    let source: Arc<dyn ReadAt> = Arc::new(bytes);
-    let mut pass = Pass::new(source, Arc::new(found), &wanted);
+    let counted: u64 = with_subtype().map(|info| info.count).sum();
+    let mut pass = Pass::new(Arc::clone(source), Arc::clone(found), &wanted);
     let mut records = 0;
     while let Some(window) = pass.next_window().expect("memory can be read") {
         for (slot, &kind) in wanted.iter().enumerate() {
@@ -62,5 +56,59 @@ fuzz_target!(|bytes: Vec<u8>| {
         }
     }
     assert!(pass.problems().is_empty());
-    assert!(records == counted || !whole);
-});
+    assert!(records == counted || found.kinds.len() == MAX_KINDS);
+}
+
+/// All columns, held against each other, and a few alone are of the same rows.
+fn decode(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
+    let ids: BTreeSet<[u8; 4]> = found.kinds.iter().map(|info| info.kind.system).collect();
+    let systems = ids.into_iter().map(|id| {
+        let own = || found.intervals.iter().filter(|one| one.system == id);
+        let ends: BTreeSet<u64> = own().map(|one| one.end).collect();
+        let first: BTreeSet<u64> = own()
+            .filter(|one| one.subtype == 1)
+            .map(|one| one.end)
+            .collect();
+        System {
+            name: format!("{id:?}"),
+            id,
+            covered: ends.iter().map(|end| first.contains(end)).collect(),
+            interval_ends: ends.into_iter().collect(),
+            nominal_s: Some(900.0),
+        }
+    });
+    let file = File {
+        name: "dump".to_owned(),
+        source: Arc::clone(source),
+        index: Arc::clone(found),
+    };
+    let decoder = Decoder::new(
+        "smf".to_owned(),
+        systems.collect(),
+        vec![file],
+        PLAN.clone(),
+        0,
+    );
+    let decoder = Arc::new(decoder);
+    let rows = |columns: Option<&[String]>, check: bool| {
+        let selection = decoder.select(columns).expect("such columns");
+        let mut scan = decoder.scan(&selection, check);
+        let mut rows = 0;
+        loop {
+            match scan.step().expect("memory can be read") {
+                Step::Batch(_, batch) => rows += batch.num_rows(),
+                Step::Working => {}
+                Step::Done => return rows,
+            }
+        }
+    };
+    let few = ["c0_d", "c287_d", "interval_end", "seconds"].map(str::to_owned);
+    assert_eq!(rows(None, true), rows(Some(&few), false));
+    let size = source.size();
+    assert!(
+        decoder
+            .problems()
+            .iter()
+            .all(|found| found.problem.offset < size)
+    );
+}
