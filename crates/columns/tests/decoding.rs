@@ -211,6 +211,19 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
+/// Records that no plan is for, as many as bring the next one to another window.
+fn filler(tod: u64) -> Vec<Record> {
+    let body = vec![0; 4000];
+    (0..zlens_frames::WINDOW / 4096)
+        .map(|_| Record {
+            domain: 9,
+            record: 2,
+            tod,
+            body: body.clone(),
+        })
+        .collect()
+}
+
 /// Groups of records that are repeated, so that there are many and a few of a type in one window.
 fn groups() -> impl Strategy<Value = Vec<(Class, Vec<Record>)>> {
     let class = prop_oneof![4 => Just(Class::Sample), 1 => Just(Class::Event)];
@@ -219,11 +232,11 @@ fn groups() -> impl Strategy<Value = Vec<(Class, Vec<Record>)>> {
         prop::collection::vec(body(), 1..5),
         1..90usize,
     );
-    let group = (class, prop::collection::vec(some, 1..5));
+    let group = (class, prop::collection::vec(some, 1..5), any::<bool>());
     prop::collection::vec(group, 1..5).prop_map(|groups| {
         let mut tod = START;
         let mut made = Vec::new();
-        for (class, parts) in groups {
+        for (class, parts, apart) in groups {
             let mut records = Vec::new();
             for ((domain, record), bodies, times) in parts {
                 for body in bodies.iter().cycle().take(bodies.len() * times) {
@@ -245,6 +258,9 @@ fn groups() -> impl Strategy<Value = Vec<(Class, Vec<Record>)>> {
                 body: Vec::new(),
             });
             made.push((class, records));
+            if apart {
+                made.push((Class::Sample, filler(tod)));
+            }
         }
         made
     })
@@ -329,8 +345,8 @@ fn entries<'r>(section: &Section, record: &'r [u8]) -> Vec<&'r [u8]> {
     rest.chunks_exact(stride as usize).take(count).collect()
 }
 
-/// The rows of a table without the columns on where they come from, one value after the other.
-fn naive(plan: &Plan, groups: &[(Class, Vec<Record>)]) -> Vec<Vec<Cell>> {
+/// The rows of a table without the columns on where they come from, one value after the other, each with its record.
+fn naive(plan: &Plan, groups: &[(Class, Vec<Record>)]) -> Vec<(Vec<Cell>, Vec<u8>)> {
     let mut rows = Vec::new();
     for record in groups.iter().flat_map(|(_, records)| records) {
         if (record.domain, record.record) != (plan.domain, plan.record) {
@@ -354,7 +370,7 @@ fn naive(plan: &Plan, groups: &[(Class, Vec<Record>)]) -> Vec<Vec<Cell>> {
             };
             let mut row = vec![time(record.tod)];
             row.extend((0..plan.columns.len()).map(|column| cell(column).unwrap_or(Cell::Null)));
-            rows.push(row);
+            rows.push((row, bytes.clone()));
         }
     }
     rows
@@ -377,17 +393,24 @@ proptest! {
         picked in prop::collection::btree_set(0..20usize, 0..6),
     ) {
         let plans = vec![plans.0, plans.1, plans.2];
-        let decoder = decoder(vec![system(vec![file(&groups)], None, Vec::new())], plans.clone());
+        let whole_file = file(&groups);
+        let system = system(vec![whole_file.clone()], None, Vec::new());
+        let decoder = decoder(vec![system], plans.clone());
         let all: Vec<_> = plans.iter().map(|plan| decoder.select(&plan.table, None, false).unwrap()).collect();
         // All tables in one pass.
         let tables = scan(&decoder, &all);
         for (plan, rows) in plans.iter().zip(&tables) {
             let expected = naive(plan, &groups);
             prop_assert_eq!(rows.len(), expected.len());
-            for (row, expected) in rows.iter().zip(&expected) {
+            let mut last = 0;
+            for (row, (expected, record)) in rows.iter().zip(&expected) {
                 // system, source, file, offset, tod, interval_end, then the fields.
                 prop_assert_eq!(&row[0], &Cell::Text("SYS".into()));
                 prop_assert_eq!(&row[2], &Cell::Text("file0".into()));
+                let Cell::Int(offset) = row[3] else { panic!("{row:?}") };
+                prop_assert_eq!(&whole_file[offset as usize..][..record.len()], record.as_slice());
+                prop_assert!(offset >= last);
+                last = offset;
                 prop_assert_eq!(&row[4], &expected[0]);
                 let fields = row[6..].iter().zip(&expected[1..]);
                 for (found, expected) in fields {

@@ -90,6 +90,44 @@ fn a_learned_direction_is_that_of_the_majority_in_the_first_interval_with_moveme
 }
 
 #[test]
+fn a_direction_is_learned_from_all_of_an_interval_however_long_it_is() {
+    let counter = of(4, Direction::Learn, 1e7);
+    // The first window says up, the whole interval says down.
+    let (up, all) = (5_500u16, 12_000u16);
+    let interval = |minute: u64| Interval {
+        seconds: NOMINAL,
+        samples: (0..all)
+            .map(|who| Sample {
+                tod: START + minute * NOMINAL * SECOND + u64::from(who),
+                who,
+                since: 0,
+                values: vec![if who < up {
+                    1_000 + minute
+                } else {
+                    1_000 - minute
+                }],
+                short: false,
+            })
+            .collect(),
+    };
+    let intervals = [interval(1), interval(2), interval(3)];
+    let system = system(vec![bytes(&intervals, &[counter])], Some(60.0), Vec::new());
+    let decoder = decoder(vec![system], vec![plan(&[counter])]);
+    let found = column(&decoder, "t", "c0_d");
+    let all = usize::from(all);
+    assert_eq!(found.len(), 3 * all);
+    for (row, found) in found.iter().enumerate() {
+        // A timer that goes down is reset where it goes up.
+        let expected = if row < all || row % all < usize::from(up) {
+            Cell::Null
+        } else {
+            Cell::Int(1)
+        };
+        assert_eq!(*found, expected, "row {row}");
+    }
+}
+
+#[test]
 fn counters_wrap_at_their_width() {
     let (null, int) = (Cell::Null, Cell::Int);
     let narrow = of(2, Direction::Up, 1e4);
