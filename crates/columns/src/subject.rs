@@ -17,7 +17,7 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct Subjects {
     /// All keys one after the other, and where each ends.
-    keys: Vec<u8>,
+    keys: Vec<u64>,
     ends: Vec<usize>,
     /// Slots by hash of the key; keys of one hash follow each other through `same`.
     slots: HashMap<u64, u32>,
@@ -27,7 +27,7 @@ pub(crate) struct Subjects {
     after: Vec<u32>,
     last: Option<u32>,
     hasher: RandomState,
-    key: Vec<u8>,
+    key: Vec<u64>,
 }
 
 /// A row's subject.
@@ -57,19 +57,19 @@ impl Subjects {
         found
     }
 
-    fn find_key(&mut self, key: &[u8]) -> Found {
+    fn find_key(&mut self, key: &[u64]) -> Found {
         if let Some(&guess) = self.last.and_then(|last| self.after.get(last as usize))
-            && self.bytes(guess) == Some(key)
+            && self.words(guess).is_some_and(|words| same(words, key))
         {
             self.last = Some(guess);
             return Found::Known(guess);
         }
         let mut hasher = self.hasher.build_hasher();
-        hasher.write(key);
+        key.iter().for_each(|word| hasher.write_u64(*word));
         let hash = hasher.finish();
         let mut slot = self.slots.get(&hash).copied().unwrap_or(NOBODY);
-        while let Some(bytes) = self.bytes(slot) {
-            if bytes == key {
+        while let Some(words) = self.words(slot) {
+            if same(words, key) {
                 self.follow(slot);
                 return Found::Known(slot);
             }
@@ -94,7 +94,7 @@ impl Subjects {
         }
     }
 
-    fn bytes(&self, slot: u32) -> Option<&[u8]> {
+    fn words(&self, slot: u32) -> Option<&[u64]> {
         let slot = slot as usize;
         let end = *self.ends.get(slot)?;
         let start = if slot == 0 { 0 } else { self.ends[slot - 1] };
@@ -103,53 +103,67 @@ impl Subjects {
 
     /// The subject as a person reads it: its values joined by `/`; empty where the system is the subject.
     pub(crate) fn name(&self, slot: u32) -> String {
-        decode(self.bytes(slot).unwrap_or(&[]))
+        decode(self.words(slot).unwrap_or(&[]))
     }
 }
 
-const NULL: u8 = 0;
-const INT: u8 = 1;
-const FLOAT: u8 = 2;
-const BOOL: u8 = 3;
-const TEXT: u8 = 4;
-
-fn encode(value: Value<'_>, key: &mut Vec<u8>) {
-    let (tag, eight) = match value {
-        Value::Null => return key.push(NULL),
-        Value::Text(text) => {
-            key.push(TEXT);
-            key.extend((text.len() as u32).to_be_bytes());
-            return key.extend_from_slice(text);
-        }
-        Value::Int(value) => (INT, value.to_be_bytes()),
-        Value::Float(value) => (FLOAT, value.to_bits().to_be_bytes()),
-        Value::Bool(value) => (BOOL, u64::from(value).to_be_bytes()),
-    };
-    key.push(tag);
-    key.extend(eight);
+/// Whether two keys are alike. Compared word by word, for a key just written cannot be read in larger pieces at once.
+#[inline]
+fn same(a: &[u64], b: &[u64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
 }
 
-fn decode(mut key: &[u8]) -> String {
+// A value is a tag and its word; a text is a tag with its length and as many words as it fills.
+const NULL: u64 = 0;
+const INT: u64 = 1;
+const FLOAT: u64 = 2;
+const BOOL: u64 = 3;
+const TEXT: u64 = 4;
+const LENGTH_SHIFT: u32 = 8;
+
+fn encode(value: Value<'_>, key: &mut Vec<u64>) {
+    let (tag, word) = match value {
+        Value::Null => return key.push(NULL),
+        Value::Text(text) => {
+            key.push(TEXT | (text.len() as u64) << LENGTH_SHIFT);
+            let (words, rest) = text.as_chunks::<8>();
+            key.extend(words.iter().map(|word| u64::from_be_bytes(*word)));
+            if !rest.is_empty() {
+                key.push(
+                    rest.iter()
+                        .fold(0, |word, &byte| word << 8 | u64::from(byte)),
+                );
+            }
+            return;
+        }
+        Value::Int(value) => (INT, value.cast_unsigned()),
+        Value::Float(value) => (FLOAT, value.to_bits()),
+        Value::Bool(value) => (BOOL, u64::from(value)),
+    };
+    key.extend([tag, word]);
+}
+
+fn decode(key: &[u64]) -> String {
     let mut parts = Vec::new();
-    while let Some((&tag, rest)) = key.split_first() {
-        key = rest;
+    let mut words = key.iter().copied();
+    while let Some(tag) = words.next() {
         if tag == NULL {
             parts.push(String::new());
-        } else if tag == TEXT {
-            let (len, rest) = key.split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));
-            let (text, rest) = rest
-                .split_at_checked(u32::from_be_bytes(*len) as usize)
-                .unwrap_or((rest, &[]));
-            parts.push(String::from_utf8_lossy(text).into_owned());
-            key = rest;
+        } else if tag & ((1 << LENGTH_SHIFT) - 1) == TEXT {
+            let len = (tag >> LENGTH_SHIFT) as usize;
+            let mut text = Vec::with_capacity(len);
+            while text.len() < len {
+                let bytes = words.next().unwrap_or(0).to_be_bytes();
+                text.extend_from_slice(&bytes[8 - (len - text.len()).min(8)..]);
+            }
+            parts.push(String::from_utf8_lossy(&text).into_owned());
         } else {
-            let (eight, rest) = key.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+            let word = words.next().unwrap_or(0);
             parts.push(match tag {
-                FLOAT => f64::from_be_bytes(*eight).to_string(),
-                BOOL => (i64::from_be_bytes(*eight) != 0).to_string(),
-                _ => i64::from_be_bytes(*eight).to_string(),
+                FLOAT => f64::from_bits(word).to_string(),
+                BOOL => (word != 0).to_string(),
+                _ => word.cast_signed().to_string(),
             });
-            key = rest;
         }
     }
     parts.join("/")
@@ -159,9 +173,11 @@ fn decode(mut key: &[u8]) -> String {
 pub(crate) fn fingerprint(value: Value<'_>) -> u64 {
     let mut key = Vec::new();
     encode(value, &mut key);
-    // FNV-1a: the values are compared with themselves, so nothing is gained by making two alike.
-    key.iter().fold(0xCBF2_9CE4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    // FNV-1a over words: the values are compared with those of the same column, so nothing is gained by making two
+    // alike.
+    key.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, word| {
+        let mixed = (hash ^ word).wrapping_mul(0x0100_0000_01B3);
+        mixed ^ mixed >> 32
     })
 }
 
@@ -172,7 +188,7 @@ mod tests {
     #[test]
     fn subjects_keep_their_slot_and_have_a_name() {
         let mut subjects = Subjects::default();
-        let linux = [Value::Text(b"LINUX1"), Value::Int(-3)];
+        let linux = [Value::Text(b"LINUX ON Z 1"), Value::Int(-3)];
         let other = [Value::Text(b"LINUX"), Value::Int(13)];
         assert_eq!(subjects.find(linux.into_iter()), Found::New(0));
         assert_eq!(subjects.find(other.into_iter()), Found::New(1));
@@ -181,7 +197,7 @@ mod tests {
             assert_eq!(subjects.find(other.into_iter()), Found::Known(1));
         }
         assert_eq!(subjects.find(other.into_iter()), Found::Known(1));
-        assert_eq!(subjects.name(0), "LINUX1/-3");
+        assert_eq!(subjects.name(0), "LINUX ON Z 1/-3");
         assert_eq!(subjects.find([].into_iter()), Found::New(2));
         assert_eq!(subjects.name(2), "");
         assert_eq!(subjects.len(), 3);
