@@ -55,7 +55,6 @@ def configuration(number: int, system: str = "LAKETEST", ipl_us: int = START_US 
     records = [
         record("D1R4", us, {**values, "SYSMTYPE": "2964", "SYSZONE": 3600}),
         record("D1R9", us + 1, {"INTERVAL": 60}),
-        *(record("D1R5", us + 2 + cpu, {"PFXCPUAD": cpu}) for cpu in CPUS),
         record("D1R11", us + 9, {}),
     ]
     return (True, 0x40, 0, 0, records)
@@ -72,7 +71,9 @@ def events(number: int) -> list[bytes]:
     return found
 
 
-def samples(number: int, devices: Sequence[int] = DEVICES, step_back: int = 0) -> list[bytes]:
+def samples(
+    number: int, devices: Sequence[int] = DEVICES, step_back: int = 0, partitions: bool = False
+) -> list[bytes]:
     """The records of one interval, closed by its end."""
     us = end_us(number) - 2_000
     found = []
@@ -99,7 +100,7 @@ def samples(number: int, devices: Sequence[int] = DEVICES, step_back: int = 0) -
         }
         for cpu in CPUS
     ]
-    for at, name in enumerate(("LAKETEST", "OTHER")):
+    for at, name in enumerate(("LAKETEST", "OTHER") if partitions else ()):
         found.append(record("D0R16", us + 10 + at, {"LCUPNAME": name, "LCUPPNUM": at, "LCUPCPCT": 3}, parts))
     for at, device in enumerate(devices):
         starts = 60_000 + (number + device) * 997

@@ -105,6 +105,8 @@ class SeamDocument:
     files: list[File]
     resets: list[Reset] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    #: In place of those that the import found.
+    intervals: list[Interval] | None = None
 
     def dump(self) -> bytes:
         return dump(
@@ -112,6 +114,7 @@ class SeamDocument:
                 "files": [_file_row(one) for one in self.files],
                 "resets": self.resets,
                 "problems": [dataclasses.astuple(one) for one in self.problems],
+                "intervals": None if self.intervals is None else _interval_rows(self.intervals),
             }
         )
 
@@ -137,7 +140,10 @@ def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
     facts = Facts.parse(data, file)
     files = [_file(row, facts, key) for row in facts.listed("files")]
     return SeamDocument(
-        files, resets_of(facts.listed("resets"), facts), problems_of(facts.listed("problems"), facts)
+        files,
+        resets_of(facts.listed("resets"), facts),
+        problems_of(facts.listed("problems"), facts),
+        _intervals_of(facts) if facts.has("intervals") else None,
     )
 
 
@@ -219,13 +225,16 @@ class Intervals:
         return [one.end_us for one in self.intervals]
 
     def dump(self) -> bytes:
-        rows = [[one.end_us, one.seconds, one.flag, one.samples] for one in self.intervals]
+        rows = _interval_rows(self.intervals)
         marks = [[one.end_us, one.samples, one.offset] for one in self.marks]
         return dump({"intervals": rows, "marks": marks})
 
 
-def load_intervals(data: bytes, file: str) -> Intervals:
-    facts = Facts.parse(data, file)
+def _interval_rows(intervals: list[Interval]) -> list[list[Any]]:
+    return [[one.end_us, one.seconds, one.flag, one.samples] for one in intervals]
+
+
+def _intervals_of(facts: Facts) -> list[Interval]:
     found = []
     for row in facts.listed("intervals"):
         if not (
@@ -238,12 +247,17 @@ def load_intervals(data: bytes, file: str) -> Intervals:
         ):
             facts.wrong("rows of end, seconds, flag and samples", "intervals")
         found.append(Interval(*row))
+    return found
+
+
+def load_intervals(data: bytes, file: str) -> Intervals:
+    facts = Facts.parse(data, file)
     marks = []
     for row in facts.listed("marks"):
         if not (isinstance(row, list) and len(row) == 3 and all(map(_is_whole, row))):
             facts.wrong("rows of end, samples and offset", "marks")
         marks.append(Mark(*row))
-    return Intervals(found, marks)
+    return Intervals(_intervals_of(facts), marks)
 
 
 def problems_of(rows: list[Any], facts: Facts) -> list[Problem]:

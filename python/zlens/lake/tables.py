@@ -178,7 +178,7 @@ class Writer:
 
     def _kind(self, given: set[str]) -> str:
         """`edge` for rows that depend on other inputs: without a predecessor or an interval end here."""
-        joined = any(found is not None for found in self.joints.values())
+        joined = any(found is not None and not found.whole for found in self.joints.values())
         if not joined or not {"offset", "tod", "seconds", "interval_end"} <= given:
             return "'main'"
         return "if(seconds IS NULL OR interval_end IS NULL, 'edge', 'main')"
@@ -203,7 +203,9 @@ class Writer:
         """Note the first and the last record of every subject of a table."""
         known = self.joints[system]
         columns = known.subject(table) if known else None
-        if columns is None or not any(one.key.endswith("edge") for one in files):
+        if known is None or columns is None:
+            return
+        if not known.whole and not any(one.key.endswith("edge") for one in files):
             return
         subject = subject_sql(columns)
         rows = (
@@ -244,7 +246,8 @@ class Writer:
         for place, system in enumerate(systems):
             known = self.joints[system]
             info = self.parts[system].info
-            told = Intervals([], known.marks()) if known else Intervals(list(info.intervals))
+            marks = known.marks() if known else []
+            told = Intervals([], marks) if marks else Intervals(list(info.intervals))
             keep(document.intervals_name(place), told.dump())
             self._part(place, info, told)
             if known is not None and system in self.subjects:
@@ -275,23 +278,27 @@ class Writer:
     def _part(self, place: int, info: SystemInfo, told: Intervals) -> None:
         part = Part(info.system, "", place, info.first_us, info.last_us, local_time=info.local_time)
         part.joined = info.system in self.subjects
+        known = self.joints[info.system]
         ends = told.ends()
-        if ends:
-            part.first_end_us, part.last_end_us = min(ends), max(ends)
-        part.open_us = self._open(info.system)
+        span = known.span() if known else (min(ends), max(ends)) if ends else None
+        if span is not None:
+            part.first_end_us, part.last_end_us = span
+        part.open_us = self._open(info.system, part.last_end_us)
         self.draft.input.parts[info.system] = part
 
-    def _open(self, system: str) -> tuple[int, int] | None:
-        """The first and the last moment of rows whose interval does not end in this input."""
-        if self.joints[system] is None:
+    def _open(self, system: str, last_end_us: int | None) -> tuple[int, int] | None:
+        """The first and the last moment of rows behind the last interval end of this input."""
+        known = self.joints[system]
+        if known is None or known.whole:
             return None
         files = [one for one in self.parts[system].files if one.kind == "edge" and one.open]
         paths = [self.draft.moves[one.name(self.draft.input.sha256, system)] for one in files]
         if not paths:
             return None
+        behind = "" if last_end_us is None else f" AND epoch_us(tod) > {last_end_us}"
         ((first, last),) = self.shop.rows(
             "SELECT epoch_us(min(tod)), epoch_us(max(tod)) "
-            f"FROM {parquet(paths, 'union_by_name = true')} WHERE interval_end IS NULL"
+            f"FROM {parquet(paths, 'union_by_name = true')} WHERE interval_end IS NULL{behind}"
         )
         return None if first is None else (first, last)
 
@@ -299,10 +306,17 @@ class Writer:
         """Write subjects, evidence, and the pieces that seams are made of; their names."""
         area = self.staged.path / "side"
         table = self.subjects[system]
-        for what in ("first", "last"):
-            found = self.shop.rows(f"SELECT DISTINCT {what}_offset FROM {table} ORDER BY 1")
+        for what in ("last", "whole") if known.whole else ("last", "first"):
+            if what == "whole":
+                offsets = known.offsets()
+                self.shop.bring("offsets", ArrowTable([("whole_offset", "int")], [(at,) for at in offsets]))
+                self.shop.copy("SELECT * FROM offsets", os.fspath(area / f"{place}.offsets.parquet"))
+                yield f"{place}.offsets.parquet"
+            else:
+                found = self.shop.rows(f"SELECT DISTINCT {what}_offset FROM {table} ORDER BY 1")
+                offsets = [offset for (offset,) in found]
             plain = area / f"{place}.{what}"
-            known.cut([offset for (offset,) in found], os.fspath(plain))
+            known.cut(offsets, os.fspath(plain))
             name = f"{place}.{what}.gz"
             _pack(plain, area / name)
             yield name

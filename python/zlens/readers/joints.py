@@ -14,10 +14,13 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from zlens.problems import Problem
-from zlens.readers import ArrowSource, Source
+from zlens.readers import ArrowSource, Interval, Source
 
 #: Modules with `joints` and `rejoin`, by the name of their source.
-JOINTS = {"zvm-monitor": "monwrite_joints"}
+JOINTS = {"zvm-monitor": "monwrite_joints", "smf": "smf_joints"}
+#: Sources whose records of one interval may stand in several files, and how far their ends may lie apart
+#: then, in microseconds. They are decoded anew as a whole.
+NEAR_US = {"smf": 20_000}
 
 #: Sources of which an interval stands whole in one file: in a second file it is a duplicate.
 WHOLE = frozenset({"rmf-xml"})
@@ -50,8 +53,15 @@ class Mark:
 class Joints(Protocol):
     """One system of an opened file."""
 
+    #: Whether seams need all records, not those of the first and the last sample only.
+    whole: bool
+
     def subject(self, table: str) -> list[str] | None:
         """The columns whose values identify the subject of a row; None: rows stand for themselves."""
+        ...
+
+    def span(self) -> tuple[int, int] | None:
+        """The first and the last interval end, shown or not, in microseconds since 1970, UTC."""
         ...
 
     def marks(self) -> list[Mark]:
@@ -65,17 +75,21 @@ class Joints(Protocol):
         """What the file knows of counters that began anew."""
         ...
 
+    def offsets(self) -> list[int]:
+        """Where the decoded records begin; of sources that need all of them."""
+        ...
+
     def cut(self, offsets: Sequence[int], path: str) -> None:
         """Write the records that begin there into a file of their own, in their order."""
         ...
 
 
 class Rejoined(Protocol):
-    """Pieces of several files, the last of which is the one of interest."""
+    """Pieces of several files, of which one is of interest."""
 
-    #: Where a record of the last piece stood in its whole file, by where it stands in the piece.
+    #: Where a record of that piece stood in its whole file, by where it stands in the piece.
     moved: dict[int, int]
-    #: The last piece, as the column `file` names it.
+    #: The piece, as the column `file` names it.
     file: str
 
     @property
@@ -84,12 +98,16 @@ class Rejoined(Protocol):
         """Rows of all pieces; `seconds`, `flag` and differences are right from the second sample on."""
         ...
 
+    def intervals(self) -> list[Interval] | None:
+        """The intervals that the piece tells of; None where they follow from marks."""
+        ...
+
     def resets(self) -> list[tuple[int, str, str, str]]:
         """After reading: microseconds UTC, table, subject and evidence, in any of the pieces."""
         ...
 
     def problems(self) -> list[Problem]:
-        """After reading: what is to be said of comparing samples of the last piece with those before it."""
+        """After reading: what is to be said of the piece beside the others, at places of its whole file."""
         ...
 
 
@@ -105,13 +123,14 @@ def joints(source: Source, system: str) -> Joints | None:
 def rejoin(
     source: str,
     pieces: Sequence[str],
+    own: int,
     offsets: Sequence[int],
     *,
     leap: int,
     nominal_s: float | None,
     evidence: Iterable[Evidence],
 ) -> Rejoined:
-    """Open pieces that `cut` made, in the order of time; `offsets` are those of the last one's records."""
+    """Open pieces that `cut` made, in the order of time; `offsets` are those of piece `own`."""
     module: Any = import_module(f"zlens.readers.{JOINTS[source]}")
-    found: Rejoined = module.rejoin(pieces, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)
+    found: Rejoined = module.rejoin(pieces, own, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)
     return found

@@ -308,6 +308,8 @@ class LakeSource:
         marks = False
         for held in chosen:
             told = held.intervals()
+            if held.seam is not None and held.seam.intervals is not None:
+                told = Intervals(held.seam.intervals)
             marks = marks or bool(told.marks)
             for one in told.intervals:
                 known.setdefault(one.end_us, one)

@@ -11,7 +11,7 @@ from zlens.catalog import layouts
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
-from zlens.readers import ArrowSource, Source, monwrite_resets
+from zlens.readers import ArrowSource, Interval, Source, monwrite_resets
 from zlens.readers.joints import Evidence, Mark
 from zlens.readers.monwrite import NAME, Group, MonwriteSource
 
@@ -35,6 +35,8 @@ def joints(source: Source, system: str) -> MonwriteJoints:
 class MonwriteJoints:
     """One system of a source with one file."""
 
+    whole = False
+
     def __init__(self, source: MonwriteSource, group: Group) -> None:
         self._source = source
         self._group = group
@@ -43,6 +45,10 @@ class MonwriteJoints:
     def subject(self, table: str) -> list[str] | None:
         # Ends of frames belong to their file; a piece has frames of its own.
         return None if table == _END_OF_FRAME else list(self._plans[table]["subject"])
+
+    def span(self) -> tuple[int, int] | None:
+        ends = [mark.end_us for mark in self.marks() if mark.samples]
+        return (min(ends), max(ends)) if ends else None
 
     def marks(self) -> list[Mark]:
         (file,) = self._group.files
@@ -53,6 +59,9 @@ class MonwriteJoints:
             self._source, self._group, self._plans.values()
         ):
             yield Evidence(tod, self._us(tod), table, subject, kind)
+
+    def offsets(self) -> list[int]:
+        return []
 
     def cut(self, offsets: Sequence[int], path: str) -> None:
         (file,) = self._group.files
@@ -130,6 +139,9 @@ class MonwriteRejoined:
     def stream(self, table: str, columns: list[str]) -> ArrowSource:
         return self._decoder.stream(table, columns)
 
+    def intervals(self) -> list[Interval] | None:
+        return None
+
     def resets(self) -> list[tuple[int, str, str, str]]:
         leap = self._group.info.leap_s
         return [
@@ -171,11 +183,14 @@ def _twice(file: _native.MonwriteFile, row: dict[str, int]) -> bool:
 
 def rejoin(
     pieces: Sequence[str],
+    own: int,
     offsets: Sequence[int],
     *,
     leap: int,
     nominal_s: float | None,
     evidence: Iterable[Evidence],
 ) -> MonwriteRejoined:
-    """Decode pieces, in the order of time, as one system."""
+    """Decode pieces, in the order of time, as one system; the last one is of interest."""
+    if own != len(pieces) - 1:
+        raise ValueError(own)
     return MonwriteRejoined(pieces, offsets, leap=leap, nominal_s=nominal_s, evidence=evidence)

@@ -1,0 +1,135 @@
+"""SMF dumps in a lake: rows and differences are those of all dumps opened together, whatever the order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lake_made import differences, tables
+
+import zlens
+from readers.smf_made import dump, other, record
+from zlens import lake
+from zlens.options import Options
+
+COUNTERS = (1_000_003, 700_001, 30_011, 9_973, 500, 77)
+
+
+def counted(step: int, cpu: int) -> list[int]:
+    """Counters that grow from interval to interval."""
+    return [(step + 5) * counter + step * step * (cpu + 1) for counter in COUNTERS]
+
+
+def interval(step: int, subtype: int = 2, cpus: range = range(3), **facts: object) -> list[bytes]:
+    """Records of one interval, a few milliseconds apart."""
+    return [
+        record(subtype, cpu, 300 * (step + 1) + 0.003 * cpu, counted(step, cpu), **facts)  # type: ignore[arg-type]
+        for cpu in cpus
+    ]
+
+
+def steps(numbers: range, **facts: object) -> list[bytes]:
+    return [one for step in numbers for one in interval(step, **facts)]  # type: ignore[arg-type]
+
+
+def imported(folder: Path, files: list[Path], order: tuple[int, ...]) -> Path:
+    for at in order:
+        lake.add([files[at]], folder)
+    return folder
+
+
+def held(folder: Path, files: list[Path], order: tuple[int, ...]) -> None:
+    """A lake of these files shows what the files show."""
+    made = imported(folder, files, order)
+    assert differences(tables(made), tables([str(path) for path in files])) == []
+    assert lake.check(made).faults == []
+    assert sorted(duplicates(made)) == sorted(duplicates([str(path) for path in files]))
+
+
+def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
+    with zlens.open(inputs) as session:
+        return [
+            (p.system, p.file, p.offset, p.record, p.detail, p.bytes)
+            for p in session.all_problems()
+            if p.kind == "duplicate"
+        ]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_subtype_2_is_compared_across_dumps(tmp_path: Path, order: tuple[int, ...]) -> None:
+    records = steps(range(12))
+    parts = (records[:11], records[11:20], records[20:])
+    files = [dump(tmp_path / f"{at}.smf", some) for at, some in enumerate(parts)]
+    held(tmp_path / "lake", files, order)
+    whole = dump(tmp_path / "whole.smf", records)
+    assert differences(tables(tmp_path / "lake"), tables(whole)) == []
+    with zlens.open(tmp_path / "lake") as session:
+        assert session.sql("SELECT count(*), count(c0_d), count(DISTINCT interval_end) FROM smf113").rows == [
+            (36, 33, 12)
+        ]
+
+
+def test_dumps_that_overlap(tmp_path: Path) -> None:
+    files = [
+        dump(tmp_path / "a.smf", [other(30, 1), *steps(range(0, 6))]),
+        dump(tmp_path / "b.smf", [*steps(range(3, 9)), other(70, 1, 99)]),
+    ]
+    held(tmp_path / "lake", files, (1, 0))
+    assert len(duplicates(tmp_path / "lake")) == 1
+
+
+def test_subtype_1_in_one_dump_and_2_in_the_other(tmp_path: Path) -> None:
+    files = [
+        dump(tmp_path / "a.smf", steps(range(0, 4), subtype=2)),
+        dump(tmp_path / "b.smf", steps(range(2, 6), subtype=1)),
+    ]
+    held(tmp_path / "lake", files, (1, 0))
+    with zlens.open(tmp_path / "lake") as session:
+        rows = session.sql("SELECT subtype, count(*) FROM smf113 GROUP BY subtype ORDER BY subtype").rows
+    assert rows == [(1, 12), (2, 6)]
+
+
+def test_what_changes_between_dumps_is_an_event(tmp_path: Path) -> None:
+    files = [
+        dump(tmp_path / "a.smf", steps(range(0, 2))),
+        dump(tmp_path / "b.smf", steps(range(2, 4), speed=4452)),
+        dump(tmp_path / "c.smf", steps(range(4, 6))),
+    ]
+    held(tmp_path / "lake", files, (2, 1, 0))
+    with zlens.open(tmp_path / "lake") as session:
+        assert session.sql("SELECT before, after FROM smf113_change ORDER BY tod").rows == [
+            (5206, 4452),
+            (4452, 5206),
+        ]
+
+
+def test_a_run_that_begins_between_dumps(tmp_path: Path) -> None:
+    files = [
+        dump(tmp_path / "a.smf", steps(range(0, 3))),
+        dump(tmp_path / "b.smf", steps(range(3, 6), run=1000.0)),
+    ]
+    held(tmp_path / "lake", files, (1, 0))
+
+
+def test_several_systems_in_one_dump(tmp_path: Path) -> None:
+    both = [one for step in range(3) for name in ("SYSA", "SYSB") for one in interval(step, system=name)]
+    more = [one for step in range(3, 6) for name in ("SYSB", "SYSA") for one in interval(step, system=name)]
+    files = [dump(tmp_path / "a.smf", both), dump(tmp_path / "b.smf", more)]
+    held(tmp_path / "lake", files, (1, 0))
+    made = tmp_path / "lake"
+    told = lake.forget(made, Options(systems=("SYSB",)))
+    assert [system for system, _ in told.gone] == ["SYSB", "SYSB"]
+    with zlens.open(made) as session:
+        assert session.sql("SELECT DISTINCT system FROM smf113").rows == [("SYSA",)]
+    assert [one.forgotten for one in lake.contents(made).inputs] == [["SYSB"], ["SYSB"]]
+    lake.add(files, made)
+    assert differences(tables(made), tables([str(path) for path in files])) == []
+    assert lake.check(made).faults == []
+
+
+def test_a_dump_of_nothing_that_is_decoded(tmp_path: Path) -> None:
+    path = dump(tmp_path / "a.smf", [other(30, 4, at) for at in range(5)])
+    lake.add([path], tmp_path / "lake")
+    with zlens.open(path) as files, zlens.open(tmp_path / "lake") as session:
+        assert session.sources[0].inventory() == files.sources[0].inventory()
+        assert [info.system for info in session.systems] == ["SYSA"]
