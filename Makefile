@@ -76,6 +76,7 @@ format: setup ## rewrite the sources in the house style
 bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	cargo build --release --locked --quiet --package zlens-frames --examples
 	$(BIN)/python bench/bench.py $(BENCH_ARGS)
+	$(BIN)/python bench/lake.py $(BENCH_ARGS)
 
 .PHONY: docs
 docs: setup ## the pages of docs/reference, from the catalog

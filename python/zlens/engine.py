@@ -566,4 +566,6 @@ def _query_error(error: duckdb.Error) -> QueryError:
         near = difflib.get_close_matches(missing[1].lower(), metrics.tables(), 3)
         meant = f"did you mean {' or '.join(near)}? " if near else ""
         cure = f"{meant}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns"
+    elif os.strerror(errno.EMFILE) in text:
+        cure = "narrow the question with --system, --from and --to, or allow more with ulimit -n"
     return QueryError(text or "the question failed", cure=cure)

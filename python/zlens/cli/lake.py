@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from zlens.lake import Held
     from zlens.lake.holdings import Amount, HeldSystem
 
+#: Faults that are listed without --all.
+_MOST = 20
+
 SUMMARY = "what is in a lake, whether it is whole, removal by system and time"
 DESCRIPTION = """\
 Show what is in a lake that `zlens import` made, hold every file of it against its checksum, or remove what
@@ -54,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "\nExit status 1 when a file is missing, changed or belongs to nothing.",
         "zlens lake check lake",
     )
+    check.add_argument("--all", action="store_true", help="list everything that is wrong, however long")
     check.set_defaults(act=_check)
     forget = action(
         "forget",
@@ -179,8 +183,11 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 
     with Progress() as progress:
         found = lake.check(arguments.lake, progress)
-    for fault in found.faults:
+    shown = found.faults if arguments.all else found.faults[:_MOST]
+    for fault in shown:
         out.write(f"{fault.kind}: {_safe(fault.path)}: {_safe(fault.detail)}\n")
+    if len(shown) < len(found.faults):
+        out.write(f"and {len(found.faults) - len(shown):,} more: --all\n")
     counted = f"{_count(found.files, 'file')} of {bytes_text(found.bytes)}"
     out.write(f"{counted}: {f'{len(found.faults):,} wrong' if found.faults else 'all as listed'}\n")
     return 1 if found.faults else 0

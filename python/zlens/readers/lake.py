@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import os
+import resource
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -342,7 +344,9 @@ class LakeSource:
     @property
     def paths(self) -> list[str]:
         """All Parquet files that the options leave; no others are opened."""
-        return self.tables.paths() if isinstance(self.tables, _Tables) else []
+        found = self.tables.paths() if isinstance(self.tables, _Tables) else []
+        _allow(len(found))
+        return found
 
     def holds(self, size: int) -> list[tuple[str, str]]:
         """SHA-256 and name of inputs of so many bytes."""
@@ -395,6 +399,17 @@ class LakeSource:
                 )
                 told[held.shown]["lake"] = os.fspath(self.lake.path)
         return list(told.values())
+
+
+def _allow(files: int) -> None:
+    """Let this process have so many files open, as far as the system does: the engine opens a whole table."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = files + 256
+    if resource.RLIM_INFINITY not in (soft, hard):
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]:
