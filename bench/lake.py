@@ -21,6 +21,7 @@ import mix
 import zlens
 from zlens import _native, lake
 from zlens.catalog import plans
+from zlens.lake import document, manifest
 from zlens.options import Options, parse_moment
 
 SYSTEMS = [f"ZVM{number}" for number in range(1, 9)]
@@ -83,7 +84,9 @@ def configuration(system: str, tod: int) -> list[bytes]:
 
 def month(results: bench.Results) -> Path:
     """The lake of a month; made once."""
-    recipe = hashlib.sha256(Path(__file__).read_bytes() + Path(mix.__file__).read_bytes()).hexdigest()[:12]
+    # Another mix or another layout of the lake makes another month.
+    sources = [Path(__file__), Path(mix.__file__), Path(document.__file__), Path(manifest.__file__)]
+    recipe = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     path = bench.DATA / f"month-{recipe}"
     if path.exists():
         return path

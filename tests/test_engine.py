@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+import pyarrow as pa
 import pytest
 
 from fakes import FakeSource, intervals, processors, session, system
@@ -139,9 +140,10 @@ def test_a_question_cannot_do_more_than_ask(query):
 
 def test_a_plan_can_be_asked_for():
     asked, table = opened()
-    ((_, plan),) = asked.sql("EXPLAIN SELECT sum(sytprp_pfxutime_d) FROM d0r2").rows
-    assert "sytprp_pfxutime_d" in plan
-    assert table.asked == []
+    for how in ("EXPLAIN", "explain analyze"):
+        ((_, plan),) = asked.sql(f"{how} SELECT sum(sytprp_pfxutime_d) FROM d0r2").rows
+        assert "sytprp_pfxutime_d" in plan
+    assert table.asked == [["sytprp_pfxutime_d"]] * 2
 
 
 def test_what_cannot_be_divided_is_no_error():
@@ -222,12 +224,41 @@ def test_every_shorter_than_an_interval_is_refused():
 
 
 def test_arrow_goes_out_without_copying_python_rows():
-    import pyarrow as pa
-
     asked, _ = opened()
-    table = pa.table(asked.arrow("SELECT system, busy_pct, interval_end FROM load"))
+    table = pa.table(asked.sql("SELECT system, busy_pct, interval_end FROM load"))
     assert table.num_rows == 4
     assert str(table.schema.field("interval_end").type) == "timestamp[us, tz=UTC]"
+
+
+def test_answers_do_not_disturb_each_other():
+    """An answer that is taken late, or in parts, is that to its own question."""
+    asked, _ = opened()
+    first = asked.sql("SELECT sytprp_pfxutime FROM d0r2")
+    second = asked.sql("SELECT sytprp_pfxcpuad FROM d0r2")
+    reader = pa.RecordBatchReader.from_stream(first)
+    assert asked.sql("SELECT max(busy_pct) FROM cpu").rows[0][0] > 0
+    assert pa.table(second)["sytprp_pfxcpuad"].to_pylist() == [0, 1] * 4
+    assert reader.read_all()["sytprp_pfxutime"].to_pylist() == [1] * 8
+    assert first.rows == [(1,)] * 8
+    asked.close()
+    assert first.rows == [(1,)] * 8
+    for late in (lambda: second.rows, lambda: pa.table(second)):
+        with pytest.raises(QueryError, match="session is closed"):
+            late()
+
+
+def test_what_leaves_has_types_that_others_know():
+    asked, _ = opened()
+    query = (
+        "SELECT sum(sytprp_pfxutime_d) AS s, 1.5 AS d, count(*)::UTINYINT AS n, DATE '2026-03-02' AS t, "
+        "max(interval_end) AS e, bool_and(flag IS NULL) AS b, [1] AS l FROM d0r2"
+    )
+    schema = pa.table(asked.sql(query)).schema
+    assert {field.name: str(field.type) for field in schema} == {
+        "s": "int64", "d": "double", "n": "int64", "t": "string",
+        "e": "timestamp[us, tz=UTC]", "b": "bool", "l": "string",
+    }  # fmt: skip
+    assert pa.table(asked.sql("SHOW TABLES")).column_names == ["table", "kind", "text"]
 
 
 def test_parquet_is_written_whole_or_not_at_all(tmp_path):

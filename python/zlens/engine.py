@@ -20,12 +20,11 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import duckdb
 
-from zlens import measures
+from zlens import _native, measures
 from zlens.catalog import expressions, metrics, roles
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.errors import QueryError
@@ -41,6 +40,7 @@ _PARTITION_BY = re.compile(r"\bpartition\s+by\b", re.IGNORECASE)
 _SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
 #: Words of statements that list tables: they need to see all of them.
 _LISTINGS = frozenset({"show", "information_schema", "duckdb_tables", "duckdb_columns", "duckdb_views"})
+_EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?:\([^)]*\)\s*)?", re.IGNORECASE)
 _NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
 
 #: What the engine may use of memory; the rest spills to a private folder.
@@ -65,13 +65,35 @@ def type_name(sql_type: Any) -> str:
     return _type_of(str(sql_type))
 
 
-@dataclass(frozen=True, slots=True)
 class Answer:
-    """Rows of a question. types: int, float, text, bool or time; times are aware datetimes in UTC."""
+    """The answer to a question; it is worked out when its rows are looked at or taken as an Arrow stream.
 
-    columns: list[str]
-    types: list[str]
-    rows: list[tuple[Any, ...]]
+    columns, types: names, and int, float, text, bool or time of each. Times are aware datetimes in UTC.
+    """
+
+    def __init__(
+        self,
+        columns: list[str],
+        types: list[str],
+        rows: Callable[[], list[tuple[Any, ...]]],
+        stream: Callable[[], Any],
+    ) -> None:
+        self.columns = columns
+        self.types = types
+        self._work = rows
+        self._rows: list[tuple[Any, ...]] | None = None
+        self._stream = stream
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All rows; QueryError where they cannot be worked out."""
+        if self._rows is None:
+            self._rows = self._work()
+        return self._rows
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """What pandas, Polars, pyarrow and DuckDB read: int64, float64, bool, string and UTC timestamps."""
+        return self._stream().__arrow_c_stream__(requested_schema)
 
 
 def _connect(spill: str | None, files: Sequence[str] = ()) -> duckdb.DuckDBPyConnection:
@@ -84,9 +106,10 @@ def _connect(spill: str | None, files: Sequence[str] = ()) -> duckdb.DuckDBPyCon
     if spill is not None:
         config["temp_directory"] = spill
     connection = duckdb.connect(config=config)
-    connection.execute("SET TimeZone = 'UTC'")
+    # Globally: every question has a connection of its own to the same tables.
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
     # What cannot be computed is NULL, and no error.
-    connection.execute("SET error_on_division_by_zero = false")
+    connection.execute("SET GLOBAL error_on_division_by_zero = false")
     if files:
         # By way of a variable: a long list is slow to parse.
         connection.execute("SET VARIABLE files = ?", [list(files)])
@@ -124,6 +147,7 @@ class Engine:
         self._condition = where or (lambda _: None)
         self._where: dict[str, str] = {}
         self._summed = summed
+        self._closed = False
         self._releases = dict(releases or {})
         self._spill = tempfile.mkdtemp(prefix="zlens-")
         # Also when nobody closes the engine: at the latest when the program ends.
@@ -143,6 +167,7 @@ class Engine:
         self._columns: dict[str, list[tuple[str, str]]] = {}
 
     def close(self) -> None:
+        self._closed = True
         self._connection.close()
         self._plan.close()
         self._forget()
@@ -169,22 +194,25 @@ class Engine:
         """Run one SELECT of the user; QueryError when it is wrong."""
         if _SHOW_TABLES.fullmatch(query):
             return self._listing()
-        relation = self.relation(query)
-        try:
-            names, types = list(relation.columns), [str(type) for type in relation.types]
-            if any(type_name(type) == "time" for type in types) or any(
-                type.startswith("DECIMAL") or (type_name(type) == "text" and type != "VARCHAR")
-                for type in types
-            ):
-                relation = relation.project(", ".join(map(_plain, _unique(names), types)))
-            rows = _interruptible(self._connection, relation.fetchall)
-        except duckdb.Error as error:
-            raise _query_error(error) from None
+        connection, relation = self._relation(query)
+        names, types = list(relation.columns), [str(type) for type in relation.types]
         kinds = [type_name(type) for type in types]
         times = [index for index, kind in enumerate(kinds) if kind == "time"]
-        if times:
-            rows = [_with_times(row, times) for row in rows]
-        return Answer(names, kinds, rows)
+
+        def formed(form: Callable[[str, str], str]) -> duckdb.DuckDBPyRelation:
+            if self._closed:
+                raise QueryError("the session is closed", cure="take the rows of an answer before that")
+            return _projected(relation, names, types, form)
+
+        def rows() -> list[tuple[Any, ...]]:
+            plain = formed(_plain)
+            try:
+                found = _interruptible(connection, plain.fetchall)
+            except duckdb.Error as error:
+                raise _query_error(error) from None
+            return [_with_times(row, times) for row in found] if times else found
+
+        return Answer(names, kinds, rows, lambda: formed(_leaving))
 
     def _listing(self) -> Answer:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""
@@ -193,23 +221,25 @@ class Engine:
         ]
         rows += [(name, "raw", "") for name in self.raw_tables() if name not in metrics.tables()]
         rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
-        return Answer(["table", "kind", "text"], ["text", "text", "text"], rows)
+        columns = ["table", "kind", "text"]
+        table = _native.ArrowTable([(name, "text") for name in columns], rows)
+        return Answer(columns, ["text"] * len(columns), lambda: rows, lambda: table)
 
-    def relation(self, query: str) -> duckdb.DuckDBPyRelation:
-        """The answer as a relation that hands out Arrow streams."""
+    def _relation(self, query: str) -> tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]:
+        """The answer, not worked out yet, and the connection it will be worked out on."""
         explained = self._check(query)
         try:
             self._prepare(query)
-            # An EXPLAIN of the user's own: he is shown a plan and nothing is read.
-            if not explained:
-                self._register(self._needs(query))
-            return self._connection.sql(query)
+            # Of an EXPLAIN what is explained is planned, so that it shows what would be read.
+            connection = self._ready(self._needs(_EXPLAIN.sub("", query) if explained else query))
+            return connection, connection.sql(query)
         except duckdb.Error as error:
             raise _query_error(error) from None
 
     def write_parquet(self, query: str, path: str) -> None:
         """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
-        relation = self.relation(query)
+        _, relation = self._relation(query)
+        relation = _projected(relation, list(relation.columns), list(map(str, relation.types)), _leaving)
         staging = f"{path}.part-{os.getpid()}"
         writer = duckdb.connect(config={"autoload_known_extensions": "false"})
         try:
@@ -297,7 +327,9 @@ class Engine:
         """The planning side's name of the table behind a raw table's view."""
         return f"{name}#all" if name in self._where else name
 
-    def _view_over_parts(self, name: str, needed: set[str], parts: list[tuple[str, set[str]]]) -> str:
+    def _view_over_parts(
+        self, name: str, needed: set[str], parts: list[tuple[str, set[str]]], *, temporary: bool = False
+    ) -> str:
         """CREATE VIEW of a raw table over its parts: needed columns from them, the others NULL."""
         selects = []
         for part, there in parts or [("", set())]:
@@ -313,7 +345,8 @@ class Engine:
         union = " UNION ALL ".join(selects)
         if name in self._where:
             union = f"SELECT * FROM ({union}) WHERE {self._where[name]}"
-        return f"CREATE OR REPLACE VIEW {expressions.quote(name)} AS {union}"
+        kind = "TEMP VIEW" if temporary else "VIEW"
+        return f"CREATE {kind} {expressions.quote(name)} AS {union}"
 
     def _role_view(self, name: str, *, summed: bool | None = None) -> None:
         summed = self._summed if summed is None else summed
@@ -361,9 +394,9 @@ class Engine:
         order: list[str] = [column for column in first if column in dict(measures.columns(name))]
         order += [key for key in metrics.table(name).key if key not in order]
         ordered = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(expressions.quote, order))}"
-        self._register(self._needs(ordered))
+        connection = self._ready(self._needs(ordered))
         create = f"CREATE TABLE {expressions.quote(name)} AS {ordered}"
-        _interruptible(self._connection, lambda: self._connection.execute(create))
+        _interruptible(connection, lambda: connection.execute(create))
         made = self._connection.table(expressions.quote(name))
         typed = ", ".join(
             f"{expressions.quote(c)} {t}" for c, t in zip(made.columns, made.types, strict=True)
@@ -445,7 +478,12 @@ class Engine:
             pending.extend(node.get("children") or [])
         return needed
 
-    def _register(self, needed: dict[str, set[str]]) -> None:
+    def _ready(self, needed: dict[str, set[str]]) -> duckdb.DuckDBPyConnection:
+        """A connection to the tables made so far whose raw tables are streams of the columns needed.
+
+        Its own for every statement: an answer may be worked out, or taken in parts, after other questions.
+        """
+        connection = self._connection.cursor()
         for name, wanted in needed.items():
             parts: list[tuple[str, set[str]]] = []
             for index, part in enumerate(self._tables[name]):
@@ -456,9 +494,10 @@ class Engine:
                     continue
                 # Rows are counted by their first column where no column is asked for.
                 stream = part.stream(there or [part.columns[0].name])
-                self._connection.register(f"{name}#{index}", stream)
+                connection.register(f"{name}#{index}", stream)
                 parts.append((expressions.quote(f"{name}#{index}"), set(there)))
-            self._connection.execute(self._view_over_parts(name, wanted, parts))
+            connection.execute(self._view_over_parts(name, wanted, parts, temporary=True))
+        return connection
 
 
 def stream(sql: str, files: Sequence[str]) -> object:
@@ -521,6 +560,18 @@ def _interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T]
     return done[0]
 
 
+def _projected(
+    relation: duckdb.DuckDBPyRelation, names: list[str], types: list[str], form: Callable[[str, str], str]
+) -> duckdb.DuckDBPyRelation:
+    """A relation whose columns have the form that `form` gives for a place and a type."""
+    # By position: a projection by name cannot tell two columns of one name apart.
+    forms = [form(f"#{number}", type) for number, type in enumerate(types, 1)]
+    if all(one == f"#{number}" for number, one in enumerate(forms, 1)):
+        return relation
+    named = (f"{one} AS {expressions.quote(name)}" for one, name in zip(forms, names, strict=True))
+    return relation.project(", ".join(named))
+
+
 class _Stream:
     """A relation as nothing but an Arrow stream."""
 
@@ -529,11 +580,6 @@ class _Stream:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._relation.__arrow_c_stream__(requested_schema)
-
-
-def _unique(names: list[str]) -> list[str]:
-    # A projection by name cannot tell two columns of one name apart; positions can.
-    return [f"#{index + 1}" for index in range(len(names))]
 
 
 def _plain(place: str, type: str) -> str:
@@ -546,6 +592,17 @@ def _plain(place: str, type: str) -> str:
     if kind == "text" and type != "VARCHAR":
         return f"CAST({place} AS VARCHAR)"
     return place
+
+
+#: The types of answers as they leave the program, by their name here.
+_LEAVING = {"int": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "bool": "BOOLEAN", "time": "TIMESTAMPTZ"}
+
+
+def _leaving(place: str, type: str) -> str:
+    """SQL that turns a result column into one of the types that other programs know."""
+    known = _LEAVING[type_name(type)]
+    same = type == known or (type, known) == ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
+    return place if same else f"CAST({place} AS {known})"
 
 
 def _with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zlens.errors import QueryError
 from zlens.options import Moment, Options
@@ -143,7 +143,10 @@ class Session:
         return self._engine
 
     def sql(self, query: str) -> Answer:
-        """Answer one SELECT over measures, raw tables and roles; QueryError when it is wrong."""
+        """Answer one SELECT over measures, raw tables and roles; QueryError when it is wrong.
+
+        The answer has `rows`, and hands out Arrow to pandas, Polars, pyarrow and DuckDB.
+        """
         return self.engine.ask(query)
 
     def table(self, name: str) -> Answer:
@@ -151,10 +154,6 @@ class Session:
         if not name.replace("_", "").isalnum():
             raise QueryError(f"{name!r} is not the name of a table")
         return self.sql(f"SELECT * FROM {name}")
-
-    def arrow(self, query: str) -> Any:
-        """An answer as an object with `__arrow_c_stream__`, which pandas, Polars, pyarrow and DuckDB read."""
-        return self.engine.relation(query)
 
     def report(self, name: str, format: str = "text", *, width: int | None = None) -> str:
         """A classic report by its short name or FCX number, as text, csv, json or html."""

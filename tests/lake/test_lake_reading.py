@@ -43,7 +43,7 @@ def opened(made: Path, question: str, options: Options) -> tuple[list[tuple[obje
     """The rows of an answer, and what the engine tells of the plan that gave them."""
     with zlens.open(made, options=options) as session:
         rows = session.sql(question).rows
-        [(_, plan)] = session.engine._connection.execute(f"EXPLAIN ANALYZE {question}").fetchall()
+        [(_, plan)] = session.sql(f"EXPLAIN ANALYZE {question}").rows
         return rows, plan
 
 
