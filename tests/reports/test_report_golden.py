@@ -60,5 +60,10 @@ def test_golden(case: str) -> None:
 
 
 def test_there_are_cases_for_every_report() -> None:
+    """A case here, or a test file that prints it from records: rows of measures do not feed every report."""
     asked = [shlex.split((GOLDEN / case / "command").read_text(encoding="utf-8"))[2] for case in CASES]
-    assert {definition.find(name) for name in asked} == set(reports.names())
+    printed = {definition.find(name) for name in asked}
+    words = set()
+    for path in Path(__file__).parent.glob("test_report_*.py"):
+        words |= set(re.findall(r'"([a-z0-9_]+)"', path.read_text(encoding="utf-8")))
+    assert set(reports.names()) - printed <= words
