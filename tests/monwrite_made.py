@@ -19,6 +19,9 @@ TOD_S = 4096 * S_US
 
 CONFIG: Mapping[str, Any] = {"MTRSYS_SYSTMID": "MADETEST", "MTRSYS_HCPCPEID": "5.3.0"}
 
+#: Of a system whose file is written with zlens' own pack.
+SIM_CONFIG: Mapping[str, Any] = {"MTRSYS_SYSTMID": "SIMTEST", "MTRSYS_HCPCPEID": layouts.SIM_MARK}
+
 #: Records of one control record: whether they are samples, and their bytes.
 Group = tuple[bool, Sequence[bytes]]
 
@@ -29,6 +32,19 @@ def record(
     """A record in the layout of z/VM 5.3, cut or filled up to `length`."""
     layout = next(one for one in layouts.layouts(name) if one.release == "5.3")
     return plans.encode(layout, dict(values or {}), tod=_native.tod_from_unix_us(time_us), length=length)
+
+
+def sim_record(
+    name: str,
+    time_us: int,
+    values: Mapping[str, Any] | None = None,
+    entries: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+) -> bytes:
+    """A record in the layout of zlens' own pack; of z/VM 5.3 where the pack has none of it."""
+    own = layouts.sim_layouts(name) or [one for one in layouts.layouts(name) if one.release == "5.3"]
+    return plans.encode(
+        own[0], dict(values or {}), tod=_native.tod_from_unix_us(time_us), entries=entries or {}
+    )
 
 
 def configuration(

@@ -257,7 +257,11 @@ def _places(table: str, name: str) -> list[str]:
                 place = f"byte {field.offset}{of}, {length}, {_kind(field)}"
                 found.setdefault(place, []).append(_release(layout))
     if not found and name != "seconds":
-        return [f"in no known layout; the record page {_page_name(table)} of your release would give it"]
+        own = any(
+            field.name == name for layout in layouts.sim_layouts(record) for _, field in _fields(layout)
+        )
+        but = f" but that of made files ({layouts.SIM})" if own else ""
+        return [f"in no known layout{but}; the record page {_page_name(table)} of your release would give it"]
     return [f"z/VM {', '.join(dict.fromkeys(releases))}: {place}" for place, releases in found.items()]
 
 

@@ -20,6 +20,7 @@ from zlens.catalog.layouts import (
     HEADER_LENGTH,
     KIND_STATUS,
     KINDS,
+    SIM,
     STATUS,
     TYPES,
     UNITS,
@@ -60,6 +61,8 @@ def check(root: Path | None = None) -> list[Finding]:
     for record in catalog.records(root):
         for pack, path in catalog.files(record, root):
             found += check_file(path, pack)
+    for record in catalog.sim_records():
+        found += check_sim(catalog.sim_root() / catalog.file_name(record))
     found += _evidence(root)
     return found
 
@@ -84,7 +87,7 @@ def summary(root: Path | None = None) -> str:
     known = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
     fields = sum(1 for x in known for f in (*x.fields, *_entry_fields(x)) if not f.reserved)
     packs = len(catalog.packs(root))
-    rest = f"{packs} packs, {len(roles.entities())} roles, {len(metrics.tables())} measures"
+    rest = f"{packs} packs, {len(catalog.sim_records())} records in {SIM}, {len(roles.entities())} roles, {len(metrics.tables())} measures"
     return f"{len(catalog.records(root))} records with {len(known)} layouts of {fields:,} fields, {rest}"
 
 
@@ -100,6 +103,45 @@ def check_file(path: Path, pack: str = BUILTIN) -> list[Finding]:
         ]
     lines = _Lines(path)
     return [Finding(str(path), lines.of(name), what, cure) for name, what, cure in _file(file, path)]
+
+
+def check_sim(path: Path) -> list[Finding]:
+    """What is wrong in a record file of our own pack, and where it says other things than the real layouts."""
+    found = check_file(path, SIM)
+    if not found:
+        lines = _Lines(path)
+        found = [Finding(str(path), lines.of(name), what, cure) for name, what, cure in _sim(path)]
+    return found
+
+
+def _sim(path: Path) -> _Found:
+    file = catalog.read(path, SIM)
+    head = file.head
+    beside = catalog.monitor_root() / path.name
+    if not beside.is_file():
+        yield None, f"no real layout file describes {head.record}", "describe the record in monitor/ first"
+        return
+    real = catalog.read(beside)
+    for what in ("dsect", "title", "kind"):
+        if getattr(head, what) != getattr(real.head, what):
+            yield (
+                None,
+                f"its {what} is not that of monitor/{path.name}",
+                f"write {getattr(real.head, what)!r}",
+            )
+    if len(file.layouts) != 1:
+        yield None, f"has {len(file.layouts)} layouts", "give one, of release zlens-sim"
+    kinds = {f.name: f.kind for x in real.layouts for f in x.fields if f.kind != "unknown"}
+    for layout in file.layouts:
+        if layout.status != "constructed":
+            yield None, f"the status is {layout.status!r}", 'write "constructed": the places are our own'
+        for field in layout.fields:
+            if field.kind not in ("unknown", kinds.get(field.name, field.kind)):
+                yield (
+                    field.name,
+                    f"{field.name} is a {kinds[field.name]} in monitor/{path.name}",
+                    "write that",
+                )
 
 
 def check_layout(layout: Layout) -> list[str]:
@@ -180,7 +222,9 @@ def _layout(layout: Layout) -> _Found:
     where = f"layout of {layout.release}"
     if not HEADER_LENGTH <= layout.length <= _MAX_RECORD:
         yield None, f"{where} has {layout.length} bytes", f"a record has {HEADER_LENGTH} to {_MAX_RECORD}"
-    if not _RELEASE.fullmatch(layout.release):
+    if (layout.release == SIM) != (layout.pack == SIM):
+        yield None, f"{where}: {SIM} is the release of zlens' own pack, and only that", "correct the release"
+    elif layout.release != SIM and not _RELEASE.fullmatch(layout.release):
         yield None, f"{where}: not a release", "write releases as 7.3"
     if layout.status not in STATUS:
         yield None, f"{where} has the status {layout.status!r}", f"use one of {', '.join(STATUS)}"
@@ -368,7 +412,8 @@ def _differences(root: Path | None) -> Iterator[str]:
             match = _TABLE.match(origin.table)
             if match is None:
                 continue
-            known = catalog.layouts(catalog.record_id(int(match[1]), int(match[2])), root)
+            record = catalog.record_id(int(match[1]), int(match[2]))
+            known = [*catalog.layouts(record, root), *catalog.sim_layouts(record)]
             fields = {f.name: f for x in known for f in (*_entry_fields(x), *x.fields)}
             for role, how in origin.roles.items():
                 for wanted in roles.fields(how) if how.get("take") == "difference" else ():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zlens.catalog import layouts as catalog
-from zlens.catalog.layouts import BUILTIN, HEADER_LENGTH, Field, Layout, release_key
+from zlens.catalog.layouts import BUILTIN, HEADER_LENGTH, SIM, Field, Layout, release_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,11 @@ def choose(
 
     `callevel` are the bits of the system configuration record and `release` its release, if known.
     `needed` are the fields a caller wants; a field on which layouts disagree is left out either
-    way, but only a needed one is told (None: all are needed).
+    way, but only a needed one is told (None: all are needed). The release `zlens-sim` stands for files
+    written with our own pack, and only for them is it used.
     """
-    fitting = [x for x in catalog.layouts(record, root) if _allowed(x, callevel)]
+    own = catalog.sim_layouts(record) if release == SIM else []
+    fitting = [x for x in own or catalog.layouts(record, root) if _allowed(x, callevel)]
     if not fitting:
         found = LayoutProblem("no_layout", f"no layout is known for {record}", max(length - HEADER_LENGTH, 0))
         return Choice(record, length, None, (found,))
@@ -299,4 +301,4 @@ def _known_end(layout: Layout) -> int:
 
 
 def _called(layout: Layout) -> str:
-    return layout.release if layout.pack == BUILTIN else f"pack {layout.pack}"
+    return layout.release if layout.pack in (BUILTIN, SIM) else f"pack {layout.pack}"

@@ -14,6 +14,7 @@ from zlens.catalog.layouts import (
     BUILTIN,
     HEADER_LENGTH,
     KIND_STATUS,
+    SIM,
     Field,
     Head,
     Layout,
@@ -41,8 +42,13 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
         )
     head = heads[0]
     known = catalog.layouts(name, root)
+    if release == SIM:
+        known = catalog.sim_layouts(name)
+        if not known:
+            ordinary = f"zlens' own pack does not describe {name}; its files have the ordinary records of it."
+            return "\n".join([*_head(head, heads, known), "", ordinary]) + "\n"
     lines = _head(head, heads, known)
-    if release is None:
+    if release is None or release == SIM:
         shown = known
     else:
         length = _length_of(heads, known, release)
@@ -54,6 +60,8 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
         lines += ["", "No field is known.", _page(head, release)]
     for layout in shown:
         lines += ["", *_layout(layout)]
+    if release == SIM:
+        return "\n".join(lines) + "\n"
     lengths = {r: n for each in heads for r, n in each.lengths.items()}
     missing = _missing(head, lengths, release, root)
     if missing:
@@ -95,7 +103,9 @@ def _head(head: Head, heads: list[Head], known: list[Layout]) -> list[str]:
 
 
 def _layout(layout: Layout) -> list[str]:
-    of = "built in" if layout.pack == BUILTIN else f"pack {layout.pack}"
+    of = {BUILTIN: "built in", SIM: "zlens' own, for files made with it"}.get(
+        layout.pack, f"pack {layout.pack}"
+    )
     size = f"{layout.length} bytes" + (" or more" if layout.variable else "")
     extent = "complete" if layout.complete else "only some fields are known"
     lines = [f"Layout of release {layout.release} ({of}): {size}, {extent}"]

@@ -19,6 +19,12 @@ from typing import Any
 from zlens.errors import CatalogError
 
 BUILTIN = "zlens"
+#: The pack of our own layouts, and the release that says a file is written with it. Of some fields it is
+#: known that there are, not where: what is shown of them needs files of which we say where they stand.
+#: No other file is ever decoded with it.
+SIM = "zlens-sim"
+#: What the system configuration record of such a file gives as its release.
+SIM_MARK = "ZLENSSIM"
 HEADER_LENGTH = 20
 #: No place, length or number of elements in a record can be larger.
 LARGEST = 0xFFFF
@@ -211,6 +217,11 @@ def monitor_root() -> Path:
     return Path(__file__).parent / "monitor"
 
 
+def sim_root() -> Path:
+    """The directory of our own layouts, used for files that say so and no other."""
+    return Path(__file__).parent / "sim"
+
+
 def pack_root() -> Path:
     """The directory of the user's layout packs; it need not exist."""
     data = os.environ.get("ZLENS_DATA")
@@ -239,7 +250,7 @@ def file_name(record: str) -> str:
 
 
 def release_key(release: str | None) -> tuple[int, ...]:
-    """A release as numbers, so that 5.3 < 5.4 < 6.1; () when it is not known."""
+    """A release as numbers, so that 5.3 < 5.4 < 6.1; () when it is not known, and for our own pack."""
     return tuple(int(part) for part in re.findall(r"\d+", release or ""))
 
 
@@ -287,6 +298,18 @@ def head(record: str, root: Path | None = None) -> Head | None:
 def layouts(record: str, root: Path | None = None) -> list[Layout]:
     """Every layout known for a record: built in, then the user's packs."""
     return [layout for pack, path in files(record, root) for layout in _file(str(path), pack).layouts]
+
+
+def sim_records() -> list[str]:
+    """Ids of the records that our own pack describes, in order."""
+    found = [_NAME.fullmatch(path.name) for path in sim_root().iterdir()]
+    return [record_id(*key) for key in sorted((int(m[1]), int(m[2])) for m in found if m)]
+
+
+def sim_layouts(record: str) -> list[Layout]:
+    """The layouts of a record in our own pack; mostly none, and then files of it have the ordinary ones."""
+    path = sim_root() / file_name(record)
+    return list(_file(str(path), SIM).layouts) if path.is_file() else []
 
 
 def read(path: Path, pack: str = BUILTIN) -> RecordFile:

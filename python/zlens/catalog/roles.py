@@ -178,7 +178,7 @@ def scale_factor(name: str) -> float:
 def _role_sql(how: Mapping[str, Any], type: str, columns: frozenset[str], release: str | None) -> str:
     """SQL of one role over the columns of its raw table, without `over`; NULL where it cannot be had."""
     limit = how.get("before")
-    if limit is not None and not (release and release_key(release) < release_key(limit)):
+    if limit is not None and not () < release_key(release) < release_key(limit):
         return "NULL"
     if "value" in how:
         value = how["value"]

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
+from zlens.catalog.layouts import SIM
 from zlens.cli import inputs
 
 if TYPE_CHECKING:
@@ -216,6 +217,8 @@ def _write_one(out: TextIO, one: dict[str, Any], arguments: argparse.Namespace, 
         if one.get("release"):
             parts.append(f"release {one['release']}")
         put("System", ", ".join(_safe(part) for part in parts))
+    if one.get("release") == SIM:
+        put("Pack", "written with zlens' own pack: where some of its fields stand is made up, not z/VM's")
     if one.get("machine_type"):
         model = f"-{one['model']}" if one.get("model") else ""
         serial = f", serial {one['serial']}" if one.get("serial") else ""

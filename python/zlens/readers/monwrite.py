@@ -120,6 +120,8 @@ class _Identity:
     name: str | None
     values: dict[str, Any]
     call_level: bytes | None
+    #: Whether the file is written with our own pack.
+    sim: bool
 
 
 class MonwriteTable:
@@ -201,9 +203,14 @@ class MonwriteSource:
 
     def _group(self, files: list[_native.MonwriteFile]) -> list[Group]:
         groups: dict[str, Group] = {}
-        for file in sorted(files, key=lambda f: (f.first_tod or 0, f.path)):
-            identity = self._identity(file)
+        ordered = sorted(files, key=lambda f: (f.first_tod or 0, f.path))
+        identities = [self._identity(file) for file in ordered]
+        real = {one.name for one in identities if not one.sim}
+        for file, identity in zip(ordered, identities, strict=True):
             name = identity.name or f"unknown-{Path(file.path).stem}"
+            if identity.sim and name in real:
+                # What is decoded with our own pack is never joined with what a system wrote.
+                name = f"{name}-{layouts.SIM}"
             group = groups.get(name)
             if group is None:
                 values = identity.values
@@ -230,8 +237,12 @@ class MonwriteSource:
     def _identity(self, file: _native.MonwriteFile) -> _Identity:
         """What the configuration records of a file say of its system."""
         config = self._first(file, "D1R4")
-        profile = self._first(file, "D1R9")
-        own = self._first(file, "D0R15")
+        own_pack = None
+        if config is not None and roles.value_of("system_config", "release", config) == layouts.SIM_MARK:
+            own_pack = layouts.SIM
+            config = self._first(file, "D1R4", own_pack)
+        profile = self._first(file, "D1R9", own_pack)
+        own = self._first(file, "D0R15", own_pack)
         values: dict[str, Any] = {}
         call_level: bytes | None = None
         if config is not None:
@@ -245,15 +256,17 @@ class MonwriteSource:
         if not name and own is not None:
             name = roles.value_of("own_partition", "name", own)
             values["lpar"] = name
-        return _Identity(name or None, values, call_level)
+        return _Identity(name or None, values, call_level, own_pack is not None)
 
-    def _first(self, file: _native.MonwriteFile, record: str) -> dict[str, Any] | None:
+    def _first(
+        self, file: _native.MonwriteFile, record: str, release: str | None = None
+    ) -> dict[str, Any] | None:
         """The first record of a kind, decoded; None where there is none or no layout."""
         found = file.records(*layouts.record_key(record), 1)
         if not found:
             return None
         _, data = found[0]
-        layout = choose.choose(record, len(data)).layout
+        layout = choose.choose(record, len(data), release=release).layout
         if layout is None:
             return None
         values = plans.decode(layout, data)
@@ -572,7 +585,7 @@ class MonwriteSource:
 
     def _layout_name(self, group: Group, record: str) -> str | None:
         names = {
-            f"{layout.pack} {layout.release}"
+            layout.pack if layout.pack == layouts.SIM else f"{layout.pack} {layout.release}"
             for choice in self.choices(group, record).values()
             if (layout := choice.layout) is not None
         }
@@ -606,7 +619,9 @@ _RELEASE = (
 
 
 def _release(text: str | None) -> str | None:
-    """The level of CP as 5.3, from 'V5R3M0', '5.3.0' or '530'."""
+    """The level of CP as 5.3, from 'V5R3M0', '5.3.0' or '530'; for a file of our own making, its pack."""
+    if text == layouts.SIM_MARK:
+        return layouts.SIM
     for form in _RELEASE:
         match = form.search(text or "")
         if match:
