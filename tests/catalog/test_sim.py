@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import monwrite_made as made
 import pytest
 
+import monwrite_made as made
 import zlens
 from zlens.catalog import check, choose, describe, layouts, plans, roles
 from zlens.cli import main
 
 NOWHERE = Path(__file__).parent / "no packs here"
 
-OWN = """\
+OWN = (
+    """\
 record = "D0R2"
 dsect = "MRSYTPRP"
 title = "Processor Data (Per Processor)"
@@ -28,12 +29,15 @@ complete = true
 source = "zlens' own layout"
 status = "constructed"
 fields = [
-    { name = "SYTPRP_PFXCPUAD", at = 20, len = 2, type = "unsigned", kind = "identifier", kind_status = "stated" },
+    { name = "SYTPRP_PFXCPUAD", at = 20, len = 2, type = "unsigned", KIND "identifier", STATED },
     { name = "*", at = 22, len = 2 },
-    { name = "SYTPRP_ZLOWN", at = 24, len = 8, type = "unsigned", kind = "counter", kind_status = "inferred", unit = "count", text = "ours" },
-    { name = "SYTPRP_PFXUTIME", at = 32, len = 8, type = "character", kind = "timer", kind_status = "stated", direction = "up", unit = "tod" },
+    { name = "SYTPRP_ZLOWN", at = 24, len = 8, type = "unsigned", KIND "counter", STATED, unit = "count" },
+    { name = "SYTPRP_PFXUTIME", at = 32, len = 8, type = "unsigned", KIND "timer", STATED, UP, unit = "tod" },
 ]
-"""
+""".replace("KIND", "kind =")
+    .replace("STATED", 'kind_status = "stated"')
+    .replace("UP", 'direction = "up"')
+)
 
 
 @pytest.fixture
@@ -100,10 +104,12 @@ def test_a_made_file_never_joins_a_real_system_of_its_name(own: Path, tmp_path: 
 
 def test_choosing_takes_it_for_its_release_alone(own: Path) -> None:
     chosen = choose.choose("D0R2", 40, release="zlens-sim", root=NOWHERE)
-    assert chosen.layout is not None and chosen.layout.pack == "zlens-sim" and not chosen.problems
+    assert chosen.layout is not None
+    assert (chosen.layout.pack, chosen.problems) == ("zlens-sim", ())
     for release in (None, "5.3", "7.3"):
         layout = choose.choose("D0R2", 40, release=release, root=NOWHERE).layout
-        assert layout is not None and layout.pack == "zlens"
+        assert layout is not None
+        assert layout.pack == "zlens"
     assert [one.pack for one in layouts.layouts("D0R2", NOWHERE)] == ["zlens", "zlens"]
 
 
@@ -111,14 +117,16 @@ def test_what_held_before_a_release_holds_not_for_our_own(own: Path) -> None:
     columns = {"d0r2": frozenset({"sytprp_pfxcpuad"})}
     before = roles.view_sql("processor", columns, {"5.3": ["A"]})
     made_up = roles.view_sql("processor", columns, {"zlens-sim": ["A"]})
-    assert "CAST(0 AS BIGINT)" in before and "CAST(0 AS BIGINT)" not in made_up
+    assert "CAST(0 AS BIGINT)" in before
+    assert "CAST(0 AS BIGINT)" not in made_up
 
 
 def test_show_prints_it(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "show", "D0R2", "--release", "zlens-sim"]) == 0
     said = capsys.readouterr().out
     assert "Layout of release zlens-sim (zlens' own, for files made with it): 40 bytes, complete" in said
-    assert "SYTPRP_ZLOWN" in said and "SYTPRP_PFXPRBTM" not in said
+    assert "SYTPRP_ZLOWN" in said
+    assert "SYTPRP_PFXPRBTM" not in said
     assert "does not describe D0R1" in describe.describe("D0R1", "zlens-sim", NOWHERE)
     assert "ZLOWN" not in describe.describe("D0R2", None, NOWHERE)
 

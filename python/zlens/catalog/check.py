@@ -87,7 +87,8 @@ def summary(root: Path | None = None) -> str:
     known = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
     fields = sum(1 for x in known for f in (*x.fields, *_entry_fields(x)) if not f.reserved)
     packs = len(catalog.packs(root))
-    rest = f"{packs} packs, {len(catalog.sim_records())} records in {SIM}, {len(roles.entities())} roles, {len(metrics.tables())} measures"
+    rest = f"{packs} packs, {len(roles.entities())} roles, {len(metrics.tables())} measures"
+    rest = f"{rest}, {len(catalog.sim_records())} records of {SIM}"
     return f"{len(catalog.records(root))} records with {len(known)} layouts of {fields:,} fields, {rest}"
 
 
@@ -106,7 +107,7 @@ def check_file(path: Path, pack: str = BUILTIN) -> list[Finding]:
 
 
 def check_sim(path: Path) -> list[Finding]:
-    """What is wrong in a record file of our own pack, and where it says other things than the real layouts."""
+    """What is wrong in a record file of our own pack, and where real layouts say otherwise."""
     found = check_file(path, SIM)
     if not found:
         lines = _Lines(path)
