@@ -6,16 +6,18 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
 
 import duckdb
 
 import zlens
+from zlens.catalog import metrics, roles
 from zlens.problems import Problem
 
 METRICS = Path(zlens.__path__[0]) / "catalog" / "metrics"
 FIRST = ("system", "source", "interval_end", "seconds", "flag")
-TABLES = ("system", "interval", "cpu", "cpumf", "cpumf_type", "partition", "cec", "load", "event")
+TABLES = tuple(metrics.tables())
 SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
 TYPES = {"interval_end": "time", "seconds": "float"}
 INVENTORY = {
@@ -44,6 +46,12 @@ def columns_of(table: str) -> dict[str, str]:
     data = tomllib.loads((METRICS / f"{table}.toml").read_text(encoding="utf-8"))
     own = {column["name"]: column["type"] for column in data["column"]}
     return own if data.get("plain") else {name: TYPES.get(name, "text") for name in FIRST} | own
+
+
+@cache
+def empty_roles() -> str:
+    views = (f'CREATE VIEW role."{name}" AS {roles.view_sql(name, {}, {})}' for name in roles.entities())
+    return "; ".join(["CREATE SCHEMA role", *views])
 
 
 @dataclass
@@ -78,6 +86,8 @@ class FakeSession:
                     f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})',
                     [[_naive(row.get(name)) for name in columns] for row in rows],
                 )
+        # Roles without rows: a report may ask them too.
+        self.connection.execute(empty_roles())
         self.offsets = {str(row["system"]): row.get("utc_offset_s") or 0 for row in tables.get("system", ())}
 
     def sql(self, query: str) -> FakeResult:
