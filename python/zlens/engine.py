@@ -307,7 +307,7 @@ class Engine:
         if name in self._views:
             return
         self._views.add(name)
-        condition = None if name.startswith("_") else self._condition(self._tables[name][0].columns)
+        condition = None if name.startswith("_") else self._condition(self._selecting(name))
         if condition:
             self._where[name] = condition
             if "_interval" in condition:
@@ -322,6 +322,12 @@ class Engine:
                 f"SELECT * FROM {expressions.quote(self._behind(name))} WHERE {self._where[name]}"
             )
         self._connection.execute(self._view_over_parts(name, set(), []))
+
+    def _selecting(self, name: str) -> list[Column]:
+        """The columns that rows of a raw table are selected by; of a state that lasts, not by their time."""
+        columns = self._tables[name][0].columns
+        lasting = name in roles.lasting_tables()
+        return [column for column in columns if not (lasting and column.name == "interval_end")]
 
     def _behind(self, name: str) -> str:
         """The planning side's name of the table behind a raw table's view."""
@@ -361,7 +367,10 @@ class Engine:
                 self._raw_view(origin.table)
                 tables[origin.table] = frozenset(column for column, _ in self.raw_columns(origin.table))
         rows = roles.view_sql(name, tables, self._releases)
-        sql = roles.summed_sql(name, rows) if summed else roles.selected_sql(name, rows)
+        if roles.entity(name).lasting:
+            sql = rows
+        else:
+            sql = roles.summed_sql(name, rows) if summed else roles.selected_sql(name, rows)
         self._both(f"CREATE VIEW {schema}.{expressions.quote(name)} AS {sql}")
 
     def _helper_view(self, name: str) -> None:

@@ -27,7 +27,9 @@ SQL_TYPES = {
 }
 AGGREGATES = ("sum", "mean", "last")
 OVER = ("sum", "max", "min", "any_value", "count")
-_KEYS = frozenset({"field", "take", "scale", "codes", "base", "value", "expression", "over", "before"})
+_KEYS = frozenset(
+    {"field", "take", "scale", "codes", "base", "digits", "value", "expression", "over", "before"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +56,18 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """What measures call by one name: its roles, and the tables they come from."""
+    """What measures call by one name: its roles, and the tables they come from.
+
+    A lasting entity tells of a state: its rows hold from their time `tod` on until there is another, and are
+    of no interval.
+    """
 
     name: str
     text: str
     key: tuple[str, ...]
     roles: dict[str, Role]
     origins: tuple[Origin, ...]
+    lasting: bool = False
 
 
 def root() -> Path:
@@ -114,7 +121,15 @@ def entity(name: str) -> Entity:
                 taken,
             )
         )
-    return Entity(data["entity"], data["text"], tuple(data["key"]), roles, tuple(origins))
+    lasting = bool(data.get("lasting"))
+    return Entity(data["entity"], data["text"], tuple(data["key"]), roles, tuple(origins), lasting)
+
+
+@cache
+def lasting_tables() -> frozenset[str]:
+    """The raw tables that tell of states: what holds in an interval may have been told long before it."""
+    lasting = (what for what in map(entity, entities()) if what.lasting)
+    return frozenset(origin.table for what in lasting for origin in what.origins)
 
 
 _RANGES = re.compile(r"([a-z_]+)\[([0-9 -]+)\]")
@@ -196,8 +211,12 @@ def _role_sql(how: Mapping[str, Any], type: str, columns: frozenset[str], releas
     else:
         return "NULL"
     sql = f"r.{expressions.quote(column)}"
+    if how.get("take") == "bits":
+        sql = f"bit_count(CAST({sql} AS BIGINT))"
     if "base" in how:
         sql = f"TRY_CAST('0x' || {sql} AS BIGINT)"
+    if "digits" in how:
+        sql = f"lpad(printf('%X', {sql}), {int(how['digits'])}, '0')"
     if "codes" in how:
         sql = coded(sql, how["codes"])
     if "scale" in how:
@@ -222,7 +241,9 @@ def _origin_sql(
         conditions.append(expressions.compile_sql(origin.where, lambda name: f"r.{expressions.quote(name)}"))
     if systems is not None:
         conditions.append(f"r.system IN ({', '.join(map(expressions.literal, systems))})")
-    if origin.group:
+    if entity.lasting:
+        head = f"r.system, r.source, r.{'tod' if 'tod' in columns else 'interval_end'} AS tod"
+    elif origin.group:
         head = "r.system, r.source, r.interval_end, max(r.seconds) AS seconds, max(r.flag) AS flag"
     else:
         head = "r.system, r.source, r.interval_end, r.seconds, r.flag"
@@ -257,10 +278,17 @@ def view_sql(
             f"CAST(NULL AS {SQL_TYPES[role.type]}) AS {expressions.quote(role.name)}"
             for role in what.roles.values()
         )
+        head = (
+            "CAST(NULL AS TIMESTAMPTZ) AS tod"
+            if what.lasting
+            else (
+                "CAST(NULL AS TIMESTAMPTZ) AS interval_end, CAST(NULL AS DOUBLE) AS seconds, "
+                "CAST(NULL AS VARCHAR) AS flag"
+            )
+        )
         parts.append(
             "SELECT CAST(NULL AS VARCHAR) AS system, CAST(NULL AS VARCHAR) AS source, "
-            "CAST(NULL AS TIMESTAMPTZ) AS interval_end, CAST(NULL AS DOUBLE) AS seconds, "
-            f"CAST(NULL AS VARCHAR) AS flag, {nothing} WHERE false"
+            f"{head}, {nothing} WHERE false"
         )
     return "\nUNION ALL\n".join(parts)
 
