@@ -81,8 +81,9 @@ def test_the_skeleton_names_every_key() -> None:
         definition.Rows,
         definition.Definition,
         definition.Note,
+        definition.Absent,
     ):
-        missing = set(kind.__slots__) - words - {"tables", "columns", "groups", "rows", "notes", "file"}
+        missing = set(kind.__slots__) - words - {"tables", "groups", "rows", "notes", "absent", "file"}
         assert not missing, (kind.__name__, missing)
 
 
@@ -170,3 +171,48 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     assert definition.load("fcx998", tmp_path).name == "mine"
     assert "busy_pct" in reports.explain_report("mine", tmp_path)
     assert [entry.name for entry in reports.listing(folder=tmp_path)] == ["mine"]
+
+
+ABSENT = """
+[[absent]]
+columns = ["%SIC", "%LOGLD", "%VTMP", "%VTOV"]
+role = "processor.sie_intercepts"
+why = "the field is not public"
+"""
+
+
+def test_columns_left_out_are_told_and_counted(tmp_path: Path) -> None:
+    text = SKELETON.replace('"skeleton" ', '"mine" ')
+    (tmp_path / "mine.toml").write_text(text + ABSENT, encoding="utf-8")
+    explained = reports.explain_report("mine", tmp_path)
+    assert "Absent  %SIC, %LOGLD, %VTMP, %VTOV\n" in explained
+    assert "        would come from processor.sie_intercepts; the field is not public\n" in explained
+    (entry,) = reports.listing(folder=tmp_path)
+    assert (entry.columns, entry.known, entry.state) == (3, 7, "partial")
+    assert "3 of 7 columns (partial)\n" in reports.listing_text([entry])
+    # One of three columns less is more than half.
+    (tmp_path / "mine.toml").write_text(text + ABSENT.replace(', "%VTMP", "%VTOV"', ""), encoding="utf-8")
+    (entry,) = reports.listing(folder=tmp_path)
+    assert reports.listing_text([entry]).endswith("3 of 5 columns\n")
+
+
+def test_a_report_with_values_counts_them_of_all_known(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(SKELETON.replace('"skeleton" ', '"mine" ') + ABSENT, encoding="utf-8")
+    (entry,) = reports.listing(FakeSession({}), tmp_path)
+    assert (entry.available, entry.state) == (0, "none")
+    assert "3 of 7 columns, 0 available (no data)" in reports.listing_text([entry])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('["%SIC", "%LOGLD", "%VTMP", "%VTOV"]', "[]", "headings of the columns"),
+        ('"%SIC", ', '" ", ', "headings of the columns"),
+        ('role = "processor.sie_intercepts"', "", "'role' is missing"),
+        ('"the field is not public"', '""', "why is empty"),
+        ("[[absent]]", "[[absent]]\nrelease = 7", "'release' is not known"),
+    ],
+)
+def test_a_wrong_absence_is_told(old: str, new: str, words: str) -> None:
+    with pytest.raises(CatalogError, match=words):
+        definition.read(SKELETON + ABSENT.replace(old, new), "x.toml", "skeleton")

@@ -112,6 +112,15 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Absent:
+    """Columns that the classic report has and ours leaves out, because nothing public gives them."""
+
+    columns: tuple[str, ...]  # their headings
+    role: str  # the role or record that would give them
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Definition:
     name: str
     number: str
@@ -124,7 +133,18 @@ class Definition:
     block: str  # the column of every query whose values get a header block each
     tables: tuple[Table, ...]
     notes: tuple[Note, ...]
+    absent: tuple[Absent, ...]
     file: str
+
+    @property
+    def shown(self) -> int:
+        """How many columns it has."""
+        return sum(len(table.columns) for table in self.tables)
+
+    @property
+    def known(self) -> int:
+        """How many columns the classic report has, as far as they are known: ours and the absent ones."""
+        return self.shown + sum(len(one.columns) for one in self.absent)
 
 
 def names(folder: Path = FOLDER) -> list[str]:
@@ -180,6 +200,7 @@ def read(text: str, file: str, stem: str) -> Definition:
             Note(note.text("text"), note.question("when", ""))
             for note in top.each("notes", "note", ("text",))
         ),
+        absent=tuple(_absent(reader) for reader in top.each("absent", "absent columns", ("role",))),
         file=file,
     )
     tables = tuple(_table(reader) for reader in top.each("tables", "table", ("key",)))
@@ -188,6 +209,14 @@ def read(text: str, file: str, stem: str) -> Definition:
         top.fail("it has no table", "at least one [[tables]]")
     _once([table.key for table in tables], "table", top)
     return replace(definition, tables=tables)
+
+
+def _absent(reader: _Reader) -> Absent:
+    absent = Absent(reader.lines("columns"), reader.text("role"), reader.text("why"))
+    reader.done()
+    if not absent.columns or not all(heading.strip() for heading in absent.columns):
+        reader.fail(f"columns = {list(absent.columns)!r}", "the headings of the columns it leaves out")
+    return absent
 
 
 def _table(reader: _Reader) -> Table:

@@ -22,20 +22,28 @@ class Entry:
     title: str
     group: str
     columns: int  # how many the report has
+    known: int  # how many the classic report has, those included that ours leaves out
     available: int | None  # for how many of them a session has a value; None: no session was asked
 
     @property
     def state(self) -> str:
-        """complete, partial (under half of the columns have values), none, or '' without a session."""
-        if self.available is None:
-            return ""
-        if not self.available:
+        """none, partial (under half of the known columns), available or complete; without a session only
+        whether it is partial."""
+        if self.available == 0:
             return "none"
-        return "complete" if self.available == self.columns else ("partial" if self.partial else "available")
+        if self.partial:
+            return "partial"
+        return {None: "", self.known: "complete"}.get(self.available, "available")
 
     @property
     def partial(self) -> bool:
-        return self.available is not None and 0 < self.available < self.columns / 2
+        found = self.columns if self.available is None else self.available
+        return 0 < found < self.known / 2
+
+    @property
+    def counted(self) -> str:
+        """Its columns of those known: `21 columns`, `12 of 15 columns`."""
+        return f"{f'{self.columns} of ' if self.columns < self.known else ''}{self.known} columns"
 
 
 def listing(session: Session | None = None, folder: Path = FOLDER) -> list[Entry]:
@@ -43,9 +51,17 @@ def listing(session: Session | None = None, folder: Path = FOLDER) -> list[Entry
     entries = []
     for name in names(folder):
         definition = load(name, folder)
-        columns = sum(len(table.columns) for table in definition.tables)
-        available = None if session is None else len(_available(definition, session))
-        entries.append(Entry(name, definition.number, definition.title, definition.group, columns, available))
+        entries.append(
+            Entry(
+                name,
+                definition.number,
+                definition.title,
+                definition.group,
+                columns=definition.shown,
+                known=definition.known,
+                available=None if session is None else len(_available(definition, session)),
+            )
+        )
     return sorted(entries, key=lambda entry: (entry.group, entry.name))
 
 
@@ -55,16 +71,17 @@ def listing_text(entries: list[Entry]) -> str:
     group = ""
     width = max((len(entry.name) for entry in entries), default=0)
     title = max((len(entry.title) for entry in entries), default=0)
+    counted = max((len(entry.counted) for entry in entries), default=0)
     for entry in entries:
         if entry.group != group:
             group = entry.group
             lines += ([""] if lines else []) + [group]
         line = (
-            f"  {entry.name:<{width}}  {entry.number:<7} {entry.title:<{title}}  {entry.columns:>3} columns"
+            f"  {entry.name:<{width}}  {entry.number:<7} {entry.title:<{title}}  {entry.counted:>{counted}}"
         )
         if entry.available is not None:
             line += f", {entry.available} available"
-            line += {"partial": " (partial)", "none": " (no data)"}.get(entry.state, "")
+        line += {"partial": " (partial)", "none": " (no data)"}.get(entry.state, "")
         lines.append(line)
     return "\n".join(lines) + "\n"
 
@@ -98,6 +115,9 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
             )
         for column in table.columns:
             lines += ["", *_column(column)]
+    for absent in definition.absent:
+        lines += ["", *_wrapped(", ".join(absent.columns), "Absent  ")]
+        lines += _wrapped(f"would come from {absent.role}; {absent.why}", "        ")
     for note in definition.notes:
         lines += ["", *_wrapped(note.text, "Note    ")]
     return "\n".join(line.rstrip() for line in lines) + "\n"
