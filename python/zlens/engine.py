@@ -25,8 +25,9 @@ from typing import Any, TypeVar
 import duckdb
 
 from zlens import _native, measures
-from zlens.catalog import expressions, metrics, roles
+from zlens.catalog import expressions, groups, metrics, roles
 from zlens.catalog.cpumf_formulas import SURE, Trust
+from zlens.catalog.groups import Groups
 from zlens.errors import QueryError
 from zlens.readers import Column, ParquetTable, RawTable
 
@@ -130,6 +131,7 @@ class Engine:
     releases   systems by release, for roles that hold for some levels only
     files      Parquet files that tables stand in; no other file can be read
     trust      formulas of CPU MF that the user wants beyond those that are known well
+    groups     subjects that the user wants to see together
     """
 
     def __init__(
@@ -141,9 +143,11 @@ class Engine:
         releases: Mapping[str | None, list[str]] | None = None,
         files: Sequence[str] = (),
         trust: Trust = SURE,
+        groups: Groups | None = None,
     ) -> None:
         self._tables = tables
         self._trust = trust
+        self._groups = groups
         self._condition = where or (lambda _: None)
         self._where: dict[str, str] = {}
         self._summed = summed
@@ -394,7 +398,7 @@ class Engine:
             tables = {event["table"] for event in roles.events() if event["table"] in self._tables}
             sql = roles.events_sql({t: frozenset(c for c, _ in self.raw_columns(t)) for t in tables})
         else:
-            sql = measures.measure_sql(name, self._trust)
+            sql = groups.sql(name, measures.measure_sql(name, self._trust), self._groups)
             self._prepare_own(sql)
         gauges = [column.name for column in metrics.table(name).columns if column.aggregate == "gauge"]
         if self._summed and gauges and ("role." in sql or _HELPED.search(sql)):

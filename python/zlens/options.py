@@ -66,6 +66,7 @@ class Options:
     leap          leap seconds to subtract from TOD values; None: as known, else 0
     allow_unverified  give metrics too whose formula no source confirms
     weights       file with the user's own numbers for RNI and finite CPI
+    group         file with the user's groups of guests, devices, volumes and partitions (catalog/groups.py)
     """
 
     systems: tuple[str, ...] = ()
@@ -79,6 +80,7 @@ class Options:
     leap: int | None = None
     allow_unverified: bool = False
     weights: str | None = None
+    group: str | None = None
 
     @property
     def selects(self) -> bool:

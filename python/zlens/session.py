@@ -16,6 +16,7 @@ from zlens.readers import Column, Interval, Progress, RawTable, Source, SystemIn
 
 if TYPE_CHECKING:
     from zlens.catalog.cpumf_formulas import Trust
+    from zlens.catalog.groups import Groups
     from zlens.engine import Answer, Engine
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -234,6 +235,7 @@ class Session:
             releases=releases,
             files=[path for source in self.sources for path in getattr(source, "paths", ())],
             trust=self._trust,
+            groups=self._groups,
         )
 
     @cached_property
@@ -244,6 +246,12 @@ class Session:
         path = self.options.weights
         weights = cpumf_weights.read(path) if path else cpumf_weights.Weights()
         return Trust(self.options.allow_unverified, weights)
+
+    @cached_property
+    def _groups(self) -> Groups | None:
+        from zlens.catalog import groups
+
+        return groups.read(self.options.group) if self.options.group else None
 
     def _conditions(self, columns: Iterable[Column]) -> str | None:
         """The options as a condition on a raw table with these columns."""

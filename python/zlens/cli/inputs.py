@@ -61,6 +61,13 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True) -> N
         time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
     time.add_argument("--leap", metavar="N", help="leap seconds contained in TOD values: 27")
     if selection:
+        shown = parser.add_argument_group("groups")
+        shown.add_argument(
+            "--group",
+            metavar="FILE",
+            help="show guests, devices, volumes and partitions as groups: lines like "
+            '"LNX*" = "linux" under [guest], [device], [volume] or [partition]',
+        )
         formulas = parser.add_argument_group("formulas")
         formulas.add_argument(
             "--allow-unverified",
@@ -93,6 +100,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         leap=parse_leap(leap) if leap is not None else None,
         allow_unverified=asked.get("allow_unverified", False),
         weights=asked.get("weights"),
+        group=asked.get("group"),
     )
 
 

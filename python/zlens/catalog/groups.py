@@ -1,0 +1,264 @@
+"""The user's groups of guests, devices, volumes and partitions: a TOML file of patterns (--group FILE).
+
+    [guest]
+    "LNX*" = "linux"
+    "VSE??" = "vse"
+
+    [device]
+    "2000-20DF" = "PAGING"
+
+    [volume]
+    "PAG*" = "PAGING"
+
+    [partition]
+    "TEST*" = "test"
+
+`*` stands for any characters and `?` for one, capitals or not; devices may be a range of numbers. The first
+pattern that fits decides. What fits none stays as it is, and so does all that a left out section is about.
+A group row adds its members' rates and amounts and weights their times by rate; how each column is put
+together stands in catalog/groups.toml. With the line `show = "mean"` before the sections, what is added
+otherwise is the mean of the members, so that the row tells of an average one.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import expressions, metrics
+from zlens.catalog.roles import SQL_TYPES
+from zlens.errors import CatalogError, InputError
+
+#: The sections of the user's file.
+KINDS = ("guest", "device", "volume", "partition")
+#: What one row of a group shows of what is added up.
+SHOWN = ("sum", "mean")
+RULES = ("sum", "same", "max", "min", "none")
+#: Units of amounts: a group has what its members have together.
+_AMOUNTS = frozenset({"/s", "bytes/s", "bytes", "count", "frames", "pages", "slots", "processors", "cores"})
+
+_CURE = 'write lines like "LNX*" = "linux" under [guest], [device], [volume] or [partition]'
+_RANGE = re.compile(r"([0-9A-Fa-f]{1,5})-([0-9A-Fa-f]{1,5})")
+_LONGEST = 1_000_000
+_MOST = 2_000
+_WIDEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Patterns and the group of what fits them, by kind, in the order they are tried."""
+
+    patterns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    mean: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How one measure shows groups: match (column and kind), merge (keys), columns (rules)."""
+
+    match: tuple[tuple[str, str], ...]
+    merge: frozenset[str]
+    columns: Mapping[str, str]
+
+
+def read(path: str) -> Groups:
+    """The groups in a file; InputError when it cannot be read or is not what it should be."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_LONGEST + 1)
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror or error}", file=path, cure="check the name"
+        ) from None
+    if len(data) > _LONGEST:
+        raise InputError("is no file of groups: it is longer than 1 MB", file=path, cure=_CURE)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError("is not text in UTF-8", file=path, offset=error.start, cure=_CURE) from None
+    return parse(text, path)
+
+
+def parse(text: str, path: str) -> Groups:
+    """The groups in the text of a file."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"is not valid TOML: {error}", file=path, cure=_CURE) from None
+    show = data.pop("show", "sum")
+    if show not in SHOWN:
+        raise InputError(
+            f"show = {show!r}", file=path, expected="sum or mean", cure='write show = "mean", or leave it out'
+        )
+    patterns: dict[str, tuple[tuple[str, str], ...]] = {}
+    for kind, section in data.items():
+        if kind not in KINDS or not isinstance(section, dict):
+            raise InputError(
+                f"has {kind!r}", file=path, expected=", ".join(f"[{k}]" for k in KINDS), cure=_CURE
+            )
+        patterns[kind] = tuple(_pattern(kind, pattern, group, path) for pattern, group in section.items())
+    if sum(map(len, patterns.values())) > _MOST:
+        raise InputError(f"has more than {_MOST:,} patterns", file=path, cure="use * and ? in them")
+    return Groups(patterns, show == "mean")
+
+
+def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
+    what = f"[{kind}] {pattern!r}"
+    if not isinstance(group, str) or not group.strip() or not group.isprintable() or len(group) > _WIDEST:
+        raise InputError(
+            f"{what} leads to {group!r}",
+            file=path,
+            expected=f"the name of a group: 1 to {_WIDEST} characters",
+            cure=_CURE,
+        )
+    if not pattern.strip() or len(pattern) > 4 * _WIDEST:
+        raise InputError(f"{what} is no pattern", file=path, expected="a name with * or ? in it", cure=_CURE)
+    limits = _RANGE.fullmatch(pattern.strip())
+    if kind == "device" and "-" in pattern and (limits is None or int(limits[1], 16) > int(limits[2], 16)):
+        raise InputError(
+            f"{what} is no range of devices",
+            file=path,
+            expected="two device numbers, the lower first: 2000-20DF",
+        )
+    return pattern.strip(), group.strip()
+
+
+@cache
+def groupings() -> dict[str, Grouping]:
+    """How measures show groups, by measure; CatalogError where the catalog's file is wrong."""
+    path = Path(__file__).parent / "groups.toml"
+    with path.open("rb") as file:
+        data = tomllib.load(file)
+    found = {}
+    for table, facts in data.items():
+        known = {column.name for column in metrics.table(table).columns}
+        match, merge, columns = facts["match"], facts.get("merge", []), facts.get("columns", {})
+        # Columns that nobody knows are not an error: a measure may come to have them.
+        if not {*match, *merge} <= known:
+            raise CatalogError(f"{table}: match or merge names no column", file=str(path))
+        for column, rule in columns.items():
+            if rule not in RULES and not rule.startswith("by "):
+                raise CatalogError(f"{table}.{column}: {rule!r}", file=str(path), expected=", ".join(RULES))
+        found[table] = Grouping(tuple(match.items()), frozenset(merge), columns)
+    return found
+
+
+def rule_of(table: str, column: metrics.Column) -> str:
+    """How the row of a group is made of what its members have in a column."""
+    declared = groupings()[table].columns.get(column.name)
+    if declared:
+        return declared
+    if column.type in ("text", "bool", "time"):
+        return "same"
+    return "sum" if column.aggregate == "sum" or column.unit in _AMOUNTS else "none"
+
+
+def sql(name: str, rows: str, groups: Groups | None) -> str:
+    """The rows of a measure with those that fit a pattern put together; the same rows where none can."""
+    if groups is None or name not in groupings():
+        return rows
+    grouping = groupings()[name]
+    fits = {column: groups.patterns[kind] for column, kind in grouping.match if groups.patterns.get(kind)}
+    if not fits:
+        return rows
+    table = metrics.table(name)
+    keyed = _keyed(table, grouping)
+    branches = [
+        f"WHEN {_fits(column, pattern, dict(grouping.match)[column])} THEN {expressions.literal(group)}"
+        for column, patterns in fits.items()
+        for pattern, group in patterns
+    ]
+    # Who is called as a group is belongs to it: a name means one row.
+    names = sorted({group for patterns in fits.values() for _, group in patterns})
+    listed = ", ".join(map(expressions.literal, names))
+    own = expressions.quote(keyed)
+    branches.append(f"WHEN {own} IN ({listed}) THEN {own}")
+    counted = [
+        expressions.quote(column.name)
+        for column in table.columns
+        if column.type in ("int", "float")
+        and column.aggregate in ("sum", "ratio")
+        and column.name != "seconds"
+    ]
+    known = " OR ".join(f"{column} IS NOT NULL" for column in counted) or "true"
+    inner = (
+        f'SELECT *, ({known}) AS "#known", '
+        'CASE WHEN "#group" IS NULL THEN row_number() OVER () END AS "#row" '
+        f'FROM (SELECT *, CASE {" ".join(branches)} END AS "#group" FROM ({rows}))'
+    )
+    selected, keys = [], ['"#group"', '"#row"']
+    for column in table.columns:
+        made, key = _column(table, grouping, column, keyed, groups.mean)
+        if key:
+            keys.append(key)
+        selected.append(f"CAST({made} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}")
+    return f"SELECT {', '.join(selected)} FROM ({inner}) GROUP BY {', '.join(keys)}"
+
+
+def _keyed(table: metrics.Table, grouping: Grouping) -> str:
+    """The key that becomes the group's name."""
+    return next(column for column, _ in grouping.match if column in table.key)
+
+
+def _fits(column: str, pattern: str, kind: str) -> str:
+    value = f"upper({expressions.quote(column)})"
+    limits = _RANGE.fullmatch(pattern)
+    if kind == "device" and limits:
+        low, high = (limit.upper().zfill(4) for limit in limits.groups())
+        return f"{value} BETWEEN {expressions.literal(low)} AND {expressions.literal(high)}"
+    like = re.sub(r"([\\%_])", r"\\\1", pattern.upper()).replace("*", "%").replace("?", "_")
+    return f"{value} LIKE {expressions.literal(like)} ESCAPE '\\'"
+
+
+def _column(
+    table: metrics.Table, grouping: Grouping, column: metrics.Column, keyed: str, mean: bool
+) -> tuple[str, str | None]:
+    """SQL of a column of the grouped rows, and what to group by for it."""
+    name = expressions.quote(column.name)
+    if column.name == keyed:
+        return f'coalesce("#group", any_value({name}))', None
+    if column.name == "group_name":
+        return '"#group"', None
+    if column.name in grouping.merge:
+        return _of_one(name, "NULL"), None
+    if column.name in ("system", "source", "interval_end") or column.aggregate == "key":
+        return name, name
+    if column.name == "seconds":
+        return "max(seconds)", None
+    if column.name == "flag":
+        # A stub or a gap of a single member leaves the others what they are.
+        return "CASE WHEN count(flag) = count(*) THEN max(flag) END", None
+    # A member that has only just come has no differences yet: it takes part from the next interval on.
+    among = '"#known"' if column.aggregate in ("sum", "ratio") else "true"
+    return _of_one(name, _together(table.name, column, name, among, mean)), None
+
+
+def _of_one(name: str, otherwise: str) -> str:
+    """What a row shows as it is where it stands for one subject."""
+    return f"CASE WHEN count(*) = 1 THEN any_value({name}) ELSE {otherwise} END"
+
+
+def _together(table: str, column: metrics.Column, name: str, among: str, mean: bool) -> str:
+    rule = rule_of(table, column)
+    every = f"count({name}) FILTER (WHERE {among}) = count(*) FILTER (WHERE {among})"
+    if rule == "sum":
+        return f"CASE WHEN {every} THEN {'avg' if mean else 'sum'}({name}) FILTER (WHERE {among}) END"
+    if rule in ("max", "min"):
+        return f"CASE WHEN {every} THEN {rule}({name}) FILTER (WHERE {among}) END"
+    if rule == "same":
+        return f"CASE WHEN count({name}) = count(*) AND min({name}) = max({name}) THEN min({name}) END"
+    if rule == "none":
+        return "NULL"
+    weight = expressions.compile_sql(rule.removeprefix("by "), expressions.quote)
+    # What is weighted by nothing need not be known.
+    part = f"FILTER (WHERE {among} AND {weight} > 0)"
+    weighed = f"count({weight}) FILTER (WHERE {among}) = count(*) FILTER (WHERE {among})"
+    return (
+        f"CASE WHEN {weighed} AND count({name}) {part} = count(*) {part} "
+        f"THEN sum({name} * {weight}) {part} / nullif(sum({weight}) {part}, 0) END"
+    )
