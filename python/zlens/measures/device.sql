@@ -1,0 +1,8 @@
+-- device: one row per interval and I/O device, with what was last told of what it is.
+SELECT {columns}
+FROM role.device AS device
+ASOF LEFT JOIN role.device_configuration AS device_configuration
+    ON device_configuration.system = device.system
+    AND device_configuration.source = device.source
+    AND device_configuration.device = device.device
+    AND device_configuration.tod <= device.interval_end
