@@ -54,9 +54,11 @@ def configuration(
     more: Sequence[bytes] = (),
 ) -> Group:
     """What stands first in every file; None leaves the record out."""
-    found = [] if config is None else [record("D1R4", time_us - 2_000, config)]
+    # A file of our own pack is read with it from the first record on.
+    written = sim_record if config and config.get("MTRSYS_HCPCPEID") == layouts.SIM_MARK else record
+    found = [] if config is None else [written("D1R4", time_us - 2_000, config)]
     if interval_s is not None:
-        found.append(record("D1R9", time_us - 1_500, {"MTRSPR_INTERVAL": interval_s}))
+        found.append(written("D1R9", time_us - 1_500, {"MTRSPR_INTERVAL": interval_s}))
     return True, [*found, *more, record("D1R11", time_us - 1_000)]
 
 
