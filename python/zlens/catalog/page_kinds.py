@@ -17,12 +17,14 @@ from zlens.catalog.layouts import (
     BUILTIN,
     DIRECTIONS,
     KINDS,
+    SIM,
     TYPES,
     Field,
     RecordFile,
     file_name,
     monitor_root,
     read,
+    sim_root,
 )
 from zlens.catalog.page_table import Bit, Row
 from zlens.errors import CatalogError
@@ -48,7 +50,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the built-in catalog knows of one record."""
+    """What the built-in catalog knows of one record, our own pack included: a field of which it was known
+    only that there is one is the same field where a page shows its place."""
 
     file: RecordFile | None
     by_name: dict[str, Field]
@@ -70,6 +73,15 @@ def known(record: str) -> Known:
     if not path.is_file():
         return Known(None, {}, {})
     file = read(path, BUILTIN)
+    if (sim_root() / path.name).is_file():
+        own = read(sim_root() / path.name, SIM)
+        file = replace(
+            file,
+            subject=file.subject or own.subject,
+            subject_kind=file.subject_kind or own.subject_kind,
+            reset_on=file.reset_on or own.reset_on,
+            layouts=(*own.layouts, *file.layouts),
+        )
     by_name: dict[str, Field] = {}
     for layout in reversed(file.layouts):
         for fields in (layout.fields, *(section.fields for section in layout.sections)):

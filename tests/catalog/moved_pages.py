@@ -1,0 +1,157 @@
+"""Layouts of zlens' own pack with their fields moved, read in as record pages of a release.
+
+What is shown with the pack `zlens-sim` must be the same with a user's pack in which the same fields stand
+elsewhere: then nothing is bound to the places that we made up.
+
+    def test_x(tmp_path, monkeypatch):
+        elsewhere = moved(tmp_path, ["D4R3"], "7.3", monkeypatch)
+        for make, config in ((made.sim_record, made.SIM_CONFIG), (elsewhere.record, elsewhere.config)):
+            ... made.configuration(time, config), make("D4R3", time, values) ...
+        assert same(text_of_sim, text_of_moved)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import page_render
+import pytest
+
+import monwrite_made as made
+from zlens import _native
+from zlens.catalog import layouts, pages, plans
+from zlens.catalog.layouts import HEADER_LENGTH, Field, Layout, Section
+
+#: Bytes put before what moves: no field keeps its place.
+GAP = 12
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The moved layouts, which the pack under ZLENS_DATA has, too."""
+
+    release: str
+    layouts: Mapping[str, Layout]
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What the system configuration record of a file of this release says."""
+        return {**made.SIM_CONFIG, "MTRSYS_HCPCPEID": f"{self.release}.0"}
+
+    def record(
+        self,
+        name: str,
+        time_us: int,
+        values: Mapping[str, Any] | None = None,
+        entries: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    ) -> bytes:
+        """Like `monwrite_made.sim_record`, with the fields where this release has them."""
+        layout = self.layouts.get(name)
+        if layout is None:
+            layout = next(one for one in layouts.layouts(name, Path("no packs here")) if one.release == "5.3")
+        tod = _native.tod_from_unix_us(time_us)
+        return plans.encode(layout, dict(values or {}), tod=tod, entries=entries or {})
+
+
+def moved(tmp_path: Path, records: Iterable[str], release: str, monkeypatch: pytest.MonkeyPatch) -> Moved:
+    """Pages of these records with our own fields at other places, imported into a pack of the release."""
+    folder = tmp_path / "moved pages"
+    folder.mkdir(exist_ok=True)
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
+    layouts.forget()
+    made_up = {}
+    for record in records:
+        (own,) = layouts.sim_layouts(record)
+        made_up[record] = replace(elsewhere(own), release=release)
+        text = page_render.page(made_up[record], release=release)
+        (folder / f"{own.dsect}.txt").write_text(text, encoding="utf-8")
+    report = pages.import_pages([folder])
+    assert not report.disagreements, report.disagreements
+    assert not report.skipped, report.skipped
+    for record, layout in made_up.items():
+        (imported,) = (x for x in layouts.layouts(record) if x.pack == release)
+        assert _places(imported) == _places(layout)
+    return Moved(release, made_up)
+
+
+def same(first: str, second: str) -> bool:
+    """Whether two printed reports are the same but for the release in their header."""
+    return _plain(first) == _plain(second)
+
+
+def _plain(text: str) -> list[str]:
+    lines = re.sub(r"z/VM (?:zlens-sim|V\.[0-9.]+)", "z/VM", text).split("\n")
+    # The release stands at the right end of its line: a shorter one has more blanks before it.
+    return [re.sub(" {2,}", "  ", line) if "z/VM" in line else line for line in lines]
+
+
+def elsewhere(layout: Layout) -> Layout:
+    """The layout with all fields that follow the first one of ours in another order and at other places."""
+    path = layouts.monitor_root() / layouts.file_name(layout.record)
+    real = layouts.read(path).layouts
+    known = {(f.name, f.offset, f.length) for one in real for f in one.fields}
+    fields, end = _shuffled(layout.fields, known, HEADER_LENGTH, GAP, layout.length)
+    parts = [s for one in real for s in one.sections]
+    sections = []
+    for section in layout.sections:
+        places = {(f.name, f.offset, f.length) for s in parts if s.name == section.name for f in s.fields}
+        sections.append(_section(section, places, layout.length, end))
+    return replace(layout, fields=fields, length=end, sections=tuple(sections))
+
+
+def _section(section: Section, known: set[tuple[str, int, int]], before: int, after: int) -> Section:
+    fields, length = _shuffled(section.fields, known, 0, 4, section.length)
+    offset, stride = section.offset, section.stride
+    return replace(
+        section,
+        fields=fields,
+        length=length,
+        # Given as numbers, entries follow the fixed part, and each other.
+        offset=after if offset == before else offset,
+        stride=length if stride == section.length else stride,
+    )
+
+
+def _shuffled(
+    fields: Iterable[Field], known: set[tuple[str, int, int]], least: int, gap: int, length: int
+) -> tuple[tuple[Field, ...], int]:
+    """Fields from the first one on that is not known at its place, back to front behind a gap."""
+    ordered = sorted(fields, key=lambda f: (f.offset, f.overlay, -f.length * f.count))
+    ours = [f for f in ordered if not f.reserved and f.length and (f.name, f.offset, f.length) not in known]
+    if not ours:
+        return tuple(ordered), length
+    # What runs to the record's end stays there.
+    tail = [f for f in ordered if not f.length]
+    start = max(min(f.offset for f in ours), least)
+    kept = [f for f in ordered if f.length and f.offset < start]
+    start = max([start, *(f.end for f in kept)])
+    groups: list[list[Field]] = []
+    end = start
+    for field in ordered:
+        if field.length and field not in kept:
+            if not groups or field.offset >= end:
+                groups.append([])
+            groups[-1].append(field)
+            end = max(end, field.end)
+    placed = [*kept, Field("*", start, gap)]
+    at = start + gap
+    for group in reversed(groups):
+        begin = group[0].offset
+        placed += [replace(f, offset=f.offset - begin + at) for f in group]
+        at += max(f.end for f in group) - begin
+    return (*placed, *(replace(f, offset=at) for f in tail)), at
+
+
+def _places(layout: Layout) -> set[tuple[Any, ...]]:
+    """Where fields stand and how they are read; what a page cannot say is left out."""
+    found = {("", f.name, f.offset, f.length, f.count, f.kind, f.unit) for f in layout.fields}
+    for section in layout.sections:
+        if section.within is None and section.match is None:
+            place = (section.offset, section.stride, section.count)
+            found.add((section.name, *place))
+            found |= {(section.name, f.name, f.offset, f.length, f.kind) for f in section.fields}
+    return {one for one in found if "*" not in one}
