@@ -1,8 +1,8 @@
 """PHYSLOG against IBM's published listing.
 
-Publication: IBM, z/VM Performance Toolkit update (2018): FCX302 of 2017/06/26 10:10:00 to 10:46:00, on a machine
-of 86 IFLs. Times of logical and physical processors are fed that make its three rows; the other 34 intervals of
-its mean are alike. Every printed field is held against the listing.
+Publication: IBM, z/VM Performance Toolkit update (2018): FCX302 of 2017/06/26 10:10:00 to 10:46:00, on a
+machine of 86 IFLs. Times of logical and physical processors are fed that make its three rows; the other 34
+intervals of its mean are alike. Every printed field is held against the listing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ START_US = 1_498_471_800 * made.S_US
 
 
 def intervals() -> list[tuple[int, float, float, float]]:
-    """Logical processors, %LgclC, %Ovrhd and %LPmgt of each minute: two as published, the rest for the mean."""
+    """Logical processors, %LgclC, %Ovrhd, %LPmgt of each minute: two as published, the rest for the mean."""
     found = []
     for line in (FIRST, SECOND):
         fields = line.split()
