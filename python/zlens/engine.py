@@ -386,7 +386,10 @@ class Engine:
         self._both(f"CREATE VIEW {expressions.quote(name)} AS {sql}")
 
     def _measure(self, name: str) -> None:
-        """Materialise a measure; with --every also percentiles of its gauges over the unsummed intervals."""
+        """Materialise a measure; with --every also percentiles of its gauges over the unsummed intervals.
+
+        A lazy one stays a view, unless --every makes few rows of many.
+        """
         if name in self._made:
             return
         self._made.add(name)
@@ -403,6 +406,10 @@ class Engine:
         gauges = [column.name for column in metrics.table(name).columns if column.aggregate == "gauge"]
         if self._summed and gauges and ("role." in sql or _HELPED.search(sql)):
             sql = self._with_percentiles(name, sql, gauges)
+        if metrics.table(name).lazy and not self._summed:
+            self._both(f"CREATE VIEW {expressions.quote(name)} AS {sql}")
+            self._comment(name, "VIEW")
+            return
         first = ("system", "source", "interval_end", "time")
         order: list[str] = [column for column in first if column in dict(measures.columns(name))]
         order += [key for key in metrics.table(name).key if key not in order]
@@ -417,11 +424,11 @@ class Engine:
         self._plan.execute(f"CREATE TABLE {expressions.quote(name)} ({typed})")
         self._comment(name)
 
-    def _comment(self, name: str) -> None:
+    def _comment(self, name: str, kind: str = "TABLE") -> None:
         """Give a measure and its columns the catalog's words, for DESCRIBE and other clients."""
         table = metrics.table(name)
         quoted = expressions.quote(name)
-        self._connection.execute(f"COMMENT ON TABLE {quoted} IS {expressions.literal(table.text)}")
+        self._connection.execute(f"COMMENT ON {kind} {quoted} IS {expressions.literal(table.text)}")
         for column in table.columns:
             text = f"{column.text} [{column.unit}]" if column.unit else column.text
             self._connection.execute(

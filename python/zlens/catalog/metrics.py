@@ -80,9 +80,9 @@ UNITS = frozenset(
 #: What a formula may depend on.
 BY = ("", "generation")
 
-_TABLE_KEYS = frozenset({"table", "text", "grain", "key", "scope", "plain", "empty", "column"})
+_TABLE_KEYS = frozenset({"table", "text", "grain", "key", "scope", "plain", "empty", "lazy", "column"})
 _COLUMN_KEYS = frozenset(
-    {"name", "type", "unit", "text", "formula", "by", "definition", "aggregate", "scope", "needs", "status"}
+    {"name", "type", "unit", "text", "formula", "by", "given", "definition", "aggregate", "scope", "needs", "status"}
     | {"source", "note"}
 )
 
@@ -93,6 +93,7 @@ class Column:
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' where there is none
     by          'generation': the formula depends on the machine, see catalog/cpumf
+    given       beside by: a formula over roles that tell the value itself; where they do, it is taken
     definition  the formula in words or counters, where nothing computes it yet or machines differ
     aggregate   what --every does with it: see AGGREGATES
     scope       what one value is of: see SCOPES
@@ -113,11 +114,15 @@ class Column:
     source: str
     note: str
     by: str = ""
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One measure. `key` and the leading columns identify a row; an empty table has no reader yet."""
+    """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
+
+    A lazy table is worked out anew for every question, and only the columns asked for: it is too large to keep.
+    """
 
     name: str
     text: str
@@ -127,6 +132,7 @@ class Table:
     plain: bool
     empty: bool
     columns: tuple[Column, ...]
+    lazy: bool = False
 
     def column(self, name: str) -> Column | None:
         for column in self.columns:
@@ -216,6 +222,7 @@ def parse(text: str, path: str) -> Table:
         plain,
         bool(data.get("empty")),
         (*leading, *columns),
+        bool(data.get("lazy")),
     )
 
 

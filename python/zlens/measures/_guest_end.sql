@@ -1,0 +1,87 @@
+-- _guest_end: what a virtual processor used until its user logged off or a transaction of it ended.
+-- Where samples tell the times of guests (D4R3), only what was used after the last sample before a logoff is new;
+-- its length is that of the interval. Where they do not, this is all that is known: used since the record before,
+-- or since logon, and its length is that of this time.
+-- `used` are six times since logon, in the order of the columns below; `base` is what they were before.
+WITH ends AS (
+    SELECT
+        *,
+        lag(tod) OVER same AS last_tod,
+        lag(used) OVER same AS last_used
+    FROM (
+        SELECT
+            *,
+            [cpu_time, cpu_time_mt1, cpu_time_prorated, virtual_time, virtual_time_mt1, virtual_time_prorated]
+                AS used
+        FROM role.guest_end
+    )
+    WINDOW same AS (PARTITION BY system, source, userid, vcpu, logon ORDER BY tod)
+),
+placed AS (
+    SELECT
+        e.*, i.interval_end, i.seconds AS whole, i.before,
+        (e.system, e.source) IN (SELECT (system, source) FROM role.guest WHERE cpu_time_total IS NOT NULL)
+            AS sampled
+    FROM ends AS e
+    ASOF JOIN (
+        SELECT
+            *,
+            lag(interval_end, 1, interval_start) OVER (PARTITION BY system, source ORDER BY interval_end) AS before
+        FROM interval
+    ) AS i
+        ON i.system = e.system AND i.source = e.source AND i.interval_end >= e.tod
+    WHERE e.tod > i.interval_start
+),
+-- The sample before a logoff; with --every it may be of the same interval.
+last_sample AS (
+    SELECT
+        p.system, p.source, p.userid, p.vcpu, p.tod,
+        arg_max(
+            [
+                g.cpu_time_total, g.cpu_time_mt1_total, g.cpu_time_prorated_total,
+                g.virtual_time_total, g.virtual_time_mt1_total, g.virtual_time_prorated_total
+            ],
+            g.moment
+        ) AS used
+    FROM placed AS p
+    JOIN role.guest AS g
+        ON g.system = p.system AND g.source = p.source AND g.userid = p.userid AND g.vcpu = p.vcpu
+        AND g.interval_end BETWEEN p.before AND p.interval_end
+        AND coalesce(g.logon = p.logon, true) AND g.moment < p.tod
+    WHERE p.sampled AND p.kind = 'logoff'
+    GROUP BY p.system, p.source, p.userid, p.vcpu, p.tod
+),
+based AS (
+    SELECT
+        p.*,
+        CASE
+            WHEN NOT p.sampled THEN coalesce(p.last_used, [0, 0, 0, 0, 0, 0])
+            WHEN s.tod IS NOT NULL THEN s.used
+            WHEN p.logon > p.before THEN [0, 0, 0, 0, 0, 0]
+        END AS base,
+        CASE WHEN p.sampled THEN p.whole ELSE epoch(p.tod - coalesce(p.last_tod, p.logon)) END AS seconds
+    FROM placed AS p
+    LEFT JOIN last_sample AS s USING (system, source, userid, vcpu, tod)
+    WHERE NOT p.sampled OR p.kind = 'logoff'
+)
+SELECT
+    system, source, interval_end, seconds, CASE WHEN seconds > 1.5 * whole THEN 'gap' END AS flag,
+    kind AS basis, userid, vcpu, cpu_type, account, logon,
+    CASE WHEN used[1] >= base[1] THEN used[1] - base[1] END AS cpu_time,
+    CASE WHEN used[2] >= base[2] THEN used[2] - base[2] END AS cpu_time_mt1,
+    CASE WHEN used[3] >= base[3] THEN used[3] - base[3] END AS cpu_time_prorated,
+    CASE WHEN used[4] >= base[4] THEN used[4] - base[4] END AS virtual_time,
+    CASE WHEN used[5] >= base[5] THEN used[5] - base[5] END AS virtual_time_mt1,
+    CASE WHEN used[6] >= base[6] THEN used[6] - base[6] END AS virtual_time_prorated,
+    CASE WHEN NOT sampled THEN resident_low END AS resident_low,
+    CASE WHEN NOT sampled THEN resident_high END AS resident_high,
+    CASE WHEN NOT sampled THEN locked END AS locked,
+    CASE WHEN NOT sampled THEN working_set END AS working_set,
+    CASE WHEN NOT sampled THEN slots END AS slots,
+    CASE WHEN NOT sampled THEN reserved END AS reserved,
+    CASE WHEN NOT sampled THEN storage END AS storage,
+    CASE WHEN NOT sampled THEN spool_pages END AS spool_pages,
+    CASE WHEN NOT sampled THEN relative_share END AS relative_share,
+    CASE WHEN NOT sampled THEN absolute_share END AS absolute_share,
+    CASE WHEN NOT sampled THEN max_share END AS max_share
+FROM based
