@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -156,11 +156,16 @@ class Session:
             raise QueryError(f"{name!r} is not the name of a table")
         return self.sql(f"SELECT * FROM {name}")
 
-    def report(self, name: str, format: str = "text", *, width: int | None = None) -> str:
-        """A classic report by its short name or FCX number, as text, csv, json or html."""
+    def report(
+        self, name: str, format: str = "text", *, width: int | None = None, only: Sequence[str] = ()
+    ) -> str:
+        """A classic report by its short name or FCX number, as text, csv, json or html.
+
+        `only` keeps the subjects of these names or patterns: a device, some guests.
+        """
         from zlens import reports
 
-        return reports.render(name, self, format, width=width)
+        return reports.render(name, self, format, width=width, only=only)
 
     # -- intervals -----------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ Examples:
   zlens report --list
   zlens report prclog monwrite.data --shift 'Mon-Fri 08:00-17:00'
   zlens report partition rmf.xml --format csv -o partitions.csv
+  zlens report device110 monwrite.data --only 0145
 """
 
 
@@ -25,6 +26,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the reports there are; with INPUT: for it")
     parser.add_argument(
         "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="only what the report calls so: a device, a processor, a user; * and ? may be in it, and it may "
+        "be repeated",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     inputs.add_options(parser)
@@ -48,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
-        text = session.report(arguments.name, arguments.format, width=_width(arguments))
+        text = session.report(arguments.name, arguments.format, width=_width(arguments), only=arguments.only)
         progress.close()
         with output.opened(arguments.output) as out:
             out.write(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -34,17 +35,22 @@ def render(
     *,
     now: datetime | None = None,
     width: int | None = None,
+    only: Sequence[str] = (),
     folder: Path = FOLDER,
 ) -> str:
     """A report of a session.
 
     `report` is a definition, a short name or an FCX number; `now` is the time of running as it is to be shown
     (this moment, by the local clock); `width` folds wide tables (give it on a terminal only; files keep their
-    full width).
+    full width); `only` keeps the subjects of these names or patterns.
     """
     if format not in FORMATS:
         raise QueryError(f"reports have no format {format!r}", expected=f"one of {', '.join(FORMATS)}")
     definition = load(report, folder) if isinstance(report, str) else report
+    if only:
+        from zlens.reports.only import narrowed
+
+        definition = narrowed(definition, only, session)
     now = now or datetime.now()
     # Imported when asked for: a text report does not pay for csv, json or html.
     if format == "csv":
