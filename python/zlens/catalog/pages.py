@@ -8,21 +8,18 @@ are imported.
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zlens.catalog import packs, page_table, page_text
+from zlens.catalog import packs, page_files, page_table
 from zlens.catalog.layouts import file_name, read, record_key
 from zlens.catalog.packs import PageEntry
+from zlens.catalog.page_files import PageFile, Skipped
 from zlens.catalog.page_layout import Built, build
 from zlens.errors import CatalogError
-
-#: A release has some 200 record pages; a folder with far more is not a download of them.
-MAX_FILES = 5_000
-_PAGE_SUFFIXES = frozenset(("", ".html", ".htm", ".xhtml", ".txt", ".text"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +38,6 @@ class Imported:
     findings: tuple[str, ...]
     #: The page says that the record is no longer produced.
     null: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file that gave nothing, and why."""
-
-    file: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +89,7 @@ def import_pages(
     replace: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ImportReport:
-    """Imports record pages (files, or folders of them) into the pack of their release.
+    """Imports record pages (files, folders or zip archives of them) into the pack of their release.
 
     `release` is for pages that do not say theirs, and goes before what they say. Records that a pack
     already has and that are not among the pages stay, unless `replace` is given. No paths but a release
@@ -109,30 +98,14 @@ def import_pages(
     wanted = None if release is None else packs.release_name(release)
     if not paths:
         if wanted is None:
-            raise CatalogError("no pages are named", expected="files or folders of saved record pages")
+            raise CatalogError("no pages are named", expected="saved record pages, folders or zips of them")
         problems = [] if dry_run else packs.refresh(wanted, pack_root)
         pack = (pack_root or packs.root()) / wanted
         return ImportReport((), (), () if dry_run else (pack,), tuple(problems), dry_run)
-    files, skipped = _files(paths)
-    chosen: dict[tuple[str, str], tuple[page_table.Page, Built]] = {}
-    seen: dict[str, str] = {}
-    errors: list[CatalogError] = []
-    for done, path in enumerate(files):
-        if progress:
-            progress(done, len(files))
-        try:
-            page, built, name = _read(path, wanted, seen)
-            if not replace:
-                _no_loss(built, name, pack_root, path)
-            other = chosen.get((name, built.record))
-            if other is not None:
-                page, built = _longer((page, built), other, skipped)
-            chosen[name, built.record] = (page, built)
-        except CatalogError as error:
-            errors.append(error)
-            skipped.append(Skipped(str(path), _reason(error)))
-    if progress:
-        progress(len(files), len(files))
+    files = page_files.gather(paths)
+    with contextlib.closing(files):
+        chosen, errors = _read_all(files, wanted, pack_root, replace, progress)
+    skipped = files.skipped
     if not chosen:
         raise _nothing(errors, skipped)
     written: list[Path] = []
@@ -153,25 +126,59 @@ def import_pages(
     return ImportReport(imported, tuple(skipped), tuple(written), tuple(said), dry_run)
 
 
-def _read(path: Path, wanted: str | None, seen: dict[str, str]) -> tuple[page_table.Page, Built, str]:
-    text = page_text.read(path)
+#: A page and what was built of it, by release and record.
+_Chosen = dict[tuple[str, str], tuple[page_table.Page, Built]]
+
+
+def _read_all(
+    files: page_files.PageFiles,
+    wanted: str | None,
+    pack_root: Path | None,
+    replace: bool,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[_Chosen, list[CatalogError]]:
+    """The page that each record is taken from; what gives nothing is added to what is skipped."""
+    chosen: _Chosen = {}
+    seen: dict[str, str] = {}
+    errors: list[CatalogError] = []
+    for done, source in enumerate(files.found):
+        if progress:
+            progress(done, len(files.found))
+        try:
+            page, built, name = _read(source, wanted, seen)
+            if not replace:
+                _no_loss(built, name, pack_root, source.name)
+            other = chosen.get((name, built.record))
+            if other is not None:
+                page, built = _longer((page, built), other, files.skipped)
+            chosen[name, built.record] = (page, built)
+        except CatalogError as error:
+            errors.append(error)
+            files.skip(source.name, _reason(error))
+    if progress:
+        progress(len(files.found), len(files.found))
+    return chosen, errors
+
+
+def _read(source: PageFile, wanted: str | None, seen: dict[str, str]) -> tuple[page_table.Page, Built, str]:
+    text = source.read()
     if text.sha256 in seen:
-        raise CatalogError(f"the same page as {seen[text.sha256]}", file=str(path))
+        raise CatalogError(f"the same page as {seen[text.sha256]}", file=source.name)
     page = page_table.parse(text)
     release = wanted or page.release
     if release is None:
         raise CatalogError(
             f"the page of {page.record} does not say which z/VM release it is for",
-            file=str(path),
+            file=source.name,
             expected="a last line with words such as `based on z/VM V7R3.0`",
             cure="import it with --release, for instance --release 7.3",
         )
     built = build(page, release)
-    seen[text.sha256] = str(path)
+    seen[text.sha256] = source.name
     return page, built, release
 
 
-def _no_loss(built: Built, release: str, pack_root: Path | None, path: Path) -> None:
+def _no_loss(built: Built, release: str, pack_root: Path | None, file: str) -> None:
     """Refuses a page that was cut off where the pack already has the whole of it."""
     old = (pack_root or packs.root()) / release / file_name(built.record)
     if not built.file.layouts or built.file.layouts[0].complete or not old.is_file():
@@ -180,7 +187,7 @@ def _no_loss(built: Built, release: str, pack_root: Path | None, path: Path) -> 
     if before and before[0].complete and len(before[0].fields) > len(built.file.layouts[0].fields):
         raise CatalogError(
             f"the page describes {built.record} in part, and the pack has all of it",
-            file=str(path),
+            file=file,
             cure="save the whole page, or import with --replace to begin the pack anew",
         )
 
@@ -197,41 +204,6 @@ def _longer(
     reason = f"{kept[0].file} describes {kept[1].record} of this release, too, and no less of it"
     skipped.append(Skipped(left[0].file, reason))
     return kept
-
-
-def _files(paths: Sequence[Path]) -> tuple[list[Path], list[Skipped]]:
-    found: list[Path] = []
-    skipped: list[Skipped] = []
-    others = 0
-    for path in paths:
-        if path.is_dir():
-            for inner in _walk(path):
-                if inner.suffix.lower() not in _PAGE_SUFFIXES:
-                    others += 1
-                elif len(found) < MAX_FILES:
-                    found.append(inner)
-                else:
-                    skipped.append(Skipped(str(inner), f"more than {MAX_FILES:,} files"))
-        elif path.is_file():
-            found.append(path)
-        elif path.exists():
-            skipped.append(Skipped(str(path), "is neither a file nor a folder"))
-        else:
-            skipped.append(Skipped(str(path), "there is no such file or folder"))
-    if others:
-        skipped.append(
-            Skipped(f"{others:,} other files", "not pages by their names (pictures, styles and the like)")
-        )
-    return list(dict.fromkeys(found)), skipped
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for where, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(where, name)
-            if not name.startswith(".") and path.is_file():
-                yield path
 
 
 def _reason(error: CatalogError) -> str:

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(needs)
     needs.set_defaults(act=_needs)
     pages = action("import", "make a layout pack from saved record pages", "zlens catalog import mon730/")
-    pages.add_argument("pages", metavar="PAGES", nargs="*", help="saved pages, or folders of them")
+    pages.add_argument("pages", metavar="PAGES", nargs="*", help="saved pages, folders or zips of them")
     pages.add_argument("--release", metavar="R", help="release of pages that do not say theirs")
     pages.add_argument("--dry-run", action="store_true", help="say what would be imported; write nothing")
     pages.add_argument("--replace", action="store_true", help="drop records that the pages do not hold")

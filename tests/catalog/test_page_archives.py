@@ -1,0 +1,211 @@
+"""Zip archives of record pages: read like folders, and never trusted."""
+
+from __future__ import annotations
+
+import random
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import page_render
+import pytest
+
+from zlens.catalog import layouts, packs, page_files, page_text, pages
+from zlens.errors import CatalogError
+
+NOWHERE = Path("/nonexistent")
+GOOD = [next(x for x in layouts.layouts(name, NOWHERE) if x.complete) for name in ("D0R2", "D5R1", "D0R16")]
+
+
+def zipped(path: Path, members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def good(path: Path, **more: str | bytes) -> Path:
+    rendered = {f"mon730/{x.dsect}.HTML": page_render.page(x, markup=True) for x in GOOD}
+    return zipped(path, {**rendered, "mon730/logo.gif": b"GIF89a", **more})
+
+
+def bring(path: Path) -> pages.ImportReport:
+    return pages.import_pages([path], pack_root=path.parent / "packs")
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(CatalogError) as caught:
+        bring(path)
+    assert not (path.parent / "packs").exists()
+    return str(caught.value)
+
+
+def test_a_zip_is_read_like_the_folder_it_was_made_of(tmp_path: Path) -> None:
+    report = bring(good(tmp_path / "mon730.zip"))
+    assert [record.record for record in report.imported] == ["D0R2", "D0R16", "D5R1"]
+    assert report.disagreements == ()
+    assert [skip.file for skip in report.skipped] == ["1 other files"]
+    pack = packs.load("7.3", tmp_path / "packs")
+    assert [page.file for page in pack.pages] == ["MRSYTPRP.HTML", "MRSYTCUP.HTML", "MRPRCVON.HTML"]
+
+
+def test_a_zip_lies_in_a_folder_or_has_another_name(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    good(tmp_path / "in" / "mon730.ZIP")
+    other = good(tmp_path / "download.bin")
+    for path in (tmp_path / "in", other):
+        assert len(bring(path).imported) == 3
+    # In a folder, what is not called a zip is none.
+    (tmp_path / "in" / "mon730.ZIP").rename(tmp_path / "in" / "mon730.bin")
+    with pytest.raises(CatalogError, match="not pages by their names"):
+        bring(tmp_path / "in")
+
+
+def test_pages_in_files_and_zips_are_one_import(tmp_path: Path) -> None:
+    first = zipped(tmp_path / "a.zip", {"MRSYTPRP.txt": page_render.page(GOOD[0])})
+    second = zipped(tmp_path / "b.zip", {"MRPRCVON.txt": page_render.page(GOOD[1])})
+    third = tmp_path / "MRSYTCUP.txt"
+    third.write_text(page_render.page(GOOD[2]), encoding="utf-8")
+    report = pages.import_pages([first, second, third], pack_root=tmp_path / "packs")
+    assert [record.record for record in report.imported] == ["D0R2", "D0R16", "D5R1"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/MRSYTPRP.html", "../MRSYTPRP.html", "a/../../b.html", "C:\\x.html", "..\\x.html"],
+)
+def test_a_member_outside_of_its_folder_refuses_the_zip(tmp_path: Path, name: str) -> None:
+    path = good(tmp_path / "x.zip", **{name: "anything"})
+    assert "outside of its folder" in refused(path)
+    assert [one.name for one in tmp_path.iterdir()] == ["x.zip"]
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    zeros = bytes(page_text.MAX_BYTES)
+    members: dict[str, str | bytes] = {f"MR{at}.html": zeros for at in range(33)}
+    path = zipped(tmp_path / "bomb.zip", members)
+    assert path.stat().st_size < 400_000
+    assert "unpacks to more than" in refused(path)
+
+
+def test_a_page_of_many_bytes_is_not_unpacked_whole(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "one.zip", {"MRSYTPRP.html": b"A " * (5 * page_text.MAX_BYTES)})
+    assert "too large for a record page" in refused(path)
+
+
+def test_a_member_that_says_it_is_small_gives_no_more(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "liar.zip", {"MRSYTPRP.html": b"A" * 1_000_000})
+    data = path.read_bytes()
+    said = struct.pack("<L", 1_000_000)
+    assert data.count(said) == 2
+    path.write_bytes(data.replace(said, struct.pack("<L", 10)))
+    assert "cannot be unpacked" in refused(path)
+
+
+def test_more_members_than_pages_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_files, "MAX_FILES", 3)
+    assert "more than 3 members" in refused(good(tmp_path / "x.zip"))
+
+
+def test_a_long_list_of_members_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_files, "_MAX_LIST", 100)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    (tmp_path / "x").mkdir()
+    path = tmp_path / "x.zip"
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, 101, 0, 0)
+    for comment in (b"", b"comment"):
+        path.write_bytes(bytes(200) + end[:-2] + struct.pack("<H", len(comment)) + comment)
+        assert "list of members is too long" in refused(path)
+
+
+def test_the_form_for_huge_archives_is_refused(tmp_path: Path) -> None:
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, 46, 0, 0)
+    path = tmp_path / "x.zip"
+    path.write_bytes(bytes(100) + b"PK\6\7" + bytes(16) + end)
+    assert "more than 65,535 members" in refused(path)
+
+
+def test_what_is_encrypted_or_packed_unusually_is_left_out(tmp_path: Path) -> None:
+    path = good(tmp_path / "x.zip")
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("MRIODDEV.html", "packed")
+        archive.writestr("more.zip", b"PK")
+    data = bytearray(path.read_bytes())
+    # The flag of the first member, in its own header and in the list.
+    at = data.find(b"PK\1\2")
+    data[6] |= 1
+    data[at + 8] |= 1
+    path.write_bytes(data)
+    report = bring(path)
+    assert [record.record for record in report.imported] == ["D0R16", "D5R1"]
+    said = "\n".join(f"{Path(skip.file).name}: {skip.reason}" for skip in report.skipped)
+    assert "MRSYTPRP.HTML: it is encrypted" in said
+    assert "MRIODDEV.html: it is packed by an unusual method" in said
+    assert "more.zip: an archive inside an archive" in said
+
+
+def test_a_link_in_a_zip_is_no_page(tmp_path: Path) -> None:
+    path = good(tmp_path / "x.zip")
+    link = zipfile.ZipInfo("MRLINK.html")
+    link.create_system = 3
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("empty/", b"")
+        archive.writestr(".hidden.html", b"x")
+    report = bring(path)
+    assert [skip.file for skip in report.skipped] == ["2 other files"]
+
+
+@pytest.mark.parametrize("keep", [0, 3, 4, 30, 0.5, 0.9, 0.999])
+def test_a_zip_that_is_cut_off_is_a_sentence(tmp_path: Path, keep: float) -> None:
+    path = good(tmp_path / "x.zip")
+    data = path.read_bytes()
+    path.write_bytes(data[: int(keep * len(data)) if 0 < keep < 1 else int(keep)])
+    assert "cannot be read" in refused(path)
+
+
+def damaged(data: bytearray, chance: random.Random) -> bytes:
+    for _ in range(chance.choice((1, 1, 2, 5, 40))):
+        at = chance.choice(
+            (chance.randrange(len(data)), len(data) - 1 - chance.randrange(min(len(data), 400)))
+        )
+        match chance.randrange(4):
+            case 0:
+                data[at] = chance.randrange(256)
+            case 1:
+                data[at : at + chance.choice((1, 4, 100))] = b""
+            case 2:
+                data[at : at + 4] = chance.choice((b"\xff" * 4, bytes(4), b"PK\5\6", b"PK\1\2", b"PK\6\7"))
+            case _:
+                data[at:at] = data[: chance.choice((1, 30, 300))]
+        data = data or bytearray(b"P")
+    return bytes(data)
+
+
+def test_damaged_zips_give_pages_or_a_sentence(tmp_path: Path) -> None:
+    chance = random.Random(20261122)
+    small = {
+        "MRPRCVON.txt": page_render.page(GOOD[1]),
+        "MRSYTPRP.html": page_render.page(GOOD[0], markup=True),
+    }
+    made: list[Callable[[Path], Path]] = [
+        lambda path: zipped(path, dict(small)),
+        lambda path: zipped(path, dict(small), zipfile.ZIP_STORED),
+    ]
+    whole = [make(tmp_path / "seed.zip").read_bytes() for make in made]
+    path = tmp_path / "x.zip"
+    read = failed = 0
+    for round_ in range(400):
+        path.write_bytes(damaged(bytearray(whole[round_ % 2]), chance))
+        try:
+            report = pages.import_pages([path], pack_root=tmp_path / "packs", dry_run=True)
+        except CatalogError as error:
+            failed += bool(error.message)
+        else:
+            read += bool(report.imported)
+    assert read + failed == 400
+    assert read > 50
+    assert failed > 50
