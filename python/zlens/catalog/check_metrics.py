@@ -110,6 +110,10 @@ def _column(table: Table, column: Column, seen: set[str]) -> _Found:
             yield name, "is told by machine, but has a formula or is of an empty table", "leave one out"
         if name not in cpumf_formulas.columns():
             yield name, "is told by machine, but no machine has it", "see catalog/cpumf"
+    if column.given:
+        if not column.by:
+            yield name, "has a given, but is not told by machine", "make it the formula"
+        yield from _formula(name, column.given, seen)
     if column.formula:
         if table.empty:
             yield name, "has a formula, but the table is empty", "give it as definition, or fill the table"

@@ -121,7 +121,7 @@ class Column:
 class Table:
     """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
 
-    A lazy table is worked out anew for every question, and only the columns asked for: it is too large to keep.
+    A lazy table is too large to keep: it is worked out for every question, as far as that needs it.
     """
 
     name: str

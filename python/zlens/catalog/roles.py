@@ -28,7 +28,7 @@ SQL_TYPES = {
 AGGREGATES = ("sum", "mean", "last")
 OVER = ("sum", "max", "min", "any_value", "count")
 _KEYS = frozenset(
-    {"field", "take", "scale", "codes", "base", "digits", "value", "expression", "over", "before"}
+    {"field", "take", "scale", "codes", "base", "digits", "value", "expression", "over", "before", "else"}
 )
 
 
@@ -192,6 +192,14 @@ def scale_factor(name: str) -> float:
 
 def _role_sql(how: Mapping[str, Any], type: str, columns: frozenset[str], release: str | None) -> str:
     """SQL of one role over the columns of its raw table, without `over`; NULL where it cannot be had."""
+    found = _way_sql(how, type, columns, release)
+    other = _role_sql(how["else"], type, columns, release) if "else" in how else "NULL"
+    if "NULL" in (found, other):
+        return other if found == "NULL" else found
+    return f"coalesce({found}, {other})"
+
+
+def _way_sql(how: Mapping[str, Any], type: str, columns: frozenset[str], release: str | None) -> str:
     limit = how.get("before")
     if limit is not None and not () < release_key(release) < release_key(limit):
         return "NULL"
@@ -266,7 +274,10 @@ def view_sql(
         columns = tables.get(origin.table)
         if columns is None:
             continue
-        if any("before" in how for how in origin.roles.values()) and len(releases) > 1:
+        if (
+            any("before" in {**how, **how.get("else", {})} for how in origin.roles.values())
+            and len(releases) > 1
+        ):
             parts += [
                 _origin_sql(what, origin, columns, release, systems) for release, systems in releases.items()
             ]

@@ -138,6 +138,9 @@ def _layers(table: metrics.Table, trust: Trust) -> list[dict[str, str]]:
     """
     names = frozenset(column.name for column in table.columns if column.by)
     formulas = {name: cpumf_formulas.column_formula(name, trust, names) for name in names}
+    for column in table.columns:
+        if column.given:
+            formulas[column.name] = _either(column.given, formulas[column.name])
     left = {column.name: formulas[column.name] for column in table.columns if formulas.get(column.name)}
     layers: list[dict[str, str]] = []
     while left or not layers:
@@ -149,6 +152,10 @@ def _layers(table: metrics.Table, trust: Trust) -> list[dict[str, str]]:
         layers.append(layer)
         left = {name: formula for name, formula in left.items() if name not in layer}
     return layers
+
+
+def _either(first: str, second: str) -> str:
+    return f"coalesce({first}, {second})" if second else first
 
 
 def _type(table: metrics.Table, name: str) -> str:

@@ -1,16 +1,40 @@
--- _core_counted: what was counted on one core. The counters of the whole core are read from one thread, the first that
--- has them; what its threads counted for themselves is added.
+-- _core_counted: what was counted on one core. The hypervisor's own times of a core are told first; where it tells none,
+-- the counters of the whole core are read from one thread, the first that has them, and what its threads counted for
+-- themselves is added. Times stand where counters do: c448 with one thread running, c449 with two, of those available.
+WITH told AS (
+    SELECT
+        system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, parked_time,
+        CAST(threads AS BIGINT) AS threads, sampled_time, busy_time, thread_time, productivity,
+        type_capacity_factor, type_max_capacity_factor
+    FROM role.core
+    WHERE core_id IS NOT NULL AND sampled_time IS NOT NULL
+),
+counted AS (
+    SELECT
+        system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag, core_id,
+        arg_min(cpu_type, cpu_id) AS cpu_type,
+        arg_min(generation, cpu_id) AS generation,
+        arg_min(available, cpu_id) FILTER (WHERE c448 IS NOT NULL) AS available,
+        arg_min(c448, cpu_id) AS c448,
+        arg_min(c449, cpu_id) AS c449,
+        CASE WHEN count(c202) = count(*) THEN sum(c202) END AS c202,
+        CASE WHEN count(c203) = count(*) THEN sum(c203) END AS c203,
+        CASE WHEN count(c204) = count(*) THEN sum(c204) END AS c204,
+        CASE WHEN count(c205) = count(*) THEN sum(c205) END AS c205
+    FROM _counted
+    WHERE core_id IS NOT NULL
+    GROUP BY system, source, interval_end, core_id
+)
 SELECT
-    system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag, core_id,
-    arg_min(cpu_type, cpu_id) AS cpu_type,
-    arg_min(generation, cpu_id) AS generation,
-    arg_min(available, cpu_id) FILTER (WHERE c448 IS NOT NULL) AS available,
-    arg_min(c448, cpu_id) AS c448,
-    arg_min(c449, cpu_id) AS c449,
-    CASE WHEN count(c202) = count(*) THEN sum(c202) END AS c202,
-    CASE WHEN count(c203) = count(*) THEN sum(c203) END AS c203,
-    CASE WHEN count(c204) = count(*) THEN sum(c204) END AS c204,
-    CASE WHEN count(c205) = count(*) THEN sum(c205) END AS c205
-FROM _counted
-WHERE core_id IS NOT NULL
-GROUP BY system, source, interval_end, core_id
+    system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, parked_time, threads,
+    sampled_time, productivity, type_capacity_factor, type_max_capacity_factor,
+    CAST(NULL AS VARCHAR) AS generation,
+    nullif(sampled_time, 0) AS available,
+    2 * busy_time - thread_time AS c448,
+    thread_time - busy_time AS c449,
+    NULL AS c202, NULL AS c203, NULL AS c204, NULL AS c205
+FROM told
+UNION ALL BY NAME
+SELECT *, seconds AS sampled_time
+FROM counted
+ANTI JOIN told USING (system, source, interval_end, core_id)

@@ -18,7 +18,11 @@ WITH processors AS (
 ),
 cores AS (
     SELECT
-        system, source, interval_end, cpu_type, sum(seconds) AS sampled_s,
+        system, source, interval_end, cpu_type, max(seconds) AS seconds, max(flag) AS flag,
+        sum(sampled_time) AS sampled_s, max(threads) AS threads,
+        -- The productivity of a type is the plain mean over the cores that have one, as IBM's SMTMET prints it.
+        avg(productivity) AS productivity,
+        max(type_capacity_factor) AS capacity_factor, max(type_max_capacity_factor) AS max_capacity_factor,
         CASE WHEN count(c448) = count(*) THEN sum(available) END AS available,
         CASE WHEN count(c448) = count(*) THEN sum(c448) END AS c448,
         CASE WHEN count(c449) = count(*) THEN sum(c449) END AS c449,
@@ -27,8 +31,12 @@ cores AS (
         CASE WHEN count(c204) = count(*) THEN sum(c204) END AS c204,
         CASE WHEN count(c205) = count(*) THEN sum(c205) END AS c205
     FROM _core_counted
+    WHERE cpu_type IS NOT NULL
     GROUP BY system, source, interval_end, cpu_type
 )
-SELECT processors.*, cores.* EXCLUDE (system, source, interval_end, cpu_type)
+SELECT
+    system, source, interval_end, cpu_type, coalesce(processors.seconds, cores.seconds) AS seconds,
+    coalesce(processors.flag, cores.flag) AS flag, processors.generation, processors.used,
+    cores.* EXCLUDE (system, source, interval_end, cpu_type, seconds, flag)
 FROM processors
-LEFT JOIN cores USING (system, source, interval_end, cpu_type)
+FULL JOIN cores USING (system, source, interval_end, cpu_type)
