@@ -85,6 +85,8 @@ class SystemInfo:
     release: str | None = None
     lpar: str | None = None
     lpar_number: int | None = None
+    #: Threads activated per core, by core type in lower case; a type is left out where that is not known.
+    threads: dict[str, int] = field(default_factory=dict)
     utc_offset_s: int | None = None
     leap_s: int = 0
     #: Times are local and could not be converted; such a source is joined with no other.

@@ -223,6 +223,11 @@ class MonwriteSource:
                     release=_release(values.get("release")),
                     lpar=values.get("lpar") or None,
                     lpar_number=values.get("lpar_number"),
+                    threads={
+                        role.removeprefix("threads_"): count
+                        for role, count in values.items()
+                        if role.startswith("threads_") and count
+                    },
                     utc_offset_s=values.get("zone_s"),
                     leap_s=self._leap,
                     nominal_s=values.get("interval_s") or None,
