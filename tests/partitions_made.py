@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from zlens import _native
 from zlens.catalog import layouts, plans
+
+Build = Callable[[str, int, Mapping[str, Any], Mapping[str, Sequence[Mapping[str, Any]]]], bytes]
 
 US = 1_000_000
 #: The weight that says that a logical processor is dedicated.
@@ -37,15 +39,18 @@ class Partition:
     processors: list[Logical] = field(default_factory=list)
 
 
-def _encoded(
+def encoded(
     name: str, time_us: int, values: Mapping[str, Any], entries: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> bytes:
+    """A record with its entries in the layout of z/VM 5.3."""
     layout = next(one for one in layouts.layouts(name) if one.release == "5.3")
     return plans.encode(layout, dict(values), tod=_native.tod_from_unix_us(time_us), entries=entries)
 
 
-def partition(time_us: int, given: Partition) -> bytes:
-    """D0R16 of one partition."""
+def partition(
+    time_us: int, given: Partition, build: Build = encoded, more: Mapping[str, Any] | None = None
+) -> bytes:
+    """D0R16 of one partition, with more fields of it where `build` has a layout that knows them."""
     rows = [
         {
             "SYTCUP_LCUCPUID": one.address,
@@ -62,7 +67,7 @@ def partition(time_us: int, given: Partition) -> bytes:
         "SYTCUP_LCXPUPID": given.number,
         "SYTCUP_LCUPCPCT": len(rows),
     }
-    return _encoded("D0R16", time_us, values, {"CPUDATA": rows})
+    return build("D0R16", time_us, values | dict(more or {}), {"CPUDATA": rows})
 
 
 def physical(time_us: int, management_us: Sequence[tuple[str, int]]) -> bytes:
@@ -71,10 +76,10 @@ def physical(time_us: int, management_us: Sequence[tuple[str, int]]) -> bytes:
         {"SYTCUM_LCUMCPU": number, "SYTCUM_LCUMGTM": time, "SYTCUM_LCUPTYPE": kind}
         for number, (kind, time) in enumerate(management_us)
     ]
-    return _encoded("D0R17", time_us, {"SYTCUM_LCUPCPCT": len(rows)}, {"MIBDATA": rows})
+    return encoded("D0R17", time_us, {"SYTCUM_LCUPCPCT": len(rows)}, {"MIBDATA": rows})
 
 
 def own(time_us: int, name: str, number: int, **values: int) -> bytes:
     """D0R15: the partition that the system runs in."""
     full = {"SYTCUG_LPARNAME": name, "SYTCUG_LPNUMBER": number}
-    return _encoded("D0R15", time_us, full | {f"SYTCUG_{k.upper()}": v for k, v in values.items()}, {})
+    return encoded("D0R15", time_us, full | {f"SYTCUG_{k.upper()}": v for k, v in values.items()}, {})
