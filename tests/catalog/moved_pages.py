@@ -121,7 +121,9 @@ def _shuffled(
 ) -> tuple[tuple[Field, ...], int]:
     """Fields from the first one on that is not known at its place, back to front behind a gap."""
     ordered = sorted(fields, key=lambda f: (f.offset, f.overlay, -f.length * f.count))
-    ours = [f for f in ordered if not f.reserved and f.length and (f.name, f.offset, f.length) not in known]
+    named = [f for f in ordered if not f.reserved and f.length]
+    # Where it is only the kinds that are ours, all of them move.
+    ours = [f for f in named if (f.name, f.offset, f.length) not in known] or named
     if not ours:
         return tuple(ordered), length
     # What runs to the record's end stays there.

@@ -13,7 +13,8 @@ import page_render
 import pytest
 
 from zlens.catalog import layouts, packs, pages, write
-from zlens.catalog.layouts import Field, Layout
+from zlens.catalog.choose import choose
+from zlens.catalog.layouts import Field, Layout, Section
 from zlens.errors import CatalogError
 
 NOWHERE = Path("/nonexistent")
@@ -231,6 +232,37 @@ def test_the_user_places_a_section(base: Path) -> None:
     assert (made.offset, made.stride, made.count) == ("SYTPRP_PLSCUHAF", 8, 2)
 
 
+def test_the_user_says_whose_entries_a_section_has(base: Path) -> None:
+    entry = (
+        Field("SYTPRP_WHO", 0, 2, "unsigned"),
+        Field("SYTPRP_USES", 2, 4, "unsigned", text="number of times"),
+    )
+    section = Section("STANZA", "one of them", 6, 0, 6, None, entry)
+    bring(base, replace(layout_of("D0R2"), sections=(section,)))
+    place = '[D0R2.section.STANZA]\noffset = "SYTPRP_PLSCUHAF"\nstride = 6\ncount = 2\n'
+    assert say(base, place + 'subject = ["SYTPRP_WHO"]\n') == []
+    layouts.forget()
+    [made] = layouts.layouts("D0R2", base)[-1].sections
+    assert made.subject == ("SYTPRP_WHO",)
+    assert [f.name for f in made.fields if f.differenced] == ["SYTPRP_USES"]
+    assert say(base, place) == []
+    layouts.forget()
+    [made] = layouts.layouts("D0R2", base)[-1].sections
+    assert not any(f.differenced for f in made.fields)
+
+
+def test_the_user_says_which_systems_write_a_record_so(base: Path) -> None:
+    bring(base, with_new(layout_of("D0R2")))
+    length = layout_of("D0R2").length + 8
+    assert say(base, "[D0R2]\ncallevel = [9]\n") == []
+    on, off = bytes([0, 0x40]), bytes([0, 0])
+    packs_used = []
+    for bits in (on, off, None):
+        layout = choose("D0R2", length, callevel=bits, release="7.3", root=base).layout
+        packs_used.append(layout and layout.pack)
+    assert packs_used == ["7.3", "zlens", "zlens"]
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -245,6 +277,9 @@ def test_the_user_places_a_section(base: Path) -> None:
         ("[D0R2]\nsubject = 4", "subject is not a list"),
         ('[D0R2]\nsubject = ["GHOST"]', "subject names GHOST"),
         ("[D0R2]\nsection = 4", "is not a table"),
+        ("[D0R2]\ncallevel = [-1]", "not a list of bit numbers"),
+        ("[D0R2]\ncallevel = [true]", "not a list of bit numbers"),
+        ("[D0R2]\ncallevel = 9", "not a list of bit numbers"),
         ('[D0R2.section.GHOST]\noffset = "X"', "no field or section GHOST"),
     ],
 )

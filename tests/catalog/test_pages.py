@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zlens.catalog import choose, layouts, packs, page_kinds, page_table, page_text, pages
+from zlens.catalog import choose, layouts, packs, page_kinds, page_layout, page_table, page_text, pages
 from zlens.catalog.layouts import BUILTIN, Field, Layout
 from zlens.catalog.page_layout import Built, build
 from zlens.errors import CatalogError
@@ -105,6 +105,25 @@ def test_sections_come_back_with_their_places(style: str) -> None:
             )
             assert (one.subject, one.subject_kind) == (other.subject, other.subject_kind)
     assert sections >= 4
+
+
+def test_entries_behind_the_fixed_part_stand_behind_that_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The catalog may say by a number where entries begin and how long they are: that of its own release."""
+    old = next(x for x in LAYOUTS if x.record == "D0R16")
+    section = replace(old.sections[0], offset=old.length, stride=old.sections[0].length)
+    numbered = replace(old, sections=(section,))
+    knowledge = page_kinds.known("D0R16")
+    assert knowledge.file is not None
+    file = replace(knowledge.file, layouts=(numbered,))
+    monkeypatch.setattr(page_layout, "known", lambda record: replace(knowledge, file=file))
+    longer = replace(
+        old,
+        fields=(*old.fields, Field("SYTCUP_NEW", old.length, 8, "unsigned")),
+        length=old.length + 8,
+        sections=(replace(section, length=section.length + 4),),
+    )
+    [made] = imported(page_render.page(longer)).sections
+    assert (made.offset, made.stride) == (longer.length, section.length + 4)
 
 
 @pytest.mark.parametrize("style", page_render.STYLES)

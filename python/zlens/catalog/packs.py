@@ -55,18 +55,22 @@ _USER_TEMPLATE = """\
 #     [D6R99]
 #     subject = ["IODNEW_RDEVDEV"]
 #     reset_on = []           # fields whose change means that the counters began anew
+#     callevel = []           # bits of MTRSYS_CALLEVEL that are on where records are so; 0 is the leftmost
 #
-# Where the entries of a section stand: field names or numbers.
+# Where the entries of a section stand: field names or numbers. And which fields tell its entries apart.
 #
 #     [D0R16.section.CPUDATA]
 #     offset = "SYTCUP_CALCPUOF"
 #     stride = "SYTCUP_CALCPULN"
 #     count = "SYTCUP_LCUPCPCT"
+#     subject = ["SYTCUP_LCUCPUID"]
 """
 _RECORD = re.compile(r"D\d{1,2}R\d{1,5}")
 _FOLDER = re.compile(r"\d{1,2}\.\d{1,2}")
 _STAGING = ".new-"
 _OLD = ".old-"
+#: CALLEVEL has so many bits at most; layouts name far lower ones.
+_MAX_BIT = 511
 _MAX_TOML = 4 * 1024 * 1024
 _AGAIN = "import the pages again"
 
@@ -310,9 +314,11 @@ class _User:
         self.record = record
         self.wrong = wrong
         self.lists = {key: self.names(key, table[key]) for key in ("subject", "reset_on") if key in table}
+        self.callevel = self.bits(table.get("callevel", []))
         sections = table.get("section", {})
         self.sections = self.tables("section ", sections if isinstance(sections, dict) else {"": sections})
-        rest = {key: value for key, value in table.items() if key not in ("subject", "reset_on", "section")}
+        known = ("subject", "reset_on", "callevel", "section")
+        rest = {key: value for key, value in table.items() if key not in known}
         self.fields = self.tables("", rest)
         self.met: set[str] = set()
 
@@ -324,6 +330,13 @@ class _User:
             return tuple(value)
         self.refuse(f"{key} is not a list of field names")
         return ()
+
+    def bits(self, value: Any) -> tuple[int, ...] | None:
+        """Numbers of bits; None where nothing is said."""
+        if isinstance(value, list) and all(type(bit) is int and 0 <= bit <= _MAX_BIT for bit in value):
+            return tuple(value) or None
+        self.refuse(f"callevel is not a list of bit numbers up to {_MAX_BIT}")
+        return None
 
     def tables(self, what: str, given: dict[str, Any]) -> dict[str, dict[str, Any]]:
         for name, value in given.items():
@@ -349,11 +362,16 @@ class _User:
             layout,
             fields=tuple(self.field(old) for old in layout.fields),
             sections=tuple(self.section(old, layout) for old in layout.sections),
+            callevel=layout.callevel if self.callevel is None else self.callevel,
         )
 
-    def field(self, field: Field) -> Field:
+    def field(self, field: Field, *, told: bool = False) -> Field:
         self.met.add(field.name)
-        if self.lists.get("subject") and field.kind in DIFFERENCED and field.kind_status == "unknown":
+        if (
+            (told or self.lists.get("subject"))
+            and field.kind in DIFFERENCED
+            and field.kind_status == "unknown"
+        ):
             # It was held back only because nobody knew what the record is about.
             field = replace(field, kind_status="inferred")
         said = {
@@ -388,18 +406,25 @@ class _User:
 
     def section(self, section: Section, layout: Layout) -> Section:
         self.met.add(section.name)
-        made = replace(section, fields=tuple(self.field(old) for old in section.fields))
-        said = self.sections.get(section.name, {})
+        said = dict(self.sections.get(section.name, {}))
+        where = f"section {section.name}"
+        subject = self.names(f"{where}: subject", said.pop("subject")) if "subject" in said else ()
+        unknown = [name for name in subject if name not in {field.name for field in section.fields}]
+        if unknown:
+            self.refuse(f"{where}: subject names {unknown[0]}, which is no field of an entry")
+            subject = ()
         for key, value in said.items():
             number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
             if key not in ("offset", "stride", "count"):
-                self.refuse(f"section {section.name}: {key} cannot be said; offset, stride and count can")
-                return made
+                self.refuse(f"{where}: {key} cannot be said; offset, stride, count and subject can")
+                said = {}
+                break
             if not number and (not isinstance(value, str) or layout.field(value) is None):
-                self.refuse(
-                    f"section {section.name}: {key} is {value!r}, neither a number nor a field of the record"
-                )
-                return made
+                self.refuse(f"{where}: {key} is {value!r}, neither a number nor a field of the record")
+                said = {}
+                break
+        fields = tuple(self.field(old, told=bool(subject)) for old in section.fields)
+        made = replace(section, fields=fields, subject=subject or section.subject)
         return replace(made, **said, note="placed by the user") if said else made
 
 

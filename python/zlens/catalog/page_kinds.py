@@ -68,7 +68,7 @@ def short(name: str) -> str:
 
 
 def known(record: str) -> Known:
-    """What the built-in catalog knows of the fields of a record, the newest layout first."""
+    """What the built-in catalog knows of the fields of a record: the newest layout that says what it is."""
     path = monitor_root() / file_name(record)
     if not path.is_file():
         return Known(None, {}, {})
@@ -86,8 +86,10 @@ def known(record: str) -> Known:
     for layout in reversed(file.layouts):
         for fields in (layout.fields, *(section.fields for section in layout.sections)):
             for field in fields:
-                if not field.reserved:
-                    by_name.setdefault(field.name, field)
+                if not field.reserved and (
+                    field.name not in by_name or by_name[field.name].kind == "unknown"
+                ):
+                    by_name[field.name] = field
     return Known(file, by_name, {short(name): field for name, field in reversed(by_name.items())})
 
 

@@ -269,12 +269,17 @@ def _section(
 ) -> Section:
     length, rows = _usable(structure, page, built, 0)
     fields = _fields([row for row in rows if row.length], knowledge, built)
-    old = _old_section(structure, fields, knowledge)
+    old, before = _old_section(structure, fields, knowledge)
     name = old.name if old else short(structure.name)
     places = {} if old is None else {"offset": old.offset, "stride": old.stride, "count": old.count}
     for key, place in places.items():
         if isinstance(place, str):
             places[key] = lookup.get(place) or lookup.get(short(place))
+    # Numbers were said of other lengths: of entries that follow the fixed part, and each other.
+    if old is not None and old.offset == before:
+        places["offset"] = page.structures[0].length
+    if old is not None and old.stride == old.length:
+        places["stride"] = length
     placed = old is not None and places["offset"] is not None and places["stride"] is not None
     if old is not None and isinstance(old.count, str) and places["count"] is None:
         placed = False
@@ -304,20 +309,24 @@ def _section(
     )
 
 
-def _old_section(structure: Structure, fields: tuple[Field, ...], knowledge: Known) -> Section | None:
-    """The section that the catalog knows under this name, or with most of these fields."""
+def _old_section(
+    structure: Structure, fields: tuple[Field, ...], knowledge: Known
+) -> tuple[Section | None, int]:
+    """The section that the catalog knows under this name, or with most of these fields, and how long the
+    fixed part is that it belongs to."""
     if knowledge.file is None:
-        return None
+        return None, 0
     names = {short(f.name) for f in fields if not f.reserved}
     best: Section | None = None
+    before = 0
     most = len(names) // 2
     for layout in knowledge.file.layouts:
         for section in layout.sections:
             if section.within or section.match:
                 continue
             if section.name in (structure.name, short(structure.name)):
-                return section
+                return section, layout.length
             shared = len(names & {short(f.name) for f in section.fields})
             if shared > most:
-                best, most = section, shared
-    return best
+                best, before, most = section, layout.length, shared
+    return best, before
