@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import page_render
 import pytest
 
-from zlens.catalog import reference, resets
+from zlens.catalog import layouts, packs, pages, reference, resets
 from zlens.catalog.describe import describe, summary
+from zlens.catalog.layouts import Field
 from zlens.errors import CatalogError
 
 NOWHERE = Path(__file__).parent / "no packs here"
@@ -81,3 +84,29 @@ def test_evidence_of_resets() -> None:
     assert {"D1R4", "D6R1"} <= of_devices
     assert "D5R1" not in of_devices
     assert all(item.source for item in known.values())
+
+
+def test_a_layout_of_a_pack_says_where_it_is_from_and_what_it_lacks(tmp_path: Path) -> None:
+    layout = next(one for one in layouts.layouts("D0R2", NOWHERE) if one.complete)
+    new = Field("SYTPRP_NEW", layout.length, 8, "unsigned", text="how much of it")
+    longer = replace(layout, fields=(*layout.fields, new), length=layout.length + 8)
+    page = page_render.page(longer, cross_changes={"SYTPRP_NEW": (4, 4)})
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "odd\x1b[2Jname.txt").write_text(page, encoding="utf-8")
+    (folder / "gone.txt").write_text(page_render.null_page("MRPRCVON", 5, 1), encoding="utf-8")
+    pages.import_pages([folder], pack_root=tmp_path / "packs")
+    text = describe("D0R2", "7.3", tmp_path / "packs")
+    assert "Layout of release 7.3 (pack 7.3): 116 bytes, complete" in text
+    assert "  source  record page MRSYTPRP of z/VM 7.3, imported\n" in text
+    assert "\n  page    odd?[2Jname.txt, read in 20" in text
+    assert "  but     SYTPRP_NEW (line " in text
+    assert "the cross reference offset 4" in text
+    assert "  raw     SYTPRP_NEW: user.toml of the pack can say what they are\n" in text
+    assert "bytes are not described" not in text
+    assert packs.load("7.3", tmp_path / "packs").null_records == ["D5R1"]
+    assert "The page of 7.3 says that the record is no longer produced." in describe(
+        "D5R1", "7.3", tmp_path / "packs"
+    )
+    # The next release has no page: what is told is what is used of the others.
+    assert "\n  page    " in describe("D0R2", "7.4", tmp_path / "packs")

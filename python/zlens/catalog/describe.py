@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from zlens.catalog import layouts as catalog
-from zlens.catalog import resets
+from zlens.catalog import packs, resets
 from zlens.catalog.choose import choose, needs, page_url
 from zlens.catalog.layouts import (
     BUILTIN,
@@ -59,7 +60,9 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
     if not known:
         lines += ["", "No field is known.", _page(head, release)]
     for layout in shown:
-        lines += ["", *_layout(layout)]
+        lines += ["", *_layout(layout, _entry(layout, root))]
+    if release is not None:
+        lines += _null(name, release, root)
     if release == SIM:
         return "\n".join(lines) + "\n"
     lengths = {r: n for each in heads for r, n in each.lengths.items()}
@@ -102,7 +105,22 @@ def _head(head: Head, heads: list[Head], known: list[Layout]) -> list[str]:
     return lines
 
 
-def _layout(layout: Layout) -> list[str]:
+def _entry(layout: Layout, root: Path | None) -> packs.PageEntry | None:
+    """What the layout's pack says of the page it was made of; packs of other making say nothing."""
+    with contextlib.suppress(CatalogError):
+        pages = () if layout.pack in (BUILTIN, SIM) else packs.load(layout.pack, root).pages
+        return next((page for page in pages if page.record == layout.record), None)
+    return None
+
+
+def _null(record: str, release: str, root: Path | None) -> list[str]:
+    with contextlib.suppress(CatalogError):
+        if record in packs.load(release, root).null_records:
+            return ["", f"The page of {release} says that the record is no longer produced."]
+    return []
+
+
+def _layout(layout: Layout, entry: packs.PageEntry | None) -> list[str]:
     of = {BUILTIN: "built in", SIM: "zlens' own, for files made with it"}.get(
         layout.pack, f"pack {layout.pack}"
     )
@@ -110,9 +128,16 @@ def _layout(layout: Layout) -> list[str]:
     extent = "complete" if layout.complete else "only some fields are known"
     lines = [f"Layout of release {layout.release} ({of}): {size}, {extent}"]
     lines += _wrapped("  source  ", layout.source)
+    if entry is not None:
+        # A file's name may hold what a terminal takes for a command.
+        file = "".join(c if c.isprintable() else "?" for c in entry.file)
+        lines += _wrapped("  page    ", f"{file}, read in {entry.when}")
     lines.append(f"  status  {layout.status}")
     if layout.note:
         lines += _wrapped("  note    ", layout.note)
+    for finding in entry.findings if entry is not None else ():
+        lines += _wrapped("  but     ", finding)
+    lines += _raw(layout) if entry is not None else []
     if layout.callevel:
         lines.append(f"  needs CALLEVEL bits {', '.join(map(str, layout.callevel))}")
     if layout.stable_to is not None:
@@ -121,6 +146,15 @@ def _layout(layout: Layout) -> list[str]:
     for section in layout.sections:
         lines += ["", *_section(layout, section)]
     return lines
+
+
+def _raw(layout: Layout) -> list[str]:
+    """Fields of which the page does not say what they are."""
+    fields = [f for part in (layout.fields, *(s.fields for s in layout.sections)) for f in part]
+    names = [f.name for f in fields if f.kind == "unknown" and not f.reserved]
+    if not names:
+        return []
+    return _wrapped("  raw     ", f"{', '.join(names)}: user.toml of the pack can say what they are")
 
 
 def _section(layout: Layout, section: Section) -> list[str]:
