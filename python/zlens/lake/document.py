@@ -26,7 +26,7 @@ _MOST = 2**63
 #: Facts of a system that are kept; the others follow from the parts.
 _SYSTEM = (
     "machine_type", "model", "serial", "release", "lpar", "lpar_number", "utc_offset_s", "leap_s",
-    "local_time", "nominal_s",
+    "local_time", "nominal_s", "threads",
 )  # fmt: skip
 
 
@@ -148,6 +148,7 @@ def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
 
 
 def _part(facts: Facts, file: str) -> PartDocument:
+    threads = facts.object("threads") if facts.has("threads") else Facts({}, file)
     info = SystemInfo(
         facts.text("system"),
         facts.text("source"),
@@ -161,6 +162,7 @@ def _part(facts: Facts, file: str) -> PartDocument:
         leap_s=facts.integer("leap_s"),
         local_time=facts.truth("local_time"),
         nominal_s=facts.maybe_number("nominal_s"),
+        threads={kind: threads.integer(kind, 0) for kind in threads.names()},
     )
     schemas, subjects = facts.object("schemas"), facts.object("subjects")
     part = PartDocument(info, {table: schemas.text(table, names.KEY) for table in schemas.names()})
