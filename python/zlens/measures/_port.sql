@@ -1,0 +1,10 @@
+-- _port: the ports of networks, each with a name that tells it apart.
+SELECT
+    *,
+    CASE kind
+        WHEN 'nic' THEN coalesce(owner, '') || ' ' || coalesce(device, '')
+        WHEN 'global' THEN network
+        WHEN 'qdio' THEN device
+        ELSE trim(coalesce(network, '') || ' ' || coalesce(device, ''))
+    END AS port
+FROM role.network_port

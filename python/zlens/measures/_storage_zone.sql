@@ -1,0 +1,66 @@
+-- _storage_zone: real storage in each interval, as a whole and to both sides of 2 GB. A sum of which one part is not
+-- known is not known.
+WITH moved AS (
+    SELECT
+        system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,
+        CASE WHEN count(page_reads) = count(*) THEN sum(page_reads) END AS page_reads,
+        CASE WHEN count(page_writes) = count(*) THEN sum(page_writes) END AS page_writes,
+        CASE WHEN count(spool_reads) = count(*) THEN sum(spool_reads) END AS spool_reads,
+        CASE WHEN count(spool_writes) = count(*) THEN sum(spool_writes) END AS spool_writes
+    FROM role.page_processor
+    GROUP BY system, source, interval_end
+),
+guests AS (
+    SELECT
+        system, source, interval_end,
+        CASE WHEN count(storage) = count(*) THEN sum(storage) END AS virtual_bytes
+    FROM role.guest
+    GROUP BY system, source, interval_end
+),
+whole AS (
+    SELECT
+        coalesce(storage.system, storage_list.system, moved.system) AS system,
+        coalesce(storage.source, storage_list.source, moved.source) AS source,
+        coalesce(storage.interval_end, storage_list.interval_end, moved.interval_end) AS interval_end,
+        coalesce(storage.seconds, storage_list.seconds, moved.seconds) AS seconds,
+        coalesce(storage.flag, storage_list.flag, moved.flag) AS flag,
+        storage.* EXCLUDE (system, source, interval_end, seconds, flag),
+        storage_list.* EXCLUDE (system, source, interval_end, seconds, flag),
+        moved.* EXCLUDE (system, source, interval_end, seconds, flag)
+    FROM role.storage AS storage
+    FULL JOIN role.storage_list AS storage_list
+        ON storage_list.system = storage.system
+        AND storage_list.source = storage.source
+        AND storage_list.interval_end = storage.interval_end
+    FULL JOIN moved
+        ON moved.system = coalesce(storage.system, storage_list.system)
+        AND moved.source = coalesce(storage.source, storage_list.source)
+        AND moved.interval_end = coalesce(storage.interval_end, storage_list.interval_end)
+)
+SELECT
+    whole.system, whole.source, whole.interval_end, whole.seconds, whole.flag,
+    'all' AS zone,
+    whole.frames, configuration.standby,
+    whole.available_below + whole.available_above AS available,
+    whole.low_below + whole.low_above AS low, whole.high_below + whole.high_above AS high,
+    whole.empty, whole.reserved, whole.locked_below + whole.locked_above AS locked,
+    whole.nonpageable, whole.free_storage, whole.waiting, guests.virtual_bytes,
+    whole.page_reads, whole.page_writes, whole.spool_reads, whole.spool_writes
+FROM whole
+LEFT JOIN guests USING (system, source, interval_end)
+ASOF LEFT JOIN role.storage_configuration AS configuration
+    ON configuration.system = whole.system
+    AND configuration.source = whole.source
+    AND configuration.tod <= whole.interval_end
+UNION ALL BY NAME
+SELECT
+    system, source, interval_end, seconds, flag,
+    'below 2 GB' AS zone, available_below AS available, low_below AS low, high_below AS high, locked_below AS locked
+FROM whole
+WHERE available_below IS NOT NULL OR low_below IS NOT NULL
+UNION ALL BY NAME
+SELECT
+    system, source, interval_end, seconds, flag,
+    'above 2 GB' AS zone, available_above AS available, low_above AS low, high_above AS high, locked_above AS locked
+FROM whole
+WHERE available_above IS NOT NULL OR low_above IS NOT NULL

@@ -1,0 +1,53 @@
+-- _volume_area: paging and spooling of every volume that CP owns, a row for each kind of area it has.
+WITH volumes AS (
+    SELECT *
+    FROM role.page_volume
+    -- A volume that both records tell of is counted once, by the one that knows its slots.
+    QUALIFY NOT shared OR bool_and(shared) OVER (PARTITION BY system, source, interval_end, device)
+),
+areas AS (
+    SELECT system, source, device, kind, CASE WHEN count(slots) = count(*) THEN sum(slots) END AS slots
+    FROM (
+        -- An area may be told of again and again: the last word counts.
+        SELECT system, source, device, start, arg_max(kind, tod) AS kind, arg_max(slots, tod) AS slots
+        FROM role.page_area
+        GROUP BY system, source, device, start
+    )
+    GROUP BY system, source, device, kind
+),
+kinds AS (
+    SELECT
+        volumes.*,
+        -- What is not among the areas told of may have come later: it is there once it was used.
+        paging.kind IS NOT NULL OR coalesce(page_slots > 0, false) OR coalesce(pages_paged_ever > 0, false) AS pages,
+        spooling.kind IS NOT NULL OR coalesce(spool_slots > 0, false) OR coalesce(pages_spooled_ever > 0, false)
+            AS spools,
+        paging.slots AS slots_for_pages, spooling.slots AS slots_for_spool
+    FROM volumes
+    LEFT JOIN areas AS paging
+        ON paging.system = volumes.system AND paging.source = volumes.source
+        AND paging.device = volumes.device AND paging.kind = 'PAGE'
+    LEFT JOIN areas AS spooling
+        ON spooling.system = volumes.system AND spooling.source = volumes.source
+        AND spooling.device = volumes.device AND spooling.kind = 'SPOOL'
+)
+SELECT
+    system, source, interval_end, seconds, flag, device, volume, 'PAGE' AS area,
+    slots_for_pages AS slots, page_slots AS slots_used, page_reads AS reads, page_writes AS writes,
+    operations, queue, mload, mload_time
+FROM kinds
+WHERE pages
+UNION ALL
+SELECT
+    system, source, interval_end, seconds, flag, device, volume, 'SPOOL' AS area,
+    slots_for_spool AS slots, spool_slots AS slots_used, spool_reads AS reads, spool_writes AS writes,
+    operations, queue, mload, mload_time
+FROM kinds
+WHERE spools
+UNION ALL
+SELECT
+    system, source, interval_end, seconds, flag, device, volume, NULL AS area,
+    NULL AS slots, NULL AS slots_used, page_reads + spool_reads AS reads, page_writes + spool_writes AS writes,
+    operations, queue, mload, mload_time
+FROM kinds
+WHERE NOT pages AND NOT spools

@@ -1,0 +1,3 @@
+-- network: one row per interval and port of a virtual or real network.
+SELECT {columns}
+FROM _port AS port
