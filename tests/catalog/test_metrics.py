@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 #: Every table that views may read, with columns that must be there.
 TABLES = {
     "alias_pool": "share entitlement in_use queued",
+    "cache": "io_rate read_pct read_hit_pct write_hit_pct ssid",
     "cec": "physical dedicated lgclc_pct ovrhd_pct lpmgt_pct total_pct type_tl machine observer cpu_type",
     "channel": "util_pct read_rate write_rate",
     "core": "core_id cpu_type core_busy_pct thread_density productivity_pct capacity_factor_pct "

@@ -1,6 +1,7 @@
--- device: one row per interval and I/O device, with what was last told of what it is.
+-- device: one row per interval and I/O device, with what was last told of what it is and what its control unit says.
 SELECT {columns}
 FROM role.device AS device
+LEFT JOIN role.cache AS cache USING (system, source, interval_end, subchannel)
 ASOF LEFT JOIN role.device_configuration AS device_configuration
     ON device_configuration.system = device.system
     AND device_configuration.source = device.source
