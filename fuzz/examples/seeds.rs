@@ -1,9 +1,9 @@
-//! Writes small good files for the fuzzer to begin with: `cargo run --example seeds` in this folder.
+//! Writes small good files, and captures of the same data, for the fuzzer to begin with: `cargo run --example seeds` in this folder.
 
 use std::fs;
 use std::path::Path;
 
-use zlens_frames::{Class, Group, Header, Writer, tod};
+use zlens_frames::{Class, Group, Header, PAGE, Writer, tod};
 
 fn record(domain: u8, number: u16, length: u16, second: i64) -> Vec<u8> {
     let tod = tod::from_unix_us((1_767_225_600 + second) * 1_000_000);
@@ -28,9 +28,36 @@ fn group(class: Class, start: u32, records: &[Vec<u8>]) -> Group<'_, Vec<u8>> {
     }
 }
 
+/// The entries of a good file, each before its own data: what the live stream would have given.
+fn capture(monwrite: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut pages = monwrite.chunks(PAGE);
+    while let Some(control) = pages.next() {
+        for entry in control[40..].chunks(12).take_while(|entry| entry[0] != 0) {
+            let address = |at: usize| {
+                u32::from_be_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]])
+            };
+            let (start, end) = (address(4), address(8));
+            let frames = (end >> 12) - (start >> 12) + 1;
+            let data: Vec<u8> = pages
+                .by_ref()
+                .take(frames as usize)
+                .flatten()
+                .copied()
+                .collect();
+            let first = (start & 0xFFF) as usize;
+            bytes.extend(entry);
+            bytes.extend(&data[first..=first + (end - start) as usize]);
+        }
+    }
+    bytes
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/frames");
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/monreader");
     fs::create_dir_all(&folder)?;
+    fs::create_dir_all(&captures)?;
     let few = [
         record(0, 2, 108, 0),
         record(0, 2, 108, 0),
@@ -59,7 +86,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for groups in controls {
             writer.write(&groups)?;
         }
-        fs::write(folder.join(name), writer.finish()?)?;
+        let bytes = writer.finish()?;
+        fs::write(captures.join(name), capture(&bytes))?;
+        fs::write(folder.join(name), bytes)?;
     }
     Ok(())
 }

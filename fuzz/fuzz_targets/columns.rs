@@ -71,6 +71,7 @@ fn system(files: Vec<Vec<u8>>, plans: &[Plan]) -> System {
                 source: Arc::new(bytes),
                 index,
                 repeats: Arc::from([]),
+                capture: None,
             }
         })
         .collect();

@@ -5,7 +5,8 @@ from typing import Any, final
 
 @final
 class MonwriteFile:
-    """A z/VM MONWRITE file: opened by one pass that finds its records, read again for what is asked."""
+    """A file of z/VM monitor data, written by MONWRITE or captured from the live stream: opened by one pass that
+    finds its records, read again for what is asked."""
 
     path: str
     size: int
@@ -14,6 +15,8 @@ class MonwriteFile:
     last_tod: int | None
     #: Whether the end-of-data record stands at the end.
     complete: bool
+    #: Whether it is a capture of the live stream.
+    capture: bool
 
     @staticmethod
     def open(path: str, progress: Callable[[int, int], None] | None = None) -> MonwriteFile: ...

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::ArrowError;
-use zlens_frames::{ProblemKind, tod};
+use zlens_frames::{Capture, ProblemKind, tod};
 
 use crate::column::{Builder, Source};
 use crate::evidence::Evidence;
@@ -41,6 +41,19 @@ struct Compare {
     differences: Wide,
     /// Whether a counter has to learn its direction, from intervals.
     learns: bool,
+}
+
+/// Where a text of some rows is.
+fn text_of<'w>(
+    (places, lens): &'w (Vec<u32>, Vec<u16>),
+    rows: Range<usize>,
+    entry: Source<'w>,
+) -> Source<'w> {
+    Source {
+        places: places.get(rows.clone()).unwrap_or(&[]),
+        lens: lens.get(rows).unwrap_or(&[]),
+        ..entry
+    }
 }
 
 /// A column that comes from the header of the record: its place among the 8-byte columns, and where it is NULL.
@@ -198,7 +211,7 @@ impl Build {
         place: &Place<'_>,
     ) {
         self.room(target.max(self.len + rows.len()));
-        self.heads(bytes, places, rows.clone());
+        self.heads(bytes, places, rows.clone(), place.capture);
         let mut start = rows.start;
         let first = places.runs.partition_point(|run| run.end <= rows.start);
         for run in &places.runs[first..] {
@@ -208,7 +221,7 @@ impl Build {
             let part = start..run.end.min(rows.end);
             let shape = shapes.get(run.shape);
             let from = self.len;
-            let large = self.run(bytes, places, part.clone(), shape, run.stride);
+            let large = self.run(bytes, places, part.clone(), shape, run.span);
             if large || !shape.known {
                 self.report(shape, from, places, part.start, place);
             }
@@ -249,10 +262,22 @@ impl Build {
     }
 
     /// What the header of every record gives.
-    fn heads(&mut self, bytes: &[u8], places: &Places, from: Range<usize>) {
+    fn heads(
+        &mut self,
+        bytes: &[u8],
+        places: &Places,
+        from: Range<usize>,
+        capture: Option<&Capture>,
+    ) {
         let rows = self.len..self.len + from.len();
         if let Some(head) = &self.offset {
-            places.offsets(from.clone(), self.wide.rows_mut(head.column, rows.clone()));
+            let offsets = self.wide.rows_mut(head.column, rows.clone());
+            places.offsets(from.clone(), offsets);
+            if let Some(capture) = capture {
+                for offset in offsets {
+                    *offset = capture.original(offset.cast_unsigned()).cast_signed();
+                }
+            }
         }
         if self.tod.is_none() && self.intervals.is_none() && self.compare.is_none() {
             return;
@@ -313,19 +338,19 @@ impl Build {
         places: &Places,
         rows: Range<usize>,
         shape: &Shape,
-        stride: u32,
+        span: u32,
     ) -> bool {
         let wide = &mut self.wide;
         let mut large = false;
         for &builder in &shape.absent {
             self.builders[builder].nulls(self.len, rows.len(), wide);
         }
-        let span = match places.records[rows.clone()] {
+        let apart = match places.records[rows.clone()] {
             [first, .., last] => (last.saturating_sub(first)) as usize / (rows.len() - 1),
             _ => 1,
         };
         // Rows are whole blocks of eight as long as there are enough.
-        let tile = (TILE_BYTES / span.max(1)).clamp(32, 1024) & !7;
+        let tile = (TILE_BYTES / apart.max(1)).clamp(32, 1024) & !7;
         let mut start = rows.start;
         while start < rows.end {
             let end = rows.end.min(start + tile);
@@ -340,15 +365,24 @@ impl Build {
             let entry = Source {
                 places: entries,
                 lens: &[],
-                len: stride,
+                len: span,
                 ..record
             };
-            let part = |part: Part| {
-                if part == Part::Record {
-                    &record
-                } else {
-                    &entry
-                }
+            let part = |part: Part, nth: u32| match part {
+                Part::Record | Part::Counter | Part::Count => record,
+                Part::Entry => entry,
+                Part::Ordinal => Source {
+                    places: places.ordinals.get(start..end).unwrap_or(&[]),
+                    ..entry
+                },
+                Part::String => places
+                    .texts
+                    .get(nth as usize)
+                    .map_or(entry, |text| text_of(text, start..end, entry)),
+                Part::Tail => places
+                    .texts
+                    .last()
+                    .map_or(entry, |text| text_of(text, start..end, entry)),
             };
             for reader in &shape.readers {
                 let builder = &mut self.builders[reader.builder];
@@ -356,7 +390,7 @@ impl Build {
                     reader.kernel,
                     reader.offset,
                     self.len,
-                    part(reader.part),
+                    &part(reader.part, reader.nth),
                     wide,
                 );
             }
@@ -365,7 +399,7 @@ impl Build {
                 let Some(column) = self.builders[first.builder].place() else {
                     continue;
                 };
-                let places = part(first.part).places;
+                let places = part(first.part, 0).places;
                 let out = wide.four_mut(column, self.len..self.len + places.len());
                 fours(
                     out,

@@ -17,7 +17,7 @@ pub(crate) fn data_type(kind: Kind) -> DataType {
     match kind {
         Kind::Int => DataType::Int64,
         Kind::Float => DataType::Float64,
-        Kind::Text | Kind::Hex => DataType::Utf8,
+        Kind::Text | Kind::Ascii | Kind::Hex => DataType::Utf8,
         Kind::Time => TIMESTAMP.clone(),
         Kind::Bool => DataType::Boolean,
     }
@@ -82,7 +82,7 @@ impl Builder {
             }
             Kind::Float => Data::Float(Vec::new()),
             Kind::Bool => Data::Bool(Vec::new()),
-            Kind::Text | Kind::Hex => Data::Text {
+            Kind::Text | Kind::Ascii | Kind::Hex => Data::Text {
                 texts: Texts::default(),
                 offsets: Pool::new(2),
                 bytes: Pool::new(2),
@@ -156,13 +156,21 @@ impl Builder {
                             self.no_times(row, from, wide);
                         }
                     }
+                    Kernel::Ordinal => {
+                        for (out, &place) in out.iter_mut().zip(places) {
+                            *out = i64::from(place) + i64::from(offset);
+                        }
+                    }
                     _ => wrong_kernel(),
                 }
             }
             Data::Text { texts, .. } => match kernel {
                 Kernel::Text { len } => texts.text(bytes, places, len),
                 Kernel::Hex { len } => texts.hex(bytes, places, len),
-                Kernel::TextRest | Kernel::HexRest => {
+                Kernel::Ascii { len } => places.iter().for_each(|&at| {
+                    texts.push_ascii(&bytes[at as usize..at as usize + len as usize]);
+                }),
+                Kernel::TextRest | Kernel::AsciiRest | Kernel::HexRest => {
                     for (number, &place) in places.iter().enumerate() {
                         let part = from
                             .lens
@@ -170,10 +178,10 @@ impl Builder {
                             .map_or(from.len, |&len| u32::from(len));
                         let rest = part.saturating_sub(offset) as usize;
                         let field = &bytes[place as usize..place as usize + rest];
-                        if kernel == Kernel::TextRest {
-                            texts.push_text(field)
-                        } else {
-                            texts.push_hex(field)
+                        match kernel {
+                            Kernel::TextRest => texts.push_text(field),
+                            Kernel::AsciiRest => texts.push_ascii(field),
+                            _ => texts.push_hex(field),
                         }
                     }
                 }

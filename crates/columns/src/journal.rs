@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
-use zlens_frames::{Problem, ProblemKind};
+use zlens_frames::{Capture, Problem, ProblemKind};
 
 /// How many problems, and how many resets, are kept in full.
 pub const LIMIT: usize = 10_000;
@@ -128,6 +128,8 @@ pub(crate) struct Place<'j> {
     pub file: usize,
     pub table: &'j str,
     pub record: (u8, u16),
+    /// What leads back to the file, where its bytes are shown in another form.
+    pub capture: Option<&'j Capture>,
 }
 
 impl Place<'_> {
@@ -146,7 +148,9 @@ impl Place<'_> {
                 file: self.file,
                 problem: Problem {
                     kind,
-                    offset,
+                    offset: self
+                        .capture
+                        .map_or(offset, |capture| capture.original(offset)),
                     bytes,
                     record: Some(self.record),
                     detail: detail(),
@@ -180,6 +184,7 @@ mod tests {
             file: 0,
             table: "t",
             record: (6, 3),
+            capture: None,
         };
         for offset in (0..LIMIT as u64 + 25).chain(0..40) {
             place.problem(ProblemKind::Section, offset, offset, 1, || {

@@ -42,6 +42,13 @@ pub(crate) enum Kernel {
     TextRest,
     /// Bytes up to the end of the part.
     HexRest,
+    Ascii {
+        len: u32,
+    },
+    /// ASCII text up to the end of the part.
+    AsciiRest,
+    /// The number of the entry, which is what its place says.
+    Ordinal,
 }
 
 impl Kernel {
@@ -65,6 +72,8 @@ impl Kernel {
             (Kind::Bool, _, _) => Self::Bool { len },
             (Kind::Text, 0, _) => Self::TextRest,
             (Kind::Text, _, _) => Self::Text { len },
+            (Kind::Ascii, 0, _) => Self::AsciiRest,
+            (Kind::Ascii, _, _) => Self::Ascii { len },
             (Kind::Hex, 0, _) => Self::HexRest,
             (Kind::Hex, _, _) => Self::Hex { len },
         }

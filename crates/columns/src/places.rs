@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use zlens_frames::{ProblemKind, RecordRef, Window};
 
+use crate::join::{Forms, Joined, Joiner, Told};
 use crate::journal::Place;
-use crate::plan::Plan;
-use crate::shape::{Locator, Shapes};
+use crate::plan::{Part, Plan};
+use crate::section::Locator;
+use crate::shape::Shapes;
 
 /// Rows that follow each other and are read alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub(crate) struct Run {
     /// Whether the records are samples.
     pub sample: bool,
     /// Bytes of the entry of each row.
-    pub stride: u32,
+    pub span: u32,
     /// The row after the last.
     pub end: usize,
 }
@@ -31,6 +33,10 @@ pub(crate) struct Places {
     pub lens: Vec<u16>,
     /// Entries of a section table; else empty.
     pub entries: Vec<u32>,
+    /// Their numbers in their records; only where a column has them.
+    pub ordinals: Vec<u32>,
+    /// Texts of the entries, and what follows them: where they begin and how long they are.
+    pub texts: Vec<(Vec<u32>, Vec<u16>)>,
     pub runs: Vec<Run>,
 }
 
@@ -64,19 +70,24 @@ impl Places {
         self.offsets.clear();
         self.lens.clear();
         self.entries.clear();
+        self.ordinals.clear();
+        for (places, lens) in &mut self.texts {
+            places.clear();
+            lens.clear();
+        }
         self.runs.clear();
     }
 
-    fn extend_run(&mut self, shape: u32, sample: bool, stride: u32) {
+    fn extend_run(&mut self, shape: u32, sample: bool, span: u32) {
         let end = self.records.len();
         match self.runs.last_mut() {
-            Some(run) if (run.shape, run.sample, run.stride) == (shape, sample, stride) => {
+            Some(run) if (run.shape, run.sample, run.span) == (shape, sample, span) => {
                 run.end = end
             }
             _ => self.runs.push(Run {
                 shape,
                 sample,
-                stride,
+                span,
                 end,
             }),
         }
@@ -122,6 +133,8 @@ struct Stage {
     offsets: Vec<u64>,
     /// Where the class of the records changes: the record after the last of a class.
     classes: Vec<(bool, usize)>,
+    /// Forms of joined records; else empty.
+    forms: Vec<u32>,
 }
 
 /// Fewer records than these in a window are set aside: a loop over a few rows costs more to begin than to run.
@@ -137,10 +150,26 @@ impl Stage {
             self.records.push(RecordRef { pos, ..record });
             self.offsets.push(window.offset_of(record));
         }
+        self.class(sample);
+    }
+
+    fn class(&mut self, sample: bool) {
         match self.classes.last_mut() {
             Some((class, end)) if *class == sample => *end = self.records.len(),
             _ => self.classes.push((sample, self.records.len())),
         }
+    }
+
+    fn joined(&mut self, joined: &Joined) {
+        self.records.push(RecordRef {
+            pos: self.bytes.len() as u32,
+            len: joined.len,
+            type_id: 0,
+        });
+        self.bytes.extend_from_slice(&joined.bytes);
+        self.offsets.push(joined.offset);
+        self.forms.push(joined.form);
+        self.class(joined.sample);
     }
 }
 
@@ -150,7 +179,10 @@ pub(crate) struct Gather {
     pub shapes: Shapes,
     pub places: Places,
     locator: Option<Locator>,
+    joiner: Option<Joiner>,
+    forms: Forms,
     needs_lens: bool,
+    needs_ordinals: bool,
     stage: Stage,
     merged: Vec<(RecordRef, bool)>,
 }
@@ -173,11 +205,21 @@ impl Gather {
             fields.any(|field| field.column == *column && field.length == 0)
         };
         let needs_lens = wanted.iter().any(open);
+        let mut fields = plan.layouts.iter().flat_map(|layout| &layout.fields);
+        let needs_ordinals = fields.any(|field| field.part == Part::Ordinal);
+        let strings = plan.section.as_ref().and_then(|section| section.strings);
+        let texts = strings.map_or(0, |strings| strings.count as usize + 1);
         Self {
             shapes: Shapes::new(wanted),
-            places: Places::default(),
-            locator: Locator::of(plan),
+            places: Places {
+                texts: vec![(Vec::new(), Vec::new()); texts],
+                ..Places::default()
+            },
+            locator: plan.section.as_ref().and_then(Locator::of),
+            joiner: plan.join.as_ref().map(Joiner::new),
+            forms: Forms::of(plan.join.as_ref()),
             needs_lens,
+            needs_ordinals,
             stage: Stage::default(),
             merged: Vec::new(),
         }
@@ -202,7 +244,9 @@ impl Gather {
         {
             return Gathered::Staged;
         }
-        if count >= FEW {
+        // Records are joined aside, however many there are.
+        let now = count >= FEW && self.joiner.is_none();
+        if now {
             self.places.begin(window.base);
             self.shapes.trim();
         }
@@ -210,14 +254,7 @@ impl Gather {
             .iter()
             .filter(|(list, _)| !window.records(*list).is_empty());
         if let (Some(&(list, sample)), None) = (filled.next(), filled.next()) {
-            self.take(
-                plan,
-                window,
-                window.records(list),
-                sample,
-                count >= FEW,
-                place,
-            );
+            self.take(plan, window, window.records(list), sample, now, place);
         } else {
             // Samples and events of one type in one window: rows stay in the order of the file.
             let mut merged = std::mem::take(&mut self.merged);
@@ -227,11 +264,11 @@ impl Gather {
             }
             merged.sort_unstable_by_key(|(record, _)| record.pos);
             for &(record, sample) in &merged {
-                self.take(plan, window, &[record], sample, count >= FEW, place);
+                self.take(plan, window, &[record], sample, now, place);
             }
             self.merged = merged;
         }
-        if count >= FEW {
+        if now {
             Gathered::Window
         } else {
             Gathered::Nothing
@@ -248,6 +285,20 @@ impl Gather {
         now: bool,
         place: &Place<'_>,
     ) {
+        if let Some(joiner) = &mut self.joiner {
+            let mut told = Vec::new();
+            for &record in records {
+                joiner.add(
+                    window.bytes_of(record),
+                    window.offset_of(record),
+                    sample,
+                    &mut self.forms,
+                    &mut told,
+                    &mut |joined| self.stage.joined(&joined),
+                );
+            }
+            return tell(told, place);
+        }
         if !now {
             return self.stage.add(window, records, sample);
         }
@@ -259,6 +310,17 @@ impl Gather {
             base: window.base,
         };
         self.add(plan, &records, place);
+    }
+
+    /// No record continues the last one of a file.
+    pub(crate) fn end_file(&mut self, place: &Place<'_>) {
+        if let Some(joiner) = &mut self.joiner {
+            let mut told = Vec::new();
+            joiner.finish(&mut self.forms, &mut told, &mut |joined| {
+                self.stage.joined(&joined);
+            });
+            tell(told, place);
+        }
     }
 
     /// Finds the rows of the records that were set aside; gives their bytes, which are to be given back.
@@ -275,12 +337,16 @@ impl Gather {
                 offsets: Some(&stage.offsets[from..end]),
                 base: 0,
             };
-            self.add(plan, &records, place);
+            match stage.forms.get(from..end) {
+                Some(forms) => self.add_joined(plan, &records, forms),
+                None => self.add(plan, &records, place),
+            }
             from = end;
         }
         stage.records.clear();
         stage.offsets.clear();
         stage.classes.clear();
+        stage.forms.clear();
         let bytes = std::mem::take(&mut stage.bytes);
         self.stage = stage;
         bytes
@@ -321,8 +387,15 @@ impl Gather {
                 places
                     .entries
                     .extend((0..found.count).map(|entry| first + entry * found.stride));
-                let shape = self.shapes.of(plan, record.len, found.stride);
-                places.extend_run(shape, all.sample, found.stride);
+                if self.needs_ordinals {
+                    places.ordinals.extend(0..found.count);
+                }
+                for ((places, lens), (at, len)) in places.texts.iter_mut().zip(found.texts) {
+                    places.push(record.pos + at);
+                    lens.push(len);
+                }
+                let shape = self.shapes.of(plan, record.len, found.span, &self.forms);
+                places.extend_run(shape, all.sample, found.span);
             }
             return;
         }
@@ -337,8 +410,34 @@ impl Gather {
         // Records of one length come in runs.
         for run in all.records.chunk_by(|a, b| a.len == b.len) {
             places.records.extend(run.iter().map(|record| record.pos));
-            let shape = self.shapes.of(plan, run[0].len, 0);
+            let shape = self.shapes.of(plan, run[0].len, 0, &self.forms);
             places.extend_run(shape, all.sample, 0);
         }
+    }
+
+    fn add_joined(&mut self, plan: &Plan, all: &Records<'_>, forms: &[u32]) {
+        let places = &mut self.places;
+        for ((number, record), &form) in all.records.iter().enumerate().zip(forms) {
+            places.records.push(record.pos);
+            places.offsets.push(all.offset(number));
+            if self.needs_lens {
+                places.lens.push(record.len);
+            }
+            let shape = self.shapes.of(plan, record.len, form, &self.forms);
+            places.extend_run(shape, all.sample, form);
+        }
+    }
+}
+
+/// Reports what was met while records were joined.
+fn tell(told: Vec<Told>, place: &Place<'_>) {
+    for (offset, fault) in told {
+        place.problem(
+            ProblemKind::Section,
+            (offset, &fault.detail),
+            offset,
+            fault.bytes,
+            || fault.detail.clone(),
+        );
     }
 }

@@ -6,6 +6,9 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
+pub use crate::join::{Area, Join, Set, Size};
+pub use crate::section::{Equal, Inner, Match, Place, Section, Strings};
+
 /// Bytes of the header that begins every record; no field or section can stand inside it.
 pub const HEADER: u32 = 20;
 /// Longest integer, in bytes.
@@ -41,6 +44,9 @@ pub struct Plan {
     /// Where the entries are, if a row is an entry and not a record.
     #[serde(default)]
     pub section: Option<Section>,
+    /// How records are joined, if a row is several of them.
+    #[serde(default)]
+    pub join: Option<Join>,
     /// Places of the columns, by length of the record.
     pub layouts: Vec<Layout>,
 }
@@ -68,6 +74,8 @@ pub enum Kind {
     Float,
     /// EBCDIC text (code page 037), trailing blanks and zeros taken off.
     Text,
+    /// ASCII text, trailing blanks and zeros taken off; what is not ASCII becomes a question mark.
+    Ascii,
     /// The bytes themselves in lower-case hexadecimal.
     Hex,
     /// TOD clock value of 8 bytes; zero is no time.
@@ -116,50 +124,6 @@ pub enum Direction {
     Learn,
 }
 
-/// Where the entries of a record stand. Each of the three is read from the record (`_at`, `_len`) or is fixed.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Section {
-    /// Offset of the field that holds the offset of the first entry.
-    #[serde(default)]
-    pub offset_at: Option<u32>,
-    /// Length of that field.
-    #[serde(default)]
-    pub offset_len: u32,
-    /// Offset of the first entry, where no field says it.
-    #[serde(default)]
-    pub offset: Option<u32>,
-    /// Offset of the field that holds the bytes from one entry to the next.
-    #[serde(default)]
-    pub stride_at: Option<u32>,
-    /// Length of that field.
-    #[serde(default)]
-    pub stride_len: u32,
-    /// Bytes from one entry to the next, where no field says it.
-    #[serde(default)]
-    pub stride: Option<u32>,
-    /// Offset of the field that holds the number of entries.
-    #[serde(default)]
-    pub count_at: Option<u32>,
-    /// Length of that field.
-    #[serde(default)]
-    pub count_len: u32,
-    /// Number of entries, where no field says it; with neither, entries run to the end of the record.
-    #[serde(default)]
-    pub count: Option<u32>,
-    /// Records without these bytes at this place have no such entries.
-    #[serde(default, rename = "match")]
-    pub matching: Option<Match>,
-}
-
-/// Bytes that tell one payload of a record type from another.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Match {
-    /// Offset in the record.
-    pub at: u32,
-    /// The bytes, hexadecimal.
-    pub hex: String,
-}
-
 /// Places of the columns in records of some lengths.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Layout {
@@ -199,6 +163,16 @@ pub enum Part {
     Record,
     /// The entry of the section.
     Entry,
+    /// No bytes: the number of the entry in its record, the first one having the field's offset.
+    Ordinal,
+    /// The text of the entry that `element` counts, from 0.
+    String,
+    /// What follows the texts of the entry.
+    Tail,
+    /// The counter of the joined records whose number is the field's offset.
+    Counter,
+    /// How many counters the set of the joined records has that the field's offset counts, from 0.
+    Count,
 }
 
 impl Field {
@@ -206,26 +180,9 @@ impl Field {
     pub fn start(&self) -> Option<u32> {
         match self.element {
             None => Some(self.offset),
+            Some(_) if self.part == Part::String => Some(self.offset),
             Some(element) => element.checked_mul(self.length)?.checked_add(self.offset),
         }
-    }
-}
-
-impl Match {
-    /// The bytes; None when the text is not pairs of hexadecimal digits.
-    pub fn bytes(&self) -> Option<Vec<u8>> {
-        let digits = self.hex.as_bytes();
-        if !digits.len().is_multiple_of(2) {
-            return None;
-        }
-        digits
-            .chunks_exact(2)
-            .map(|pair| {
-                let high = char::from(pair[0]).to_digit(16)?;
-                let low = char::from(pair[1]).to_digit(16)?;
-                u8::try_from(high * 16 + low).ok()
-            })
-            .collect()
     }
 }
 
@@ -293,6 +250,12 @@ impl Plan {
         if let Some(section) = &self.section {
             section.check()?;
         }
+        if let Some(join) = &self.join {
+            if self.section.is_some() {
+                return Err("a row is either an entry or joined of records".into());
+            }
+            join.check()?;
+        }
         for layout in &self.layouts {
             self.check_layout(layout)?;
         }
@@ -314,18 +277,13 @@ impl Plan {
                     column.name
                 ));
             }
-            if field.part == Part::Entry && self.section.is_none() {
-                return Err(format!(
-                    "column {} stands in an entry, but there is no section",
-                    column.name
-                ));
-            }
+            self.check_part(column, field)?;
             let fits = match column.kind {
                 Kind::Int => (1..=INT_MAX).contains(&field.length),
                 Kind::Float => field.length == 4 || field.length == 8,
                 Kind::Time => field.length == 8,
                 Kind::Bool => field.length >= 1,
-                Kind::Text | Kind::Hex => true,
+                Kind::Text | Kind::Ascii | Kind::Hex => true,
             };
             if !fits {
                 return Err(format!(
@@ -343,28 +301,48 @@ impl Plan {
         }
         Ok(())
     }
-}
 
-impl Section {
-    fn check(&self) -> Result<(), String> {
-        for (what, at, length, fixed, needed) in [
-            ("offset", self.offset_at, self.offset_len, self.offset, true),
-            ("stride", self.stride_at, self.stride_len, self.stride, true),
-            ("count", self.count_at, self.count_len, self.count, false),
-        ] {
-            if at.is_some() && !(1..=4).contains(&length) {
-                return Err(format!(
-                    "the section's {what} cannot be a field of {length} bytes"
-                ));
+    fn check_part(&self, column: &Column, field: &Field) -> Result<(), String> {
+        let name = &column.name;
+        let texts = self.section.as_ref().and_then(|section| section.strings);
+        let wrong = match field.part {
+            Part::Record => None,
+            Part::Entry | Part::Ordinal if self.section.is_none() => {
+                Some("stands in an entry, but there is no section")
             }
-            if needed && at.is_none() && fixed.is_none() {
-                return Err(format!("the section has no {what}"));
+            Part::Entry => None,
+            Part::Ordinal => {
+                (column.kind != Kind::Int).then_some("counts entries and is no integer")
             }
+            Part::String | Part::Tail if texts.is_none() => {
+                Some("stands with texts of an entry, which there are not")
+            }
+            Part::String => {
+                let text = matches!(column.kind, Kind::Text | Kind::Ascii | Kind::Hex);
+                let there = texts.is_some_and(|texts| field.element.unwrap_or(0) < texts.count);
+                (!text || field.length > 0 || !there).then_some("is no text of the entry")
+            }
+            Part::Tail => texts
+                .is_some_and(|texts| {
+                    field
+                        .offset
+                        .checked_add(field.length)
+                        .is_none_or(|end| end > texts.tail)
+                })
+                .then_some("stands beyond what follows the texts"),
+            Part::Counter | Part::Count if self.join.is_none() => {
+                Some("is counted, but no records are joined")
+            }
+            Part::Counter => {
+                (column.kind != Kind::Int || field.length != 8).then_some("is no counter")
+            }
+            Part::Count => (column.kind != Kind::Int || field.length != 2)
+                .then_some("is no number of counters"),
+        };
+        match wrong {
+            Some(wrong) => Err(format!("column {name} {wrong}")),
+            None => Ok(()),
         }
-        if self.matching.as_ref().is_some_and(|m| m.bytes().is_none()) {
-            return Err("the section's match is not hexadecimal".into());
-        }
-        Ok(())
     }
 }
 

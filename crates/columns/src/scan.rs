@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use zlens_frames::{Class, Index, Pass, ReadAt};
+use zlens_frames::{Capture, Class, Index, Pass, ReadAt};
 
 use crate::batch::Names;
 use crate::evidence::Evidence;
@@ -28,6 +28,8 @@ pub struct File {
     pub index: Arc<Index>,
     /// Bytes that repeat what was read before, in order; their records are left out.
     pub repeats: Arc<[Range<u64>]>,
+    /// The capture that `source` is, if it is one: it leads from its bytes to those of the file.
+    pub capture: Option<Arc<Capture>>,
 }
 
 /// The files of one system and what is known about it.
@@ -226,6 +228,7 @@ impl Scan {
             file: self.file,
             table: "",
             record: (0, 0),
+            capture: file.capture.as_deref(),
         };
         let Some(pass) = &mut self.pass else {
             return Ok(Step::Working);
@@ -244,7 +247,10 @@ impl Scan {
                 return Ok(Step::Working);
             }
             Ok(None) => {
-                for problem in pass.problems().rows() {
+                for mut problem in pass.problems().rows() {
+                    if let Some(capture) = &file.capture {
+                        problem.offset = capture.original(problem.offset);
+                    }
                     let found = Found {
                         system: self.system,
                         file: self.file,

@@ -165,6 +165,7 @@ impl TableScan {
         place: &Place<'_>,
         ready: &mut Ready,
     ) -> Result<(), ArrowError> {
+        self.gather.end_file(place);
         self.staged(names, place, ready)?;
         if self.build.len() > 0
             && let Some(batch) = self.build.finish(true, names, place)?

@@ -208,6 +208,20 @@ impl Texts {
         self.offsets.push(end as i32);
     }
 
+    /// ASCII text of one value.
+    pub(crate) fn push_ascii(&mut self, field: &[u8]) {
+        let kept = field
+            .iter()
+            .rposition(|&byte| byte != b' ' && byte != 0)
+            .map_or(0, |last| last + 1);
+        self.room(kept);
+        for (out, &byte) in self.values[self.end..].iter_mut().zip(&field[..kept]) {
+            *out = if byte.is_ascii() { byte } else { b'?' };
+        }
+        self.end += kept;
+        self.offsets.push(self.end as i32);
+    }
+
     /// The `len` bytes at each place in hexadecimal.
     pub(crate) fn hex(&mut self, window: &[u8], places: &[u32], len: u32) {
         match len {

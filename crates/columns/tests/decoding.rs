@@ -23,6 +23,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         1 => Just(Kind::Float),
         2 => Just(Kind::Text),
         1 => Just(Kind::Hex),
+        1 => Just(Kind::Ascii),
         1 => Just(Kind::Time),
         1 => Just(Kind::Bool),
     ]
@@ -34,7 +35,7 @@ fn length(kind: Kind) -> BoxedStrategy<u32> {
         Kind::Float => prop_oneof![Just(4u32), Just(8)].boxed(),
         Kind::Time => Just(8).boxed(),
         Kind::Bool => (1..=3u32).boxed(),
-        Kind::Text | Kind::Hex => {
+        Kind::Text | Kind::Ascii | Kind::Hex => {
             prop_oneof![2 => 0..=20u32, 1 => Just(8u32), 1 => Just(16u32)].boxed()
         }
     }
@@ -117,6 +118,7 @@ fn section() -> impl Strategy<Value = Section> {
             count_len: 1,
             count: (count == 1).then_some(3),
             matching,
+            ..Section::default()
         },
     )
 }
@@ -179,6 +181,7 @@ fn plan(number: usize) -> impl Strategy<Value = Plan> {
                     })
                     .collect(),
                 section,
+                join: None,
                 layouts: Vec::new(),
             };
             prop::collection::vec((lengths, fields), 1..4).prop_map(move |layouts| Plan {
@@ -307,6 +310,19 @@ fn value(kind: Kind, field: &Field, record: &[u8], entry: &[u8]) -> Cell {
         }
         Kind::Float => Cell::Float(f64::from_bits(number(bytes))),
         Kind::Text => Cell::Text(ebcdic::text(bytes)),
+        Kind::Ascii => {
+            let text: String = bytes
+                .iter()
+                .map(|&byte| {
+                    if byte.is_ascii() {
+                        char::from(byte)
+                    } else {
+                        '?'
+                    }
+                })
+                .collect();
+            Cell::Text(text.trim_end_matches([' ', '\0']).to_owned())
+        }
         Kind::Hex => Cell::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
         Kind::Time => time(number(bytes)),
         Kind::Bool => Cell::Bool(bytes.iter().any(|&byte| byte != 0)),

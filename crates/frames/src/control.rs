@@ -61,7 +61,7 @@ impl EntryFault {
 }
 
 impl Entry {
-    fn parse(bytes: &[u8; ENTRY]) -> Result<Self, EntryFault> {
+    pub(crate) fn parse(bytes: &[u8; ENTRY]) -> Result<Self, EntryFault> {
         let [flag, mask1, mask2, _, s0, s1, s2, s3, e0, e1, e2, e3] = *bytes;
         let class = Class::from_flag(flag).ok_or(EntryFault::Flag(flag))?;
         let start = u32::from_be_bytes([s0, s1, s2, s3]);

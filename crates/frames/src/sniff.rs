@@ -1,6 +1,7 @@
-//! Telling from the first bytes whether a file is MONWRITE output, and whether a transfer has
-//! damaged it.
+//! Telling from the first bytes whether a file is MONWRITE output or a capture of the live stream, and
+//! whether a transfer has damaged it.
 
+use crate::capture;
 use crate::control::{Control, ENTRIES_AT};
 use crate::problem::ProblemKind;
 use crate::source::PAGE;
@@ -10,6 +11,8 @@ use crate::source::PAGE;
 pub enum Sniff {
     /// MONWRITE output.
     Monwrite,
+    /// A capture of the live stream.
+    Capture,
     /// MONWRITE output that a transfer has damaged; a sentence names the likely mistake and its
     /// cure.
     Damaged(String),
@@ -40,6 +43,12 @@ pub fn sniff(head: &[u8], size: u64) -> Sniff {
     });
     if found || begins(head) {
         return Sniff::Monwrite;
+    }
+    if capture::begins(head) {
+        return Sniff::Capture;
+    }
+    if let Some(damage) = translated_capture(head) {
+        return Sniff::Damaged(damage);
     }
     translated(head).map_or(Sniff::No, Sniff::Damaged)
 }
@@ -104,6 +113,21 @@ fn translated(head: &[u8]) -> Option<String> {
         ));
     }
     None
+}
+
+/// What a capture looks like whose EBCDIC was translated: zeros are where they belong, the flag is not.
+fn translated_capture(head: &[u8]) -> Option<String> {
+    let begin = head.first_chunk::<32>()?;
+    let flag = begin[0];
+    let zeros = [3, 14, 15, 17].iter().all(|&at| begin[at] == 0);
+    let addresses = begin[4..8] != begin[8..12];
+    (matches!(flag, b'S' | b'E') && zeros && addresses).then(|| {
+        format!(
+            "offset 0 has x'{flag:02X}', which is {} in ASCII where EBCDIC is expected: the capture \
+             was translated to ASCII in transfer; transfer it again in binary",
+            char::from(flag)
+        )
+    })
 }
 
 /// What a file looks like into which line ends were put; only a size that is no multiple of 4096 is

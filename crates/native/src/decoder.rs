@@ -32,15 +32,20 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
         let file = file?;
         let ranges = repeats.get_mut(number).map(std::mem::take);
         let file = file.cast::<MonwriteFile>()?.get();
+        let shown = |offset: u64| match &file.capture {
+            Some(capture) => capture.shown(offset),
+            None => offset,
+        };
         files.push(File {
             name: file.path().to_string_lossy().into_owned(),
-            source: Arc::clone(&file.source) as _,
+            source: Arc::clone(&file.bytes),
             index: Arc::clone(&file.index),
             repeats: ranges
                 .unwrap_or_default()
                 .into_iter()
-                .map(|(from, to)| from..to)
+                .map(|(from, to)| shown(from)..shown(to))
                 .collect(),
+            capture: file.capture.clone(),
         });
     }
     Ok(System {

@@ -27,11 +27,12 @@ pub fn unix_us_from_tod(tod: u64, leap: i32) -> i64 {
     tod::to_unix_us(tod, leap)
 }
 
-/// What the first bytes of a file say: `monwrite`, `damaged` with a sentence, or `no`.
+/// What the first bytes of a file say: `monwrite`, `monreader`, `damaged` with a sentence, or `no`.
 #[pyfunction]
 pub fn sniff(head: &[u8], size: u64) -> (&'static str, String) {
     match zlens_frames::sniff(head, size) {
         Sniff::Monwrite => ("monwrite", String::new()),
+        Sniff::Capture => ("monreader", String::new()),
         Sniff::Damaged(sentence) => ("damaged", sentence),
         Sniff::No => ("no", String::new()),
     }

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use zlens_frames::{Class, Error, FileSource, Group, Index, Writer, index};
+use zlens_frames::{
+    Capture, Class, Error, FileSource, Group, Index, Problem, ReadAt, Sniff, Writer, index, sniff,
+};
 
 use crate::errors::unreadable;
 use crate::patience::Patience;
@@ -19,12 +21,19 @@ pub fn record_name((domain, record): (u8, u16)) -> String {
     format!("D{domain}R{record}")
 }
 
-/// A z/VM MONWRITE file whose records were found.
+/// How much of a file tells what it is.
+const HEAD: usize = 64 * 1024;
+
+/// A file of z/VM monitor data whose records were found: MONWRITE output or a capture of the live stream.
 #[pyclass(frozen, module = "zlens._native")]
 pub struct MonwriteFile {
     path: OsString,
-    pub source: Arc<FileSource>,
+    source: Arc<FileSource>,
+    /// The bytes that the index is of.
+    pub bytes: Arc<dyn ReadAt>,
     pub index: Arc<Index>,
+    /// The capture that these bytes are, if they are one.
+    pub capture: Option<Arc<Capture>>,
 }
 
 impl MonwriteFile {
@@ -32,6 +41,41 @@ impl MonwriteFile {
     pub fn path(&self) -> &OsStr {
         &self.path
     }
+
+    /// Where in the file a byte is that the index speaks of.
+    fn original(&self, offset: u64) -> u64 {
+        self.capture
+            .as_ref()
+            .map_or(offset, |capture| capture.original(offset))
+    }
+}
+
+/// Finds the records of a file, of a capture in the form that MONWRITE would have given it.
+#[allow(clippy::type_complexity, reason = "what a file is made of")]
+fn records_of(
+    source: &Arc<FileSource>,
+    report: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<(Arc<dyn ReadAt>, Index, Option<Arc<Capture>>), Error> {
+    let mut head = vec![0; HEAD];
+    let got = source.read_at(0, &mut head);
+    let got = got.map_err(|source| Error::Io { offset: 0, source })?;
+    if sniff(&head[..got], source.size()) != Sniff::Capture {
+        let index = index(&**source, report)?;
+        return Ok((Arc::clone(source) as _, index, None));
+    }
+    // Walking over the elements takes next to no time, so that the bytes are counted by the index.
+    let capture = Capture::walk(Arc::clone(source) as _, &mut |_, size| report(0, size))?;
+    let size = source.size();
+    let index = index(&capture, &mut |done, total| {
+        let done = if done < total {
+            capture.original(done).min(size.saturating_sub(1))
+        } else {
+            size
+        };
+        report(done, size)
+    })?;
+    let capture = Arc::new(capture);
+    Ok((Arc::clone(&capture) as _, index, Some(capture)))
 }
 
 #[pymethods]
@@ -58,11 +102,14 @@ impl MonwriteFile {
             raised = told.err();
             raised.is_none()
         };
-        match py.detach(|| index(&source, &mut report)) {
-            Ok(index) => Ok(Self {
+        let source = Arc::new(source);
+        match py.detach(|| records_of(&source, &mut report)) {
+            Ok((bytes, index, capture)) => Ok(Self {
                 path,
-                source: Arc::new(source),
+                source,
+                bytes,
                 index: Arc::new(index),
+                capture,
             }),
             Err(Error::Io { offset, source }) => Err(unreadable(py, &path, Some(offset), &source)),
             Err(Error::Stopped) => {
@@ -78,7 +125,13 @@ impl MonwriteFile {
 
     #[getter]
     fn size(&self) -> u64 {
-        self.index.size
+        self.source.size()
+    }
+
+    /// Whether it is a capture of the live stream.
+    #[getter]
+    fn capture(&self) -> bool {
+        self.capture.is_some()
     }
 
     #[getter]
@@ -117,7 +170,7 @@ impl MonwriteFile {
             row.set_item("min_length", kind.lengths.keys().next())?;
             row.set_item("max_length", kind.lengths.keys().next_back())?;
             row.set_item("lengths", lengths)?;
-            row.set_item("first_offset", kind.first_offset)?;
+            row.set_item("first_offset", self.original(kind.first_offset))?;
             rows.append(row)?;
         }
         Ok(rows)
@@ -125,17 +178,22 @@ impl MonwriteFile {
 
     /// Kind, offset, bytes lost, record and a sentence for all that could not be read as it stands.
     fn problems(&self) -> Vec<(&'static str, u64, u64, Option<String>, String)> {
-        let rows = self.index.problems.rows().into_iter();
-        rows.map(|row| {
-            (
-                row.kind.as_str(),
-                row.offset,
-                row.bytes,
-                row.record.map(record_name),
-                row.detail,
-            )
-        })
-        .collect()
+        let row = |row: Problem, offset: u64| {
+            let record = row.record.map(record_name);
+            (row.kind.as_str(), offset, row.bytes, record, row.detail)
+        };
+        let own = self
+            .capture
+            .iter()
+            .flat_map(|capture| capture.problems().rows());
+        let own = own.map(|problem| (problem.offset, problem));
+        let found = self.index.problems.rows().into_iter();
+        let found = found.map(|problem| (self.original(problem.offset), problem));
+        // That a capture ends without an end-of-data record is what it is told by already.
+        let told = |problem: &Problem| self.capture.is_none() || problem.offset < self.index.size;
+        own.chain(found.filter(|(_, problem)| told(problem)))
+            .map(|(offset, problem)| row(problem, offset))
+            .collect()
     }
 
     /// TOD value, sample records since the one before, offset of every interval end.
@@ -143,7 +201,7 @@ impl MonwriteFile {
         self.index
             .interval_ends
             .iter()
-            .map(|end| (end.tod, end.records, end.offset))
+            .map(|end| (end.tod, end.records, self.original(end.offset)))
             .collect()
     }
 
@@ -160,7 +218,7 @@ impl MonwriteFile {
             let mut found = Vec::new();
             for class in [Class::Sample, Class::Event] {
                 if let Some(id) = self.index.type_id(domain, record, class) {
-                    found.extend(self.index.first_records(&*self.source, id, limit)?);
+                    found.extend(self.index.first_records(&*self.bytes, id, limit)?);
                 }
             }
             found.sort_by_key(|(offset, _)| *offset);
@@ -172,7 +230,7 @@ impl MonwriteFile {
             .map_err(|error: std::io::Error| unreadable(py, &self.path, None, &error))?;
         Ok(found
             .into_iter()
-            .map(|(offset, bytes)| (offset, PyBytes::new(py, &bytes)))
+            .map(|(offset, bytes)| (self.original(offset), PyBytes::new(py, &bytes)))
             .collect())
     }
 

@@ -211,6 +211,7 @@ impl Scan {
             file: self.file,
             table: &decoder.plan.table,
             record: (decoder.plan.record, 0),
+            capture: None,
         };
         match pass.next_window() {
             Ok(Some(window)) => {

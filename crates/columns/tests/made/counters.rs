@@ -69,6 +69,7 @@ pub fn plan(counters: &[Counter]) -> Plan {
         subject: vec!["who".into()],
         reset_on: vec!["since".into()],
         section: None,
+        join: None,
         layouts: vec![Layout {
             lengths: Vec::new(),
             fields,

@@ -73,6 +73,7 @@ pub fn system(files: Vec<Vec<u8>>, nominal_s: Option<f64>, resets: Vec<Evidence>
             source: Arc::new(bytes),
             index: Arc::new(index),
             repeats: Arc::new([]),
+            capture: None,
         }
     };
     let files: Vec<File> = files.into_iter().enumerate().map(opened).collect();

@@ -2,6 +2,7 @@
 //! is accounted for.
 
 mod bad_input;
+mod captures;
 mod changes;
 mod made;
 mod mutations;

@@ -8,10 +8,10 @@ use zlens_frames::{PAGE, Sniff, sniff};
 use crate::made;
 
 /// A small generator of random numbers (SplitMix64), so that every run is the same.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,13 +19,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }
 }
 
 /// Changes the bytes in one of many ways.
-fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
+pub fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     const VALUES: [u8; 8] = [0, 1, 0x13, 0x14, 0x7F, 0x80, 0xC5, 0xFF];
     let at = random.below(bytes.len());
     let page = at / PAGE * PAGE;
