@@ -69,8 +69,8 @@ def test_every_published_interval_is_printed_as_it_was(tmp_path: Path) -> None:
 def test_the_uses_of_a_pool_have_all_its_aliases_between_them(tmp_path: Path) -> None:
     with zlens.open([made(tmp_path / "a")]) as session:
         answer = session.sql(
-            "SELECT sum(in_use), sum(entitlement) FROM alias_pool WHERE io_type <> 'ALL' GROUP BY interval_end "
-            "ORDER BY interval_end"
+            "SELECT sum(in_use), sum(entitlement) FROM alias_pool WHERE io_type <> 'ALL' "
+            "GROUP BY interval_end ORDER BY interval_end"
         )
         assert [tuple(round(value, 2) for value in row) for row in answer.rows] == [(16.0, 16.0)] * 4
 
