@@ -22,7 +22,7 @@ def builtin() -> list[Layout]:
 
 
 def test_every_known_record_is_there() -> None:
-    assert len(layouts.records(NOWHERE)) == 193
+    assert len(layouts.records(NOWHERE)) == 194
     assert layouts.records(NOWHERE)[:3] == ["D0R1", "D0R2", "D0R3"]
     assert layouts.records(NOWHERE)[-1] == "D11R8"
 
@@ -37,9 +37,9 @@ def test_every_complete_layout_of_5_3_is_there() -> None:
 
 def test_every_field_that_is_known_is_there() -> None:
     known = builtin()
-    assert len(known) == 155
-    assert sum(len(x.fields) for x in known) == 2627
-    assert sum(1 for x in known for f in x.fields if not f.reserved) == 2404
+    assert len(known) == 156
+    assert sum(len(x.fields) for x in known) == 2629
+    assert sum(1 for x in known for f in x.fields if not f.reserved) == 2406
     assert sum(1 for x in known for s in x.sections for f in s.fields if not f.reserved) == 133
 
 

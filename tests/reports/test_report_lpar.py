@@ -6,6 +6,7 @@ the same from record pages that have it elsewhere.
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ import pytest
 import monwrite_made as made
 import partitions_made as lpar
 import zlens
+from zlens import reports
 from zlens.catalog import layouts
 
 MINUTES = 3
+NOW = datetime(2026, 11, 21, 8, 0, 0)
 OWN = "LPAR1"
 
 
@@ -63,7 +66,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def printed(path: Path, name: str) -> str:
     with zlens.open(path) as session:
         assert session.all_problems() == []
-        return session.report(name)
+        return reports.render(name, session, now=NOW)
 
 
 def rows(text: str, label: str) -> list[list[str]]:
