@@ -195,9 +195,13 @@ def _origin(table: str, how: Mapping[str, Any]) -> list[str]:
         steps.append("put into words")
     if "over" in how:
         steps.append(f"{how['over']} over the entries")
+    if "user" in how:
+        steps.append(f"as {how['user']} says")
     lines = [f"{where}: {', '.join(steps)}{limit}"]
     for name in roles.fields(how):
         lines += [f"  {line}" for line in _places(table, name)]
+    if "user" in how and "else" in how:
+        lines += [f"else {line}" if at == 0 else line for at, line in enumerate(_origin(table, how["else"]))]
     return lines
 
 

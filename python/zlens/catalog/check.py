@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from zlens.catalog import check_cpumf, check_smf, metrics, resets, roles
+from zlens.catalog import check_cpumf, check_smf, metrics, resets, roles, user_roles
 from zlens.catalog import layouts as catalog
 from zlens.catalog.columns import FIXED, field_parts
 from zlens.catalog.layouts import (
@@ -70,6 +70,7 @@ def check(root: Path | None = None) -> list[Finding]:
 def everything(root: Path | None = None) -> list[str]:
     """Everything wrong in the catalog, a sentence each: records, roles and measures."""
     found = [str(finding) for finding in check(root)]
+    found += user_roles.check() if root is None else []
     found += roles.check()
     found += check_cpumf.check()
     found += check_smf.check()
@@ -409,7 +410,7 @@ def _entry_fields(layout: Layout) -> list[Field]:
 def _differences(root: Path | None) -> Iterator[str]:
     """Roles take differences only of fields that have them."""
     for name in roles.entities():
-        for origin in roles.entity(name).origins:
+        for origin in roles.catalogued(name).origins:
             match = _TABLE.match(origin.table)
             if match is None:
                 continue

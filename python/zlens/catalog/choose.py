@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zlens.catalog import layouts as catalog
+from zlens.catalog import user_roles
 from zlens.catalog.layouts import BUILTIN, HEADER_LENGTH, SIM, Field, Layout, release_key
 
 
@@ -88,7 +89,7 @@ def choose(
         if known < length:
             what = f"of {_called(layout)} only the first {known} bytes are known"
             problems.append(LayoutProblem("long", what, length - known))
-    return Choice(record, length, layout, tuple(problems))
+    return Choice(record, length, user_roles.of_layout(layout), tuple(problems))
 
 
 def needs(

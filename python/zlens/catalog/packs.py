@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, write
+from zlens.catalog import layouts, user_roles, write
 from zlens.catalog.layouts import DIFFERENCED, DIRECTIONS, KINDS, Field, Layout, RecordFile, Section
 from zlens.errors import CatalogError
 
@@ -190,6 +190,8 @@ def save(
         if not (staging / USER_FILE).exists():
             (staging / USER_FILE).write_text(_USER_TEMPLATE.format(release=name), encoding="utf-8")
         wrong = _apply_user(staging)
+    with contextlib.suppress(OSError):
+        user_roles.write_template(where.parent)
     layouts.forget()
     return where / name, wrong
 

@@ -86,9 +86,17 @@ def _facts(name: str) -> dict[str, Any]:
         return tomllib.load(file)
 
 
-@cache
 def entity(name: str) -> Entity:
-    """One entity with its roles; CatalogError if its file is wrong."""
+    """One entity with its roles, and the user's word on them; CatalogError if a file is wrong."""
+    # Imported when needed: it reads entities itself.
+    from zlens.catalog import user_roles
+
+    return user_roles.of_entity(catalogued(name))
+
+
+@cache
+def catalogued(name: str) -> Entity:
+    """One entity as the catalog has it; CatalogError if its file is wrong."""
     path = root() / f"{name}.toml"
     try:
         with path.open("rb") as file:
@@ -169,12 +177,17 @@ def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
     return None
 
 
-def coded(sql: str, codes: str) -> str:
-    """SQL that puts the words of a table of codes.toml in the place of codes; others stay, as text."""
+def code_table(codes: str) -> dict[str, str]:
+    """The words of a table of codes.toml."""
     table = _facts("codes.toml").get(codes)
     if table is None:
         raise CatalogError(f"there is no table of codes {codes!r}", expected="one of catalog/codes.toml")
-    words = {k: v for k, v in table.items() if k not in ("text", "status", "source")}
+    return {k: v for k, v in table.items() if k not in ("text", "status", "source")}
+
+
+def coded(sql: str, codes: str) -> str:
+    """SQL that puts the words of a table of codes.toml in the place of codes; others stay, as text."""
+    words = code_table(codes)
     branches = " ".join(
         f"WHEN {expressions.literal(k)} THEN {expressions.literal(v)}" for k, v in sorted(words.items())
     )

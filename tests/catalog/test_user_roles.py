@@ -1,0 +1,214 @@
+"""Roles that the user binds to fields: they light up without code; a wrong line is told with its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import page_render
+import pytest
+
+import monwrite_made as made
+import zlens
+from zlens import _native
+from zlens.catalog import check, layouts, pages, plans, roles, user_roles
+from zlens.catalog.layouts import Field, Layout
+from zlens.cli import main
+from zlens.errors import CatalogError
+
+NOWHERE = Path("/nonexistent")
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's data folder, empty."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.setenv("ZLENS_DATA", str(folder))
+    layouts.forget()
+    return folder
+
+
+def say(data: Path, text: str) -> None:
+    (data / "roles.toml").write_text(text, encoding="utf-8")
+
+
+def activity() -> Layout:
+    """D4R3 with a field of a name that nobody made public."""
+    first = layouts.layouts("D4R3", NOWHERE)[-1]
+    end = max(f.end for f in first.fields)
+    fields = (
+        *first.fields,
+        Field("*", end, 3),
+        Field("USEACT_MYWAIT", end + 3, 8, "character", text="what is waited"),
+    )
+    return replace(first, fields=fields, length=end + 11, complete=True)
+
+
+def imported(tmp_path: Path) -> Layout:
+    layout = activity()
+    page = tmp_path / "MRUSEACT.txt"
+    page.write_text(page_render.page(layout), encoding="utf-8")
+    pages.import_pages([page])
+    return layout
+
+
+def measured(tmp_path: Path, layout: Layout) -> Path:
+    """Three samples of one guest that waits 6 seconds in each minute."""
+    groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_HCPCPEID": "7.3.0"})]
+    for minute in range(3):
+        end = made.START_US + minute * made.MINUTE_US
+        values = {
+            "USEACT_VMDUSER": "LINUX1",
+            "USEACT_MYWAIT": (5 + 6 * minute * made.TOD_S).to_bytes(8, "big"),
+        }
+        tod = _native.tod_from_unix_us(end - 100)
+        groups.append(made.interval(end, [plans.encode(layout, values, tod=tod)]))
+    return made.write(tmp_path / "guests.mon", groups)
+
+
+def waits(file: Path) -> list[float | None]:
+    asked = "SELECT dispatch_wait FROM role.guest ORDER BY interval_end"
+    with zlens.open([file]) as session:
+        return [row[0] for row in session.sql(asked).rows]
+
+
+def user_times(tmp_path: Path, busy: float) -> list[tuple[float]]:
+    """The user time of two processors that are so busy, each minute."""
+    groups = [made.configuration(made.START_US), *made.minutes(3, busy)]
+    with zlens.open([made.write(tmp_path / "x.mon", groups)]) as session:
+        return session.sql("SELECT DISTINCT user_time FROM role.processor").rows
+
+
+def test_a_line_binds_a_role_to_a_field_of_a_pack(tmp_path: Path, data: Path) -> None:
+    file = measured(tmp_path, imported(tmp_path))
+    assert set(waits(file)) == {None}
+    say(data, '[guest]\ndispatch_wait = { field = "USEACT_MYWAIT", scale = "tod" }\n')
+    assert waits(file)[-2:] == pytest.approx([6.0, 6.0])
+    assert check.everything() == []
+    # It holds at once, also when it is taken back.
+    (data / "roles.toml").unlink()
+    assert set(waits(file)) == {None}
+
+
+def test_of_several_names_the_one_that_is_there_counts(tmp_path: Path, data: Path) -> None:
+    file = measured(tmp_path, imported(tmp_path))
+    names = '["USEACT_NEWER", "useact_mywait"]'
+    say(data, f'guest.dispatch_wait = {{ field = {names}, scale = "tod", table = "d4r3" }}\n')
+    assert waits(file)[-1] == pytest.approx(6.0)
+
+
+def test_a_field_that_a_record_has_not_leaves_the_catalog_in_force(tmp_path: Path, data: Path) -> None:
+    say(data, '[processor]\nuser_time = { field = "SYTPRP_GHOST", scale = "tod" }\n')
+    assert user_times(tmp_path, 0.5) == [(pytest.approx(30.0),)]
+
+
+def test_what_the_user_says_goes_before_the_catalog(tmp_path: Path, data: Path) -> None:
+    say(data, '[processor]\nuser_time = { field = "SYTPRP_PFXTOTWT", scale = "tod" }\n')
+    assert user_times(tmp_path, 0.25) == [(pytest.approx(45.0),)]
+
+
+def test_a_number_as_it_stands_is_not_differenced(data: Path) -> None:
+    share, locked = '{ field = "USEACT_SHARE" }', '{ field = "USEACT_X", take = "value" }'
+    say(data, f"[guest]\nrelative_share = {share}\nlocked = {locked}\n")
+    origin = roles.entity("guest").origins[0]
+    assert origin.roles["relative_share"]["field"] == ["USEACT_SHARE"]
+    assert "take" not in origin.roles["relative_share"]
+    assert "take" not in origin.roles["locked"]
+    assert origin.roles["locked"]["else"] == roles.catalogued("guest").origins[0].roles["locked"]
+
+
+def test_a_field_of_a_record_without_a_subject_is_not_differenced(data: Path) -> None:
+    say(data, '[guest]\ndispatch_wait = { field = "USEACT_MYWAIT", scale = "tod" }\n')
+    layout = activity()
+    taught = user_roles.of_layout(layout).field("USEACT_MYWAIT")
+    assert taught is not None
+    assert (taught.kind, taught.unit) == ("timer", "tod")
+    assert taught.note == f"what it is by {data / 'roles.toml'}:2"
+    alone = replace(layout, subject=(), subject_kind="user")
+    assert user_roles.of_layout(alone) == alone
+
+
+def test_explain_shows_what_is_bound(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    say(data, '\n[processor]\nuser_time = { field = "SYTPRP_PFXTOTWT", scale = "tod" }\n')
+    assert main(["explain", "processor.user_time"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        f"SYTPRP_PFXTOTWT, difference of two samples, times 2.44140625e-10, as {data / 'roles.toml'}:3"
+        in (" ".join(said.split()))
+    )
+    assert "else" in said
+    assert "SYTPRP_PFXUTIME" in said
+
+
+def test_a_new_pack_brings_a_file_that_explains_itself(tmp_path: Path, data: Path) -> None:
+    imported(tmp_path)
+    text = (data / "roles.toml").read_text(encoding="utf-8")
+    assert user_roles.bindings() == ()
+    example = "\n".join(line[6:] for line in text.split("\n") if line.startswith("#     "))
+    say(data, example)
+    (binding,) = user_roles.bindings()
+    assert (binding.entity, binding.role) == ("guest", "dispatch_wait")
+    assert (binding.table, binding.line) == ("d4r3", 2)
+    imported(tmp_path)
+    assert (data / "roles.toml").read_text(encoding="utf-8") == example
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("= =", 1, "is not TOML"),
+        ('[guest]\n\ndispatch_wait = { field = "X"', 3, "is not TOML"),
+        ('\n[gest]\nx = { field = "X" }', 2, "no entity 'gest'.*guest"),
+        ("guest = 4", 1, "guest is not a table of roles"),
+        ('[guest]\n# x\ndispatch_weight = { field = "X" }', 3, "no role 'dispatch_weight'.*dispatch_wait"),
+        ('[guest]\ndispatch_wait = "USEACT_X"', 2, "does not say which field"),
+        ('[guest]\ndispatch_wait = { scale = "tod" }', 2, "does not say which field"),
+        ("[guest]\ndispatch_wait = { field = [] }", 2, "field is"),
+        ("[guest]\ndispatch_wait = { field = 4 }", 2, "field is 4"),
+        ('[guest.dispatch_wait]\nfield = "X Y"', 1, "field is 'X Y'"),
+        ('[guest]\ndispatch_wait = { field = "X; DROP" }', 2, "field is"),
+        ('[guest]\ndispatch_wait = { field = "USEACT_X" }', 2, "scale does not say"),
+        ('[guest]\ndispatch_wait = { field = "USEACT_X", scale = "days" }', 2, "no unit 'days'"),
+        ('[guest]\ndispatch_wait = { field = "USEACT_X", scale = 4 }', 2, "no unit"),
+        ('[guest]\ncpu_type = { field = "USEACT_X", codes = "c" }', 2, "no table of codes 'c'"),
+        ('[guest]\nlocked = { field = "USEACT_X", take = "all" }', 2, "take is 'all'"),
+        ('[guest]\nlocked = { field = "USEACT_X", where = "1" }', 2, "'where' cannot be said"),
+        ('[guest]\nlocked = { field = "USEACT_X", table = "d0r2" }', 2, "table is 'd0r2'.*d4r3"),
+        ('[guest]\nlocked = { field = "USEACT_X", base = 8 }', 2, "base is 8"),
+    ],
+)
+def test_a_wrong_line_is_told_with_its_number(data: Path, text: str, line: int, words: str) -> None:
+    say(data, text)
+    with pytest.raises(CatalogError, match=words) as caught:
+        user_roles.bindings()
+    assert caught.value.file == f"{data / 'roles.toml'}:{line}"
+    assert str(caught.value) in user_roles.check()
+
+
+def test_a_table_that_cannot_be_told_from_the_field_is_asked_for(data: Path) -> None:
+    tables = [origin.table for origin in roles.catalogued("processor").origins]
+    assert len(set(tables)) > 1
+    say(data, '[processor]\nspins = { field = "NOPREFIX" }\n')
+    with pytest.raises(CatalogError, match="does not say which table"):
+        user_roles.bindings()
+
+
+def test_a_name_that_no_layout_has_is_told(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    say(data, '[processor]\nspins = { field = "SYTPRP_PFXSPINK" }\n')
+    assert main(["catalog", "check"]) == 1
+    said = capsys.readouterr().out
+    assert f"{data / 'roles.toml'}:2: no layout of D0R2 has the field SYTPRP_PFXSPINK; SYTPRP_PFXSPIN" in said
+
+
+def test_what_cannot_be_read_or_is_no_file_of_roles(data: Path) -> None:
+    (data / "roles.toml").mkdir()
+    with pytest.raises(CatalogError, match="cannot be read"):
+        user_roles.bindings()
+    (data / "roles.toml").rmdir()
+    (data / "roles.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(CatalogError, match="is not TOML"):
+        user_roles.bindings()
+    (data / "roles.toml").write_bytes(b"#" * (1024 * 1024 + 1))
+    with pytest.raises(CatalogError, match="too large"):
+        user_roles.bindings()
