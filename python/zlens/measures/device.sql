@@ -2,8 +2,9 @@
 SELECT {columns}
 FROM role.device AS device
 LEFT JOIN role.cache AS cache USING (system, source, interval_end, subchannel)
-ASOF LEFT JOIN role.device_configuration AS device_configuration
+LEFT JOIN _device_told AS device_configuration
     ON device_configuration.system = device.system
     AND device_configuration.source = device.source
     AND device_configuration.device = device.device
     AND device_configuration.tod <= device.interval_end
+    AND coalesce(device.interval_end < device_configuration.until, true)
