@@ -93,6 +93,42 @@ def role_pages(name: str) -> Iterator[str]:
             yield page(f"role.{first}", facts)
 
 
+def roles_behind(table: str, column: str) -> list[tuple[str, str]]:
+    """The roles that a measure's value is computed from, by way of earlier columns and helpers."""
+    found: dict[tuple[str, str], None] = {}
+    wanted, met = [column], set()
+    while wanted:
+        name = wanted.pop()
+        if name in met:
+            continue
+        met.add(name)
+        entity, dot, role = name.partition(".")
+        if dot and entity in roles.entities():
+            found[entity, role] = None
+        elif dot:
+            text = _helper(entity)
+            found |= dict.fromkeys(_helper_roles(text, role) if text else [])
+        else:
+            told = metrics.table(table).column(name)
+            wanted += _named(told) if told is not None else []
+    return list(found)
+
+
+def entities_of(query: str) -> list[str]:
+    """The entities of roles that a question reads, by way of measures and their helpers."""
+    found: dict[str, None] = {}
+    texts, met = [query], set()
+    while texts:
+        text = texts.pop()
+        found |= dict.fromkeys(name for name in _entities(text) if name in roles.entities())
+        for name in re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", text, re.IGNORECASE):
+            path = Path(__file__).parent / "measures" / f"{name}.sql"
+            if name not in met and path.is_file():
+                met.add(name)
+                texts.append(path.read_text(encoding="utf-8"))
+    return list(found)
+
+
 def input_lines(name: str) -> list[str]:
     """What a formula refers to: a leading column, a role, or what a helper of the measures computes."""
     entity, dot, role = name.partition(".")

@@ -140,6 +140,7 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens.catalog import choose
     from zlens.progress import Progress
     from zlens.readers.monwrite import MonwriteSource
+    from zlens.reports import lacks
 
     with (
         inputs.files_of(arguments.inputs) as files,
@@ -168,6 +169,11 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
                 if need.url:
                     out.write(f"          {need.page}: {need.url}\n")
             out.write("Save those pages, then: zlens catalog import FOLDER\n")
+        engine = session.engine
+        named = {name for source in session.sources for name in source.tables}
+        tables = {name: frozenset(column for column, _ in engine.raw_columns(name)) for name in named}
+        records = frozenset(record for source, group in groups for record in source.types(group))
+        out.write(f"\n{lacks.text(lacks.lacks(session, lacks.Input(tables, records)))}")
     return 0
 
 

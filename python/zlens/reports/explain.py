@@ -51,18 +51,22 @@ def listing(session: Session | None = None, folder: Path = FOLDER) -> list[Entry
     entries = []
     for name in names(folder):
         definition = load(name, folder)
-        entries.append(
-            Entry(
-                name,
-                definition.number,
-                definition.title,
-                definition.group,
-                columns=definition.shown,
-                known=definition.known,
-                available=None if session is None else len(_available(definition, session)),
-            )
-        )
+        available = None if session is None else len(with_values(definition, session))
+        entries.append(entry(definition, available))
     return sorted(entries, key=lambda entry: (entry.group, entry.name))
+
+
+def entry(definition: Definition, available: int | None) -> Entry:
+    """The line of a report, of which so many columns have values."""
+    return Entry(
+        definition.name,
+        definition.number,
+        definition.title,
+        definition.group,
+        columns=definition.shown,
+        known=definition.known,
+        available=available,
+    )
 
 
 def listing_text(entries: list[Entry]) -> str:
@@ -86,7 +90,7 @@ def listing_text(entries: list[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _available(definition: Definition, session: Session) -> set[tuple[str, str]]:
+def with_values(definition: Definition, session: Session) -> set[tuple[str, str]]:
     """Columns that have at least one value."""
     found = set()
     for table in definition.tables:

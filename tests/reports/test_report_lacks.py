@@ -1,0 +1,127 @@
+"""What reports lack for an input: records, roles, and why."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import monwrite_made as made
+import zlens
+from zlens.catalog import layouts
+from zlens.cli import main
+from zlens.reports import definition, lacks
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
+    layouts.forget()
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three reports: one of processors, one of guests, and one whose columns say nothing of measures."""
+    here = tmp_path / "reports"
+    here.mkdir()
+    for name in ("prclog", "user"):
+        shutil.copy(definition.FOLDER / f"{name}.toml", here)
+    (here / "pools.toml").write_text(
+        """name = "pools"
+title = "Pools"
+group = "x"
+text = "x"
+source = "x"
+status = "derived"
+needs = "x"
+
+[[tables]]
+key = "x"
+query = "SELECT system, 'x' AS p FROM role.cpu_pool"
+subject = ["p"]
+
+[[tables.columns]]
+key = "p"
+heading = ["P"]
+width = 8
+type = "text"
+text = "x"
+source_note = "x"
+status = "derived"
+
+[[tables.rows]]
+kind = "row"
+
+[[absent]]
+columns = ["Q"]
+role = "x"
+why = "x"
+""",
+        encoding="utf-8",
+    )
+    return here
+
+
+def found(file: Path, folder: Path) -> dict[str, lacks.Lacks]:
+    with zlens.open([file]) as session:
+        (source,) = session.sources
+        tables = {
+            name: frozenset(column for column, _ in session.engine.raw_columns(name))
+            for name in source.tables
+        }
+        records = frozenset(row.name for row in source.inventory())
+        listed = lacks.lacks(session, lacks.Input(tables, records), folder)
+    return {one.entry.name: one for one in listed}
+
+
+def processors(tmp_path: Path) -> Path:
+    return made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(3)])
+
+
+def test_records_that_are_not_there_and_roles_without_a_field(tmp_path: Path, folder: Path) -> None:
+    one = found(processors(tmp_path), folder)
+    assert "D4R3" in one["user"].records
+    assert one["user"].entry.state == "none"
+    assert "processor.polarity" in one["prclog"].roles
+    assert "(page MRSYTPRP)" in one["prclog"].missing["processor.polarity"].why
+    # What has values lacks nothing.
+    assert not {"processor.user_time", "processor.wait_time"} & set(one["prclog"].missing)
+    text = lacks.text(list(one.values()))
+    assert "  D4R3    User Activity Data\n" in text
+    assert "\n  processor.polarity\n      " in text
+
+
+def test_a_report_without_measures_lacks_the_records_of_its_question(tmp_path: Path, folder: Path) -> None:
+    one = found(processors(tmp_path), folder)["pools"]
+    assert one.records
+    assert not one.roles
+    assert all(layouts.head(record) is not None for record in one.records)
+    assert "  pools  0 of 2 columns (no data, 1 have no public source)\n         lacks D" in lacks.text([one])
+
+
+def test_a_record_that_is_there_is_not_said_to_be_missing(tmp_path: Path, folder: Path) -> None:
+    bare = made.bare_event("D5R19", made.START_US + 30 * made.S_US)
+    groups = [made.configuration(made.START_US), *made.minutes(2), bare]
+    one = found(made.write(tmp_path / "x.mon", groups), folder)["pools"]
+    assert one.records == []
+    assert one.missing["cpu_pool"].why == "of D5R19 no layout is known (page MRPRCCPU)"
+
+
+def test_a_field_that_a_pack_brings_is_no_longer_missing(tmp_path: Path, folder: Path) -> None:
+    groups = [made.configuration(made.START_US, made.SIM_CONFIG)]
+    for minute in range(3):
+        end = made.START_US + minute * made.MINUTE_US
+        groups.append(made.interval(end, [made.sim_record("D0R2", end - 100, {"SYTPRP_PFXCPUAD": 1})]))
+    one = found(made.write(tmp_path / "x.mon", groups), folder)["prclog"]
+    assert "processor.polarity" not in one.roles
+
+
+def test_needs_tells_of_pages_and_of_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalog", "needs", str(processors(tmp_path))]) == 0
+    said = capsys.readouterr().out
+    assert "every byte of its records has a layout\n\nReports of this input\n" in said
+    for name in definition.names():
+        assert f"\n  {name} " in said
+    assert max(map(len, said.split("\n"))) <= 140
