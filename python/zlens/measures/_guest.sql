@@ -2,6 +2,7 @@
 -- Of a virtual processor that came in the interval, all since its logon was used in it.
 SELECT
     g.* REPLACE (
+        CASE WHEN g.cpu_time IS NULL AND fresh THEN epoch(g.moment - g.logon) ELSE g.seconds END AS seconds,
         coalesce(g.cpu_time, CASE WHEN fresh THEN g.cpu_time_total END) AS cpu_time,
         coalesce(g.cpu_time_mt1, CASE WHEN fresh THEN g.cpu_time_mt1_total END) AS cpu_time_mt1,
         coalesce(g.cpu_time_prorated, CASE WHEN fresh THEN g.cpu_time_prorated_total END) AS cpu_time_prorated,

@@ -1,7 +1,7 @@
 -- _guest_end: what a virtual processor used until its user logged off or a transaction of it ended.
--- Where samples tell the times of guests (D4R3), only what was used after the last sample before a logoff is new;
--- its length is that of the interval. Where they do not, this is all that is known: used since the record before,
--- or since logon, and its length is that of this time.
+-- Where samples tell the times of guests (D4R3), only what was used after the last sample before a logoff is new.
+-- Where they do not, this is all that is known: used since the record before. Without a sample or record before, it
+-- was used since logon. A row is as long as the time it tells of.
 -- `used` are six times since logon, in the order of the columns below; `base` is what they were before.
 WITH ends AS (
     SELECT
@@ -42,7 +42,8 @@ last_sample AS (
                 g.virtual_time_total, g.virtual_time_mt1_total, g.virtual_time_prorated_total
             ],
             g.moment
-        ) AS used
+        ) AS used,
+        max(g.moment) AS moment
     FROM placed AS p
     JOIN role.guest AS g
         ON g.system = p.system AND g.source = p.source AND g.userid = p.userid AND g.vcpu = p.vcpu
@@ -59,14 +60,14 @@ based AS (
             WHEN s.tod IS NOT NULL THEN s.used
             WHEN p.logon > p.before THEN [0, 0, 0, 0, 0, 0]
         END AS base,
-        CASE WHEN p.sampled THEN p.whole ELSE epoch(p.tod - coalesce(p.last_tod, p.logon)) END AS seconds
+        epoch(p.tod - coalesce(CASE WHEN p.sampled THEN s.moment ELSE p.last_tod END, p.logon)) AS seconds
     FROM placed AS p
     LEFT JOIN last_sample AS s USING (system, source, userid, vcpu, tod)
     WHERE NOT p.sampled OR p.kind = 'logoff'
 )
 SELECT
     system, source, interval_end, seconds, CASE WHEN seconds > 1.5 * whole THEN 'gap' END AS flag,
-    kind AS basis, userid, vcpu, cpu_type, account, logon,
+    CASE WHEN sampled OR kind <> 'logoff' THEN kind ELSE 'session' END AS basis, userid, vcpu, cpu_type, account, logon,
     CASE WHEN used[1] >= base[1] THEN used[1] - base[1] END AS cpu_time,
     CASE WHEN used[2] >= base[2] THEN used[2] - base[2] END AS cpu_time_mt1,
     CASE WHEN used[3] >= base[3] THEN used[3] - base[3] END AS cpu_time_prorated,

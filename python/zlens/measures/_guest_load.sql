@@ -1,13 +1,11 @@
--- _guest_load: what all guests of a system did in an interval. A sum of which one part is not known is not known.
+-- _guest_load: what all guests of a system did in an interval. A sum of which one part is not known is not known,
+-- and where samples tell no times, guests that end something are not all of them.
 SELECT
     system, source, interval_end,
     count(DISTINCT userid) FILTER (WHERE cpu_time > 0) AS active,
     CASE
-        WHEN count(cpu_time) = count(*) AND count(*) FILTER (WHERE basis = 'sample') > 0 THEN sum(cpu_time)
+        WHEN count(cpu_time) = count(*) AND bool_and(basis NOT IN ('transaction', 'session')) THEN sum(cpu_time)
     END AS cpu_time,
-    CASE
-        WHEN count(virtual_time) = count(*) AND count(*) FILTER (WHERE basis = 'sample') > 0 THEN sum(virtual_time)
-    END AS virtual_time,
     sum(dasd_ios + unit_record_ios + console_ios + ctca_ios + other_ios) AS virtual_ios
 FROM _guest
 -- Without a page of D4R3 nothing is known of anybody: then nothing need be read.

@@ -1,0 +1,284 @@
+"""Guests: what they used in three kinds of time, what they waited for, how much of all time that explains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import guest_made as guests
+import monwrite_made as made
+import zlens
+from zlens.catalog import metrics
+from zlens.options import Options, parse_moment
+
+MINUTES = range(5)
+
+
+def rows(path: Path, query: str, **options: Any) -> list[tuple[Any, ...]]:
+    with zlens.open(path, options=Options(**options)) as session:
+        return session.sql(query).rows
+
+
+def steady(path: Path, **more: Any) -> Path:
+    """LNX1 with two virtual processors of 30 and 12 seconds a minute, on a processor charged 42 of them."""
+    return guests.write(
+        path,
+        (
+            [
+                guests.processor(guests.end_of(n), 42 * n, 33.6 * n),
+                guests.activity(guests.end_of(n), "LNX1", 1000 + 30 * n, VMDVDSCT=600 * n, **more),
+                guests.activity(guests.end_of(n), "LNX1", 500 + 12 * n, vcpu=1, VMDVDSCT=60 * n, **more),
+            ]
+            for n in MINUTES
+        ),
+    )
+
+
+def test_three_kinds_of_time_of_a_guest_are_kept_apart(tmp_path: Path) -> None:
+    path = steady(tmp_path / "data")
+    found = rows(
+        path, "SELECT DISTINCT userid, vcpus, cpu_s, mt1_s, prorated_s, virtual_s, cpu_pct, tv FROM guest"
+    )
+    assert found == [("LNX1", 2.0, *map(pytest.approx, (42, 29.4, 25.2, 33.6, 70, 1.25)))]
+    by_cpu = rows(path, "SELECT DISTINCT vcpu, cpu_type, list, basis, cpu_s FROM guest_cpu ORDER BY vcpu")
+    assert by_cpu == [
+        (0, "IFL", "dispatch", "sample", pytest.approx(30)),
+        (1, "IFL", "dispatch", "sample", pytest.approx(12)),
+    ]
+
+
+def test_rates_of_a_guest_are_those_of_its_virtual_processors_together(tmp_path: Path) -> None:
+    path = steady(tmp_path / "data", VMDVCSCT=7)
+    found = rows(path, "SELECT DISTINCT dasd_io_rate, console_io_rate, virtual_io_rate FROM guest")
+    assert found == [tuple(map(pytest.approx, (11, 0, 11)))]
+
+
+def test_time_of_guests_is_held_against_that_of_processors(tmp_path: Path) -> None:
+    path = steady(tmp_path / "data")
+    found = rows(path, "SELECT DISTINCT capture_pct, active, virtual_io_rate, tv FROM load")
+    assert found == [tuple(map(pytest.approx, (100, 1, 11, 1.25)))]
+
+
+def leaving(path: Path, used_s: float = 120, **more: Any) -> Path:
+    """CMS1 logs off half a minute after its third sample, with so much used since logon."""
+    when = guests.end_of(2) + 30 * made.S_US
+    return guests.write(
+        path,
+        (
+            [
+                guests.processor(guests.end_of(n), 36 * min(n, 3)),
+                *([guests.activity(guests.end_of(n), "CMS1", 10 + 36 * n)] if n < 3 else []),
+            ]
+            for n in MINUTES
+        ),
+        {3: [guests.logoff(when, "CMS1", used_s, **more)]},
+    )
+
+
+def test_what_was_used_after_the_last_sample_counts_when_a_user_logs_off(tmp_path: Path) -> None:
+    path = leaving(tmp_path / "data")
+    found = rows(path, "SELECT basis, seconds, flag, cpu_s, mt1_s FROM guest_cpu ORDER BY interval_end")
+    assert found[:2] == [("sample", pytest.approx(60), None, pytest.approx(36), pytest.approx(25.2))] * 2
+    # 120 in all, of which the last sample had told of 82; prorated time stands in no logoff here.
+    assert found[2:] == [
+        ("logoff", pytest.approx(30, abs=0.01), None, pytest.approx(38), pytest.approx(26.6))
+    ]
+    assert rows(path, "SELECT capture_pct FROM load ORDER BY interval_end")[2] == (
+        pytest.approx(100 * 38 / 36),
+    )
+
+
+def test_with_every_a_logoff_is_held_against_the_last_sample_too(tmp_path: Path) -> None:
+    path = leaving(tmp_path / "data", 118)
+    found = rows(path, "SELECT basis, cpu_s FROM guest_cpu ORDER BY basis DESC", every_s=3600)
+    assert found == [("sample", pytest.approx(72)), ("logoff", pytest.approx(36))]
+    assert rows(path, "SELECT capture_pct FROM load", every_s=3600) == [(pytest.approx(100),)]
+
+
+def test_a_logoff_of_another_logon_is_no_end_of_what_was_sampled(tmp_path: Path) -> None:
+    path = leaving(tmp_path / "data", 5.0, logon_us=guests.end_of(2) + 10 * made.S_US)
+    found = rows(path, "SELECT seconds, cpu_s FROM guest_cpu WHERE basis = 'logoff'")
+    assert found == [(pytest.approx(20), pytest.approx(5))]
+
+
+def test_less_than_the_last_sample_told_is_no_time(tmp_path: Path) -> None:
+    path = leaving(tmp_path / "data", 50)
+    assert rows(path, "SELECT cpu_s FROM guest_cpu WHERE basis = 'logoff'") == [(None,)]
+    assert rows(path, "SELECT cpu_s FROM guest WHERE basis = 'logoff'") == [(None,)]
+
+
+def test_a_guest_that_comes_has_used_all_since_its_logon(tmp_path: Path) -> None:
+    logon = guests.end_of(2) + 45 * made.S_US
+    path = guests.write(
+        tmp_path / "data",
+        (
+            [
+                guests.processor(guests.end_of(n), 9.0 * n),
+                *(
+                    [guests.activity(guests.end_of(n), "NEW1", 9.0 + 6 * (n - 3), logon_us=logon)]
+                    if n >= 3
+                    else []
+                ),
+            ]
+            for n in MINUTES
+        ),
+    )
+    found = rows(path, "SELECT seconds, cpu_s, cpu_pct FROM guest_cpu ORDER BY interval_end")
+    assert found == [
+        (pytest.approx(15, abs=0.01), pytest.approx(9), pytest.approx(60, abs=0.1)),
+        (pytest.approx(60), pytest.approx(6), pytest.approx(10)),
+    ]
+
+
+def test_a_new_logon_is_evidence_of_a_reset(tmp_path: Path) -> None:
+    later = guests.end_of(1) + 20 * made.S_US
+    path = guests.write(
+        tmp_path / "data",
+        (
+            [
+                guests.activity(
+                    guests.end_of(n),
+                    "CMS1",
+                    100 + n if n < 2 else 3 * n,
+                    logon_us=guests.LOGON_US if n < 2 else later,
+                )
+            ]
+            for n in MINUTES
+        ),
+    )
+    found = rows(path, "SELECT cpu_s FROM guest ORDER BY interval_end")
+    # 6 since the second logon; what the first one used at its end stands in no record here.
+    assert [one for (one,) in found] == list(map(pytest.approx, (1, 6, 3, 3)))
+    assert rows(path, "SELECT subject, detail FROM event WHERE kind = 'counters began anew'") == [
+        ("user CMS1, virtual CPU 0", "useact_caltodon changed")
+    ]
+
+
+def test_a_sum_of_which_a_part_is_not_known_is_not_known(tmp_path: Path) -> None:
+    path = guests.write(
+        tmp_path / "data",
+        (
+            [
+                guests.processor(guests.end_of(n), 60.0 * n),
+                guests.activity(guests.end_of(n), "LNX1", 30.0 * n),
+                # Seen for the first time, though logged on long ago.
+                *([guests.activity(guests.end_of(n), "LNX1", 900.0 + 30 * n, vcpu=1)] if n > 1 else []),
+            ]
+            for n in MINUTES
+        ),
+    )
+    assert rows(path, "SELECT cpu_s FROM guest ORDER BY interval_end") == [
+        (pytest.approx(30),),
+        (None,),
+        (pytest.approx(60),),
+        (pytest.approx(60),),
+    ]
+    found = [one for (one,) in rows(path, "SELECT capture_pct FROM load ORDER BY interval_end")]
+    assert found == [pytest.approx(50), None, pytest.approx(100), pytest.approx(100)]
+
+
+STATES = (
+    "IOWT", "CFWT", "SIMWT", "WTPAG", "LLIST", "CPUWT", "CPURN", "ESVM", "LOAD", "DORM", "DSVM", "IOACT",
+    "TIDL", "TSVM", "PGACT", "OTHR",
+)  # fmt: skip
+
+
+def test_wait_states_are_shares_of_samples_and_make_a_hundred(tmp_path: Path) -> None:
+    path = guests.write(
+        tmp_path / "data",
+        (
+            [
+                guests.activity(guests.end_of(n), "LNX1", n),
+                guests.states(guests.end_of(n), "LNX1", {s: n * k for k, s in enumerate(STATES, 1)}),
+            ]
+            for n in MINUTES
+        ),
+    )
+    shares = [
+        column.name
+        for column in metrics.table("guest").columns
+        if "share of the samples" in column.text and column.name != "eligible_pct"
+    ]
+    assert len(shares) == len(STATES)
+    for measure in ("guest", "guest_cpu"):
+        found = rows(path, f"SELECT samples, {', '.join(shares)} FROM {measure}")[0]
+        assert found[0] == 136
+        assert sum(found[1:]) == pytest.approx(100)
+        assert found[1:] == tuple(pytest.approx(100 * k / 136) for k in range(1, 17))
+    counted = rows(path, "SELECT samples, io_wait_samples, other_samples FROM guest_wait")[0]
+    assert counted == (136, 1, 16)
+
+
+def test_of_two_virtual_processors_every_sample_weighs_alike(tmp_path: Path) -> None:
+    path = guests.write(
+        tmp_path / "data",
+        (
+            [
+                guests.activity(guests.end_of(n), "LNX1", n),
+                guests.activity(guests.end_of(n), "LNX1", n, vcpu=1),
+                guests.states(guests.end_of(n), "LNX1", {"CPURN": 30 * n}),
+                guests.states(guests.end_of(n), "LNX1", {"DORM": 10 * n}, vcpu=1),
+            ]
+            for n in MINUTES
+        ),
+    )
+    assert set(rows(path, "SELECT samples, running_pct, dormant_pct FROM guest")) == {(40, 75.0, 25.0)}
+
+
+def test_dispatch_wait_is_known_in_our_own_pack(tmp_path: Path) -> None:
+    path = guests.write(
+        tmp_path / "data",
+        (
+            [
+                guests.activity(
+                    guests.end_of(n), "LNX1", n, ZLDSPWT=guests.seconds(0.003 * n), ZLDSPCT=1000 * n
+                )
+            ]
+            for n in MINUTES
+        ),
+    )
+    found = rows(path, "SELECT DISTINCT dispatch_wait_s, dispatch_wait_mean_s FROM guest")
+    assert found == [(pytest.approx(0.003), pytest.approx(3e-6))]
+
+
+REAL = {"MTRSYS_SYSTMID": "REAL53", "MTRSYS_HCPCPEID": "5.3.0"}
+
+
+def partial(path: Path) -> Path:
+    """A real system without a page of D4R3: CMS1 ends two transactions and logs off."""
+    second = made.S_US
+    return guests.write(
+        path,
+        ([*made.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}})] for n in MINUTES),
+        {
+            1: [guests.real_end("D4R9", guests.end_of(0) + 20 * second, "CMS1", 10.0, VMDCTPVR=300)],
+            2: [guests.real_end("D4R9", guests.end_of(1) + 20 * second, "CMS1", 16.0, VMDCTPVR=500)],
+            3: [guests.real_end("D4R2", guests.end_of(2) + 40 * second, "CMS1", 20.0)],
+        },
+        REAL,
+    )
+
+
+def test_without_a_page_of_d4r3_ends_tell_of_some_guests(tmp_path: Path) -> None:
+    path = partial(tmp_path / "data")
+    found = rows(
+        path,
+        "SELECT basis, seconds, flag, cpu_s, virtual_s, mt1_s, resident_pages "
+        "FROM guest_cpu ORDER BY interval_end",
+    )
+    assert found == [
+        # The first tells of all since logon, an hour before the first interval ended.
+        ("transaction", pytest.approx(3620), "gap", pytest.approx(10), pytest.approx(8), None, 300),
+        ("transaction", pytest.approx(60), None, pytest.approx(6), pytest.approx(4.8), None, 500),
+        ("session", pytest.approx(80), None, pytest.approx(4), pytest.approx(3.2), None, 0),
+    ]
+    assert set(rows(path, "SELECT capture_pct FROM load")) == {(None,)}
+
+
+def test_times_of_a_system_are_those_it_was_asked_for(tmp_path: Path) -> None:
+    path = partial(tmp_path / "data")
+    found = rows(path, "SELECT cpu_s FROM guest", start=parse_moment("2026-03-02 09:02:30"), utc=True)
+    # What went before is known all the same.
+    assert found == [(pytest.approx(4),)]
