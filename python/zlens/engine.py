@@ -150,6 +150,7 @@ class Engine:
         self._groups = groups
         self._condition = where or (lambda _: None)
         self._where: dict[str, str] = {}
+        self._lasting: dict[str, str] = {}
         self._summed = summed
         self._closed = False
         self._releases = dict(releases or {})
@@ -311,7 +312,7 @@ class Engine:
         if name in self._views:
             return
         self._views.add(name)
-        condition = None if name.startswith("_") else self._condition(self._selecting(name))
+        condition = None if name.startswith("_") else self._condition(self._tables[name][0].columns)
         if condition:
             self._where[name] = condition
             if "_interval" in condition:
@@ -326,21 +327,36 @@ class Engine:
                 f"SELECT * FROM {expressions.quote(self._behind(name))} WHERE {self._where[name]}"
             )
         self._connection.execute(self._view_over_parts(name, set(), []))
-
-    def _selecting(self, name: str) -> list[Column]:
-        """The columns that rows of a raw table are selected by; of a state that lasts, not by their time."""
-        columns = self._tables[name][0].columns
-        lasting = name in roles.lasting_tables()
-        return [column for column in columns if not (lasting and column.name == "interval_end")]
+        if name in roles.lasting_tables():
+            # What holds in an interval may have been told before the first one selected.
+            whole = expressions.quote(f"{name}{roles.WHOLE}")
+            condition = self._condition(
+                [column for column in self._tables[name][0].columns if column.name != "interval_end"]
+            )
+            self._lasting[name] = condition or "true"
+            self._plan.execute(
+                f"CREATE VIEW {whole} AS SELECT * FROM {expressions.quote(self._behind(name))} "
+                f"WHERE {self._lasting[name]}"
+            )
+            self._connection.execute(self._view_over_parts(name, set(), [], whole=True))
 
     def _behind(self, name: str) -> str:
         """The planning side's name of the table behind a raw table's view."""
         return f"{name}#all" if name in self._where else name
 
     def _view_over_parts(
-        self, name: str, needed: set[str], parts: list[tuple[str, set[str]]], *, temporary: bool = False
+        self,
+        name: str,
+        needed: set[str],
+        parts: list[tuple[str, set[str]]],
+        *,
+        temporary: bool = False,
+        whole: bool = False,
     ) -> str:
-        """CREATE VIEW of a raw table over its parts: needed columns from them, the others NULL."""
+        """CREATE VIEW of a raw table over its parts: needed columns from them, the others NULL.
+
+        `whole`: with the rows of all times, for states that last.
+        """
         selects = []
         for part, there in parts or [("", set())]:
             columns = ", ".join(
@@ -353,8 +369,11 @@ class Engine:
             )
             selects.append(f"SELECT {columns} " + (f"FROM {part}" if part else "WHERE false"))
         union = " UNION ALL ".join(selects)
-        if name in self._where:
-            union = f"SELECT * FROM ({union}) WHERE {self._where[name]}"
+        where = self._lasting.get(name) if whole else self._where.get(name)
+        if where:
+            union = f"SELECT * FROM ({union}) WHERE {where}"
+        if whole:
+            name += roles.WHOLE
         kind = "TEMP VIEW" if temporary else "VIEW"
         return f"CREATE {kind} {expressions.quote(name)} AS {union}"
 
@@ -517,6 +536,8 @@ class Engine:
                 connection.register(f"{name}#{index}", stream)
                 parts.append((expressions.quote(f"{name}#{index}"), set(there)))
             connection.execute(self._view_over_parts(name, wanted, parts, temporary=True))
+            if name in self._lasting:
+                connection.execute(self._view_over_parts(name, wanted, parts, temporary=True, whole=True))
         return connection
 
 

@@ -26,6 +26,8 @@ SQL_TYPES = {
     "time": "TIMESTAMP WITH TIME ZONE",
 }
 AGGREGATES = ("sum", "mean", "last")
+#: What the name of a raw table ends with where it has the rows of all times, not of those selected alone.
+WHOLE = "#whole"
 OVER = ("sum", "max", "min", "any_value", "count")
 _KEYS = frozenset(
     {"field", "take", "scale", "codes", "base", "digits", "value", "expression", "over", "before", "else"}
@@ -270,7 +272,8 @@ def _origin_sql(
         head = "r.system, r.source, r.interval_end, r.seconds, r.flag"
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     group = " GROUP BY ALL" if origin.group else ""
-    return f"SELECT {head}, {', '.join(selected)} FROM {expressions.quote(origin.table)} AS r{where}{group}"
+    table = expressions.quote(origin.table + WHOLE if entity.lasting else origin.table)
+    return f"SELECT {head}, {', '.join(selected)} FROM {table} AS r{where}{group}"
 
 
 def view_sql(
@@ -357,7 +360,7 @@ def summed_sql(name: str, rows: str) -> str:
     )
 
 
-_PLACE = re.compile(r"\{([A-Za-z0-9_]+)(?:(:hex)|\|([a-z_]+))?\}")
+_PLACE = re.compile(r"\{([A-Za-z0-9_]+)(?:(:hex\d?)|\|([a-z_]+))?\}")
 
 
 def events() -> list[dict[str, Any]]:
@@ -377,7 +380,7 @@ def _template_sql(template: str, columns: frozenset[str]) -> str | None:
             return None
         sql = f"r.{expressions.quote(column)}"
         if match[2]:
-            sql = f"lpad(printf('%X', {sql}), 4, '0')"
+            sql = f"lpad(printf('%X', {sql}), {match[2][4:] or 4}, '0')"
         elif match[3]:
             sql = coded(sql, match[3])
         parts.append(f"coalesce(CAST({sql} AS VARCHAR), '')")
