@@ -118,10 +118,48 @@ def test_a_field_that_a_pack_brings_is_no_longer_missing(tmp_path: Path, folder:
     assert "processor.polarity" not in one.roles
 
 
-def test_needs_tells_of_pages_and_of_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def few(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of a few reports, to which the command is held."""
+    monkeypatch.setattr(lacks, "FOLDER", folder)
+    return definition.names(folder)
+
+
+def test_needs_tells_of_pages_and_of_reports(
+    tmp_path: Path, few: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["catalog", "needs", str(processors(tmp_path))]) == 0
     said = capsys.readouterr().out
     assert "every byte of its records has a layout\n\nReports of this input\n" in said
-    for name in definition.names():
+    for name in few:
         assert f"\n  {name} " in said
     assert max(map(len, said.split("\n"))) <= 140
+
+
+def test_needs_of_a_made_file_and_of_a_lake(
+    tmp_path: Path, few: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    groups = [made.configuration(made.START_US, made.SIM_CONFIG), *made.minutes(2)]
+    sim = made.write(tmp_path / "sim.mon", groups)
+    assert main(["catalog", "needs", str(sim)]) == 0
+    assert capsys.readouterr().out.startswith(
+        "SIMTEST is made with zlens' own pack: no page tells of it\n\nRep"
+    )
+    lake = tmp_path / "lake"
+    assert main(["import", str(processors(tmp_path)), "--lake", str(lake)]) == 0
+    capsys.readouterr()
+    assert main(["catalog", "needs", str(lake)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("\nReports of this input\n")
+    assert "\n  D4R3    User Activity Data\n" in said
+
+
+def test_the_overview_names_what_is_the_users(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalog", "show"]) == 0
+    said = capsys.readouterr().out
+    assert f"Roles of yours ({data / 'roles.toml'})\n  none" in said
+    assert "(zlens-sim)\n  D0R2, " in said
+    data.mkdir()
+    (data / "roles.toml").write_text('[guest]\nlocked = { field = "USEACT_X" }\n', encoding="utf-8")
+    assert main(["catalog", "show"]) == 0
+    assert "\n  guest.locked: USEACT_X of d4r3\n" in capsys.readouterr().out

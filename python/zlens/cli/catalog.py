@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import TextIO
 
@@ -97,7 +98,7 @@ def _record(name: str) -> str | None:
 
 
 def _overview(out: TextIO) -> None:
-    from zlens.catalog import describe, metrics, packs, roles
+    from zlens.catalog import describe, layouts, metrics, packs, roles, user_roles
 
     out.write("Measures\n")
     for name in metrics.tables():
@@ -112,6 +113,15 @@ def _overview(out: TextIO) -> None:
         out.write(f"  {pack.release:<5} {len(pack.records)} records  {pack.path}\n")
     if not listed:
         out.write("  none; zlens catalog import makes one of IBM's record pages\n")
+    out.write(f"\nRoles of yours ({user_roles.path()})\n")
+    bound = user_roles.bindings()
+    for one in bound:
+        out.write(f"  {one.entity}.{one.role}: {' or '.join(roles.fields(one.how))} of {one.table}\n")
+    if not bound:
+        out.write("  none; a line there binds a role to a field\n")
+    own = ", ".join(layouts.sim_records())
+    out.write(f"\nLayouts of zlens' own, for files made with them only ({layouts.SIM})\n")
+    out.writelines(f"  {line}\n" for line in textwrap.wrap(own, 98))
     out.write(f"\nMonitor records\n{describe.summary()}")
 
 
@@ -138,6 +148,7 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
     import zlens
     from zlens.catalog import choose
+    from zlens.catalog.layouts import SIM
     from zlens.progress import Progress
     from zlens.readers.monwrite import MonwriteSource
     from zlens.reports import lacks
@@ -150,12 +161,16 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         progress.close()
         sources: list[object] = list(session.sources)
         groups = [(s, group) for s in sources if isinstance(s, MonwriteSource) for group in s.groups]
-        if not groups:
+        if not any(info.source == "zvm-monitor" for info in session.systems):
             raise QueryError(
                 "the input holds no z/VM monitor data", cure="only its records have layouts to import"
             )
+        # What is in a lake was decoded when it came there: it tells of reports only.
         for source, group in groups:
             info = group.info
+            if info.release == SIM:
+                out.write(f"{info.system} is made with zlens' own pack: no page tells of it\n")
+                continue
             found = choose.needs(source.types(group), release=info.release, callevel=group.call_level)
             release = f"z/VM {info.release}" if info.release else "z/VM of an unknown release"
             if not found:
@@ -172,7 +187,8 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         engine = session.engine
         named = {name for source in session.sources for name in source.tables}
         tables = {name: frozenset(column for column, _ in engine.raw_columns(name)) for name in named}
-        records = frozenset(record for source, group in groups for record in source.types(group))
+        listed = [row for source in session.sources for row in source.inventory(with_layouts=False)]
+        records = frozenset(row.name for row in listed)
         out.write(f"\n{lacks.text(lacks.lacks(session, lacks.Input(tables, records)))}")
     return 0
 

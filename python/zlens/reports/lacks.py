@@ -62,11 +62,12 @@ class Lacks:
         return sorted(name for name, each in self.missing.items() if each.why)
 
 
-def lacks(session: Session, given: Input, folder: Path = FOLDER) -> list[Lacks]:
-    """Every report, by group and name, and what it lacks for an input."""
+def lacks(session: Session, given: Input, folder: Path | None = None) -> list[Lacks]:
+    """Every report (of a folder), by group and name, and what it lacks for an input."""
     found = []
-    for name in names(folder):
-        definition = load(name, folder)
+    here = folder or FOLDER
+    for name in names(here):
+        definition = load(name, here)
         filled = with_values(definition, session)
         one = Lacks(entry(definition, len(filled)))
         for table in definition.tables:
