@@ -24,6 +24,7 @@ from monwrite_made import (
     sim_record,
     write,
 )
+from zlens.cli import main
 
 OWN = (sim_record, SIM_CONFIG)
 REAL = (record, CONFIG)
@@ -232,3 +233,48 @@ def test_fields_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         first, second = (printed(tmp_path / way[1]["MTRSYS_HCPCPEID"] / file, report) for way in (OWN, other))
         assert "IFL" in first
         assert same(first, second), report
+
+
+def test_entitlement_counts_threads(tmp_path: Path) -> None:
+    """As in IBM's listing of PRCLOG with two threads per core: four dedicated cores are entitled to 800."""
+    groups = [configuration(START_US - S_US, {**SIM_CONFIG, "MTRSYS_ZLMTIFL": 2})]
+    for sample in range(3):
+        end = START_US + sample * MINUTE_US
+        found = []
+        for cpu in range(8):
+            values = {
+                "SYTPRP_PFXCPUAD": cpu,
+                "SYTPRP_PFXCPUTY": 3,
+                "SYTPRP_PFXUTIME": 10**9 + sample * 45 * TOD_S,
+                "SYTPRP_PFXTMSYS": 10**9,
+                "SYTPRP_PFXTOTWT": 10**9 + sample * 15 * TOD_S,
+                "SYTPRP_ZLCORE": cpu // 2,
+                "SYTPRP_ZLTHRD": cpu % 2,
+                "SYTPRP_ZLPOLAR": 3,
+                "SYTPRP_ZLDED": 1,
+                "SYTPRP_ZLENTITL": 10_000,
+                "SYTPRP_ZLDVID": (cpu // 2).to_bytes(2, "big"),
+            }
+            found.append(sim_record("D0R2", end - 100, values))
+        groups.append(interval(end, found))
+    path = write(tmp_path / "x", groups)
+    text = printed(path, "prclog")
+    means = rows(text, ">>Mean>>")
+    assert [row[:6] for row in means] == [
+        [str(cpu), "IFL", "VhD", "100", f"000{cpu // 2}", "0"] for cpu in range(8)
+    ]
+    assert [row[-1] for row in means] == [f"0{cpu // 2}/{cpu % 2}" for cpu in range(8)]
+    assert rows(text, ">>Total>")[0][:6] == ["8", "IFL", "VhD", "800", "MIX", "0"]
+
+
+def test_threads_per_core_of_a_system(tmp_path: Path) -> None:
+    """Of a file, and of a lake it was imported into."""
+    path = made(
+        tmp_path / "x", ("D0R2",), (sim_record, {**SIM_CONFIG, "MTRSYS_ZLMTIFL": 2, "MTRSYS_ZLMTCP": 1})
+    )
+    assert main(["import", str(path), "--lake", str(tmp_path / "lake"), "--quiet"]) == 0
+    for place in (path, tmp_path / "lake"):
+        with zlens.open([place]) as session:
+            assert session.sql("SELECT mt_cp, mt_ifl, mt_icf, mt_ziip FROM system").rows == [
+                (1, 2, None, None)
+            ]
