@@ -269,12 +269,10 @@ def test_entitlement_counts_threads(tmp_path: Path) -> None:
 
 def test_threads_per_core_of_a_system(tmp_path: Path) -> None:
     """Of a file, and of a lake it was imported into."""
-    path = made(
-        tmp_path / "x", ("D0R2",), (sim_record, {**SIM_CONFIG, "MTRSYS_ZLMTIFL": 2, "MTRSYS_ZLMTCP": 1})
-    )
-    assert main(["import", str(path), "--lake", str(tmp_path / "lake"), "--quiet"]) == 0
+    config = {**SIM_CONFIG, "MTRSYS_ZLMTIFL": 2, "MTRSYS_ZLMTCP": 1}
+    path = made(tmp_path / "x", ("D0R2",), (sim_record, config))
+    assert main(["import", str(path), "--lake", str(tmp_path / "lake")]) == 0
     for place in (path, tmp_path / "lake"):
         with zlens.open([place]) as session:
-            assert session.sql("SELECT mt_cp, mt_ifl, mt_icf, mt_ziip FROM system").rows == [
-                (1, 2, None, None)
-            ]
+            (levels,) = session.sql("SELECT mt_cp, mt_ifl, mt_icf, mt_ziip FROM system").rows
+            assert levels == (1, 2, None, None)
