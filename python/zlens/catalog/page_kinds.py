@@ -54,12 +54,13 @@ class Known:
     only that there is one is the same field where a page shows its place."""
 
     file: RecordFile | None
+    #: By names in upper case: some pages have letters of both.
     by_name: dict[str, Field]
     by_short: dict[str, Field]
 
     def field(self, name: str) -> Field | None:
         """The known field of that name, with the record's prefix or without it."""
-        return self.by_name.get(name) or self.by_short.get(short(name))
+        return self.by_name.get(name.upper()) or self.by_short.get(short(name.upper()))
 
 
 def short(name: str) -> str:

@@ -6,6 +6,7 @@ where the entries of a section stand, all found by name, so that nothing is boun
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -15,6 +16,7 @@ from zlens.catalog.page_check import confirmed, findings
 from zlens.catalog.page_kinds import Known, known, short
 from zlens.catalog.page_kinds import field as make_field
 from zlens.catalog.page_table import MAX_RECORD, Page, Row, Structure
+from zlens.catalog.plans import SAMPLED_CLASSES
 from zlens.errors import CatalogError
 
 #: More than this of one kind of disagreement on a page is summed up.
@@ -120,12 +122,11 @@ def _table(page: Page, release: str, knowledge: Known, built: Built) -> None:
     holes = _holes(rows, HEADER_LENGTH)
     built.findings += [f"bytes {begin} to {end} stand in no row of the table" for begin, end in holes]
     variable = main.variable or bool(others) or any(f.length == 0 for f in fields)
-    lookup = {f.name: f.name for f in fields if not f.reserved} | {
-        short(f.name): f.name for f in reversed(fields) if not f.reserved
-    }
+    lookup = _lookup(fields)
     subject = _named(old.subject, lookup) if old else ()
     certain = _subject_is_certain(old, subject, built.file.head)
-    if not certain and any(f.differenced for f in fields):
+    sampled = built.file.head.kind in SAMPLED_CLASSES
+    if sampled and not certain and any(f.differenced for f in fields):
         fields = _undifferenced(fields)
         built.findings.append(
             "its counters are not differenced: say in user.toml what `subject` the record has"
@@ -149,7 +150,7 @@ def _table(page: Page, release: str, knowledge: Known, built: Built) -> None:
         subject=subject,
         subject_kind=old.subject_kind if old else None,
         reset_on=_named(old.reset_on, lookup) if old else (),
-        sections=_sections(others, page, lookup, knowledge, built),
+        sections=_sections(others, page, lookup, knowledge, built, fields),
     )
     head = replace(built.file.head, lengths={release: length}, variable=variable)
     built.file = RecordFile(head, subject, layout.subject_kind, layout.reset_on, (layout,))
@@ -245,13 +246,24 @@ def _fields(rows: list[Row], knowledge: Known, built: Built) -> tuple[Field, ...
     return tuple(made)
 
 
+def _lookup(fields: tuple[Field, ...]) -> dict[str, str]:
+    """Names as the page has them, by what the catalog may call them: in upper case, without the prefix."""
+    named = [f.name for f in fields if not f.reserved]
+    return {name.upper(): name for name in named} | {short(name.upper()): name for name in reversed(named)}
+
+
 def _named(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, ...]:
-    found = [lookup.get(name) or lookup.get(short(name)) for name in names]
+    found = [lookup.get(name.upper()) or lookup.get(short(name.upper())) for name in names]
     return tuple(name for name in found if name is not None)
 
 
 def _sections(
-    structures: list[Structure], page: Page, lookup: dict[str, str], knowledge: Known, built: Built
+    structures: list[Structure],
+    page: Page,
+    lookup: dict[str, str],
+    knowledge: Known,
+    built: Built,
+    fields: tuple[Field, ...],
 ) -> tuple[Section, ...]:
     made: dict[str, Section] = {}
     for structure in structures:
@@ -261,7 +273,44 @@ def _sections(
                 f"section {section.name} (line {structure.line}) stands there twice; left out"
             )
         made.setdefault(section.name.lower(), section)
+    for section in _carried(lookup, knowledge, fields):
+        made.setdefault(section.name.lower(), section)
     return tuple(made.values())
+
+
+def _carried(lookup: dict[str, str], knowledge: Known, fields: tuple[Field, ...]) -> Iterator[Section]:
+    """What follows from fields of the record, wherever they stand, and is no table on any page."""
+
+    def there(name: str) -> str:
+        found = lookup.get(name) or lookup.get(short(name))
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def place(value: str | int) -> str | int:
+        return there(value) if isinstance(value, str) else value
+
+    names: set[str] = set()
+    for section in [s for one in (knowledge.file.layouts if knowledge.file else ()) for s in one.sections]:
+        outer = section.within
+        if not section.derived or (outer is not None and outer not in names):
+            continue
+        try:
+            made = replace(
+                section,
+                offset=section.offset if outer else place(section.offset),
+                stride=section.stride if outer else place(section.stride),
+                count=section.count if outer or section.count is None else place(section.count),
+                bound=there(section.bound) if section.bound else None,
+                match=(there(section.match[0]), section.match[1]) if section.match else None,
+                arrays=tuple((name, there(array)) for name, array in section.arrays),
+                join=section.join.renamed(there) if section.join else None,
+            ).placed(fields)
+        except KeyError:
+            continue
+        if made is not None:
+            names.add(made.name)
+            yield made
 
 
 def _section(
@@ -274,7 +323,7 @@ def _section(
     places = {} if old is None else {"offset": old.offset, "stride": old.stride, "count": old.count}
     for key, place in places.items():
         if isinstance(place, str):
-            places[key] = lookup.get(place) or lookup.get(short(place))
+            places[key] = next(iter(_named((place,), lookup)), None)
     # Numbers were said of other lengths: of entries that follow the fixed part, and each other.
     if old is not None and old.offset == before:
         places["offset"] = page.structures[0].length
@@ -289,7 +338,7 @@ def _section(
         note = "nothing says where the entries stand; say offset, stride and count in user.toml"
         built.findings.append(f"section {name}: {note}")
         fields = _undifferenced(fields)
-    here = {f.name: f.name for f in fields} | {short(f.name): f.name for f in reversed(fields)}
+    here = _lookup(fields)
     offset, stride = places["offset"], places["stride"]
     assert offset is not None
     assert stride is not None
@@ -316,17 +365,17 @@ def _old_section(
     fixed part is that it belongs to."""
     if knowledge.file is None:
         return None, 0
-    names = {short(f.name) for f in fields if not f.reserved}
+    names = {short(f.name.upper()) for f in fields if not f.reserved}
     best: Section | None = None
     before = 0
     most = len(names) // 2
     for layout in knowledge.file.layouts:
         for section in layout.sections:
-            if section.within or section.match:
+            if section.derived:
                 continue
             if section.name in (structure.name, short(structure.name)):
                 return section, layout.length
-            shared = len(names & {short(f.name) for f in section.fields})
+            shared = len(names & {short(f.name.upper()) for f in section.fields})
             if shared > most:
                 best, before, most = section, layout.length, shared
     return best, before
