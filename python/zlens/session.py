@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from zlens.catalog.cpumf_formulas import Trust
     from zlens.catalog.groups import Groups
     from zlens.engine import Answer, Engine
+    from zlens.findings import Findings
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = 1_000_000
@@ -167,6 +168,23 @@ class Session:
 
         return reports.render(name, self, format, width=width, only=only)
 
+    def findings(
+        self,
+        *,
+        classes: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+        rules: Iterable[str | os.PathLike[str]] = (),
+        baseline: Session | None = None,
+    ) -> Findings:
+        """What stands out, worst first: the rules of the catalog, the user's and those of more folders.
+
+        Rules of thumb of our own (class `ours`) are held only when `classes` names that class, `only` names
+        the rule, or where a baseline was better.
+        """
+        from zlens.findings.evaluate import find
+
+        return find(self, classes=classes, only=only, folders=rules, baseline=baseline)
+
     # -- intervals -----------------------------------------------------------------------------------
 
     def _selected(self) -> list[tuple[SystemInfo, Interval]]:
@@ -257,6 +275,10 @@ class Session:
         from zlens.catalog import groups
 
         return groups.read(self.options.group) if self.options.group else None
+
+    def factor(self, system: str) -> float | None:
+        """As how many seconds a second of a system counts, if the user's groups say so."""
+        return self._groups.factors.get(system) if self._groups else None
 
     def _conditions(self, columns: Iterable[Column]) -> str | None:
         """The options as a condition on a raw table with these columns."""

@@ -92,7 +92,7 @@ def tables(
     """The tables by name. `_interval` and `_reset` are for joins; the others are the user's too."""
 
     def systems() -> list[tuple[Any, ...]]:
-        return [_system_row(info) for info in session.systems]
+        return [_system_row(info, session.factor(info.system)) for info in session.systems]
 
     def inventory() -> list[tuple[Any, ...]]:
         chosen = session.options.systems
@@ -143,7 +143,7 @@ def tables(
     return {table.name: [table] for table in made}
 
 
-def _system_row(info: SystemInfo) -> tuple[Any, ...]:
+def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
     values: dict[str, Any] = {
         "system": info.system,
         "source": info.source,
@@ -158,6 +158,7 @@ def _system_row(info: SystemInfo) -> tuple[Any, ...]:
         "utc_offset_s": info.utc_offset_s,
         "leap_s": info.leap_s,
         "local_time": info.local_time,
+        "factor": factor,
         "nominal_s": info.nominal_s,
         "first_time": info.first_us,
         "last_time": info.last_us,

@@ -13,15 +13,22 @@
     [partition]
     "TEST*" = "test"
 
+    [member]
+    "ZVM2" = 1.25
+
 `*` stands for any characters and `?` for one, capitals or not; devices may be a range of numbers. The first
 pattern that fits decides. What fits none stays as it is, and so does all that a left out section is about.
 A group row adds its members' rates and amounts and weights their times by rate; how each column is put
 together stands in catalog/groups.toml. With the line `show = "mean"` before the sections, what is added
 otherwise is the mean of the members, so that the row tells of an average one.
+
+[member] is of the members of a cluster, for reports that put their guests together: as how many seconds a
+second of theirs counts.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -42,6 +49,9 @@ RULES = ("sum", "same", "max", "min", "none")
 #: Units of amounts: a group has what its members have together.
 _AMOUNTS = frozenset({"/s", "bytes/s", "bytes", "count", "frames", "pages", "slots", "processors", "cores"})
 
+#: The section with the factors of the user's for members of a cluster.
+MEMBER = "member"
+
 _CURE = 'write lines like "LNX*" = "linux" under [guest], [device], [volume] or [partition]'
 _RANGE = re.compile(r"([0-9A-Fa-f]{1,5})-([0-9A-Fa-f]{1,5})")
 _LONGEST = 1_000_000
@@ -51,10 +61,14 @@ _WIDEST = 32
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Patterns and the group of what fits them, by kind, in the order they are tried."""
+    """Patterns and the group of what fits them, by kind, in the order they are tried.
+
+    factors: as how many seconds a second of a member of a cluster counts.
+    """
 
     patterns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     mean: bool = False
+    factors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,7 @@ def parse(text: str, path: str) -> Groups:
         raise InputError(
             f"show = {show!r}", file=path, expected="sum or mean", cure='write show = "mean", or leave it out'
         )
+    factors = _factors(data.pop(MEMBER, {}), path)
     patterns: dict[str, tuple[tuple[str, str], ...]] = {}
     for kind, section in data.items():
         if kind not in KINDS or not isinstance(section, dict):
@@ -104,7 +119,20 @@ def parse(text: str, path: str) -> Groups:
         patterns[kind] = tuple(_pattern(kind, pattern, group, path) for pattern, group in section.items())
     if sum(map(len, patterns.values())) > _MOST:
         raise InputError(f"has more than {_MOST:,} patterns", file=path, cure="use * and ? in them")
-    return Groups(patterns, show == "mean")
+    return Groups(patterns, show == "mean", factors)
+
+
+def _factors(section: Any, path: str) -> dict[str, float]:
+    cure = f'write lines like "ZVM2" = 1.25 under [{MEMBER}]'
+    if not isinstance(section, dict):
+        raise InputError(f"has {MEMBER} = {section!r}", file=path, expected=f"[{MEMBER}]", cure=cure)
+    for member, factor in section.items():
+        number = isinstance(factor, int | float) and not isinstance(factor, bool)
+        if not number or not 0 < factor < math.inf:
+            raise InputError(
+                f"[{MEMBER}] {member!r} leads to {factor!r}", file=path, expected="a number above 0", cure=cure
+            )
+    return {member: float(factor) for member, factor in section.items()}
 
 
 def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:

@@ -131,6 +131,7 @@ class Definition:
     status: str
     needs: str
     block: str  # the column of every query whose values get a header block each
+    members: str  # which systems a block is of, where the table of systems has no such column: system, block
     tables: tuple[Table, ...]
     notes: tuple[Note, ...]
     absent: tuple[Absent, ...]
@@ -195,6 +196,7 @@ def read(text: str, file: str, stem: str) -> Definition:
         status=top.choice("status", STATUSES),
         needs=top.text("needs"),
         block=top.identifier("block", "system"),
+        members=top.question("members", ""),
         tables=(),
         notes=tuple(
             Note(note.text("text"), note.question("when", ""))

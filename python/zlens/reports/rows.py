@@ -141,9 +141,10 @@ def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
         ).rows
     }
     blocks: dict[str, Block] = {}
+    members = dict(session.sql(definition.members).rows) if definition.members else {}
     for row in answer.rows:
         system = dict(zip(answer.columns, row, strict=True))
-        name = str(system.get(definition.block) or system["system"])
+        name = str(members.get(system["system"]) or system.get(definition.block) or system["system"])
         block = blocks.setdefault(name, Block(name, [], None, None, []))
         block.systems.append(system)
         start, end = spans.get(str(system["system"]), (None, None))
