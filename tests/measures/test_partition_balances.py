@@ -1,0 +1,117 @@
+"""Balances of independent records on generated files: partitions, physical processors and our own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import monwrite_made as made
+import partitions_made as lpar
+import zlens
+from zlens import demo
+from zlens.demo import machine
+from zlens.session import Session
+
+
+@pytest.fixture(scope="module")
+def hour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    paths = demo.write(tmp_path_factory.mktemp("demo"))
+    with zlens.open([path for path in paths if path.suffix == ".monwrite"]) as session:
+        yield session
+
+
+def test_partitions_use_no_more_than_the_machine_has(hour: Session) -> None:
+    rows = hour.sql(
+        """
+        SELECT c.cpu_type, c.total_s, c.physical * c.seconds, sum(p.total_s) + any_value(c.management_s),
+               sum(p.effective_s), any_value(c.effective_s), sum(p.entitlement), any_value(c.physical)
+        FROM cec AS c
+        JOIN partition AS p USING (system, source, interval_end, cpu_type)
+        WHERE c.flag IS NULL
+        GROUP BY c.interval_end, c.cpu_type, c.total_s, c.physical, c.seconds
+        """
+    ).rows
+    assert len(rows) == 120
+    for kind, total, there, added, effective, all_effective, entitled, physical in rows:
+        assert 0 < total <= there, kind
+        assert added == pytest.approx(total)
+        assert effective == pytest.approx(all_effective)
+        assert entitled == pytest.approx(physical)
+
+
+def test_processors_were_busy_while_their_partition_was_dispatched(hour: Session) -> None:
+    """D0R2 against D0R16: two records built by different parts of CP."""
+    rows = hour.sql(
+        """
+        SELECT c.interval_end, sum(c.busy_pct), any_value(100 * p.effective_s / p.seconds)
+        FROM cpu AS c
+        JOIN system AS s USING (system, source)
+        JOIN partition AS p
+            ON p.system = c.system AND p.interval_end = c.interval_end AND p.partition = s.lpar
+            AND p.cpu_type = c.cpu_type
+        WHERE p.flag IS NULL
+        GROUP BY c.interval_end
+        ORDER BY c.interval_end
+        """
+    ).rows
+    assert len(rows) == 60
+    apart = [end for end, busy, dispatched in rows if busy != pytest.approx(dispatched, rel=1e-3)]
+    # A processor that leaves or comes within a minute is told by one of the two.
+    start = datetime.fromtimestamp(machine.START_US / machine.SECOND, UTC)
+    varied = [-(-second // 60) for second in (machine.VARY_OFF_S, machine.VARY_ON_S)]
+    assert apart == [start + timedelta(minutes=minute) for minute in varied]
+
+
+def file(path: Path, spread: list[int]) -> Path:
+    """A partition of two IFLs, each a part of the time dispatched that differs by minute."""
+    own = lpar.Partition("LPAR1", 1, 100, [lpar.Logical(0), lpar.Logical(1)])
+    groups = [made.configuration(made.START_US)]
+    for number in range(len(spread) + 1):
+        end = made.START_US + number * made.MINUTE_US
+        if number:
+            for one in own.processors:
+                one.run(spread[number - 1], 1)
+        records = [lpar.partition(end - 300, own), lpar.physical(end - 200, [("IFL", 10**9)] * 4)]
+        groups.append(made.interval(end, records))
+    return made.write(path, groups)
+
+
+def test_ratios_of_buckets_are_of_summed_times(tmp_path: Path) -> None:
+    options = zlens.Options(every_s=120, utc=True)
+    with zlens.open(file(tmp_path / "a.mon", [10, 30, 5, 45]), options=options) as session:
+        rows = session.sql(
+            "SELECT p.effective_s, p.total_pct, c.lcot_l FROM partition p "
+            "JOIN cec c USING (system, interval_end) ORDER BY p.interval_end"
+        ).rows
+    assert rows == [
+        (80, pytest.approx(100 * 84 / 240), pytest.approx(84 / 80)),
+        (100, pytest.approx(100 * 104 / 240), pytest.approx(104 / 100)),
+    ]
+
+
+def test_a_dedicated_processor_is_no_weight(tmp_path: Path) -> None:
+    """X'FFFF' in place of a weight: one of four IFLs is not shared, 300 entitle to 2.25."""
+    partitions = [
+        lpar.Partition("LPAR1", 1, 300, [lpar.Logical(0), lpar.Logical(1)]),
+        lpar.Partition("LPAR2", 2, 100, [lpar.Logical(0)]),
+        lpar.Partition("LPAR3", 3, lpar.DEDICATED, [lpar.Logical(0)]),
+    ]
+    groups = [made.configuration(made.START_US)]
+    for number in range(2):
+        end = made.START_US + number * made.MINUTE_US
+        records = [lpar.partition(end - 300, one) for one in partitions]
+        groups.append(made.interval(end, [*records, lpar.physical(end - 200, [("IFL", 10**9)] * 4)]))
+    with zlens.open(made.write(tmp_path / "a.mon", groups)) as session:
+        rows = session.sql(
+            "SELECT partition, weight, dedicated, entitlement FROM partition ORDER BY ALL"
+        ).rows
+        (pool,) = session.sql("SELECT DISTINCT dedicated, logical_cpus, total_weight FROM cec").rows
+    assert rows == [
+        ("LPAR1", 300, False, 2.25),
+        ("LPAR2", 100, False, 0.75),
+        ("LPAR3", None, True, 1),
+    ]
+    assert pool == (1, 3, 400)
