@@ -256,6 +256,7 @@ class LakeSource:
             release=first.release,
             lpar=first.lpar,
             lpar_number=first.lpar_number,
+            threads=first.threads,
             utc_offset_s=first.utc_offset_s,
             leap_s=first.leap_s,
             local_time=first.local_time,
