@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterator
 from functools import cache
 
-from zlens.catalog import expressions, layouts, metrics, roles
+from zlens.catalog import caveats, expressions, layouts, metrics, roles, rules
 from zlens.errors import QueryError
 from zlens.explain_cpumf import counter_names, counter_pages, formula_lines, name_lines
 from zlens.explain_records import (
@@ -80,6 +80,7 @@ def _sections(wanted: str) -> Iterator[str]:
     yield from record_pages(lower)
     yield from printed_pages(lower)
     yield from counter_pages(wanted)
+    yield from _rules(wanted)
 
 
 def _unknown(wanted: str) -> QueryError:
@@ -91,7 +92,7 @@ def _unknown(wanted: str) -> QueryError:
         cure = "`zlens report --list` names the reports, `show tables` in SQL the tables"
     return QueryError(
         f"nothing known is called {wanted!r}",
-        expected="a measure, TABLE.COLUMN, a report, a role, a record such as D0R2 or a field of one",
+        expected="a measure, TABLE.COLUMN, a report, a rule, a role, a record such as D0R2 or a field of one",
         cure=cure,
     )
 
@@ -110,6 +111,7 @@ def known_names() -> tuple[str, ...]:
     for report in printed_reports():
         found += [table.name for table in report.tables]
     found += _report_names()
+    found += rules.names()
     return tuple(dict.fromkeys(found))
 
 
@@ -133,6 +135,7 @@ def _measure(table: metrics.Table) -> str:
         ("Rows", f"one per {table.grain}"),
         ("Key", ", ".join(_key(table)) or "the row itself"),
         ("NULL", "no reader fills this table yet; it is empty" if table.empty else ""),
+        ("Fault", _faults(table.name)),
     ]
     lines = [page(f"{table.name}: {table.text}", facts), "Columns (explain TABLE.COLUMN tells more)\n"]
     width = max(len(column.name) for column in table.columns)
@@ -142,6 +145,11 @@ def _measure(table: metrics.Table) -> str:
     order = f" ORDER BY {', '.join(_key(table))}" if _key(table) else ""
     lines += ["", f"Example  SELECT * FROM {table.name}{order}"]
     return "\n".join(lines)
+
+
+def _faults(measure: str) -> list[str]:
+    """Known faults of the data behind a measure or a column of one, by level."""
+    return caveats.lines(caveats.about(measure=measure))
 
 
 def _key(table: metrics.Table) -> list[str]:
@@ -190,6 +198,7 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Needs", column.needs),
             ("NULL", _null(table, column)),
             ("Note", column.note),
+            ("Fault", _faults(f"{table.name}.{column.name}")),
             ("Example", example(table, column)),
         ],
     )
@@ -232,6 +241,12 @@ def inputs(table: metrics.Table, column: metrics.Column) -> list[str]:
         else:
             found[name] = None
     return list(found)
+
+
+def _rules(name: str) -> Iterator[str]:
+    from zlens.findings.explain import rule_pages
+
+    yield from rule_pages(name)
 
 
 # Reports

@@ -7,6 +7,7 @@ import textwrap
 from datetime import datetime, timedelta
 
 import zlens
+from zlens.catalog import caveats
 from zlens.reports import facts, style
 from zlens.reports.definition import REMARKABLE, Column, Definition, Note
 from zlens.reports.rows import Block, Session, dotted
@@ -107,6 +108,7 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
     found += [note.text for note in definition.notes if _holds(note, definition.block, block, session)]
     if block.empty:
         return found
+    found += [each.note() + "." for each in caveats.of_report(definition.name, block.systems)]
     empty = dotted(block)
     for status in REMARKABLE:
         columns = [

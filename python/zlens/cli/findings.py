@@ -1,0 +1,87 @@
+"""zlens findings: what stands out."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from zlens.cli import inputs
+
+if TYPE_CHECKING:
+    from zlens.options import Options
+
+SUMMARY = "what stands out: value, threshold and its class, when, on what, what to do"
+DESCRIPTION = """\
+Hold the rules of the catalog and your own against the input and print the ones that hold, worst first. Rules
+of thumb of our own (class ours) are asked only with --all, --class or --baseline.
+"""
+EXAMPLES = """\
+Examples:
+  zlens findings monwrite.data
+  zlens findings monwrite.data --shift 'Mon-Fri 08:00-17:00' --format csv -o findings.csv
+  zlens findings after.data --baseline before.data
+  zlens explain findings
+"""
+_CLASSES = ("ibm", "ibm-qual", "vendor", "ours", "unverified")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    inputs.add_inputs(parser)
+    chosen = parser.add_argument_group("which rules")
+    chosen.add_argument("--all", action="store_true", help="rules of every class")
+    chosen.add_argument(
+        "--class", dest="classes", action="append", choices=_CLASSES, help="this class (may be repeated)"
+    )
+    chosen.add_argument(
+        "--rule", dest="only", action="append", metavar="ID", help="this rule (may be repeated)"
+    )
+    chosen.add_argument("--rules", action="append", default=[], metavar="DIR", help="a folder of rules more")
+    chosen.add_argument("--baseline", metavar="INPUT", help="hold the input against this one")
+    parser.add_argument(
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+    )
+    parser.add_argument("--missing", action="store_true", help="list the rules that cannot be computed here")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    inputs.add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import zlens
+    from zlens import findings
+    from zlens.cli import output
+    from zlens.progress import Progress
+
+    options = inputs.options_of(arguments)
+    with (
+        inputs.files_of(arguments.inputs) as files,
+        Progress() as progress,
+        zlens.open(files, options=options, progress=progress) as session,
+        ExitStack() as more,
+    ):
+        baseline = None
+        if arguments.baseline:
+            opened = zlens.open(arguments.baseline, options=_whole(options), progress=progress)
+            baseline = more.enter_context(opened)
+        found = session.findings(
+            classes=list(_CLASSES) if arguments.all else arguments.classes,
+            only=arguments.only,
+            rules=arguments.rules,
+            baseline=baseline,
+        )
+        text = findings.render(found, arguments.format, missing=arguments.missing)
+        progress.close()
+        with output.opened(arguments.output) as out:
+            out.write(text)
+        return inputs.status_of(session.problems, strict=arguments.strict)
+
+
+def _whole(options: Options) -> Options:
+    """The options for the baseline: its systems may have other names, and its days are others."""
+    days = {
+        side: moment
+        for side, moment in (("start", options.start), ("end", options.end))
+        if moment is not None and moment.date is None
+    }
+    return replace(options, systems=(), start=days.get("start"), end=days.get("end"))

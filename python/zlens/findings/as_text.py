@@ -1,0 +1,177 @@
+"""Findings as an analyst reads them: one block for each rule and system, the worst first."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import zlens
+from zlens.catalog.rules import CLASSES, SEVERITIES
+from zlens.findings.evaluate import Findings
+from zlens.findings.finding import Finding, amount
+
+WIDTH = 100
+_MARGIN = 10
+#: Of one rule and system so many subjects are printed; the other formats have all.
+SHOWN = 8
+_CALLED = {"crit": "CRITICAL", "warn": "WARNING", "info": "INFO"}
+_COUNTED = {
+    "crit": ("critical", "critical"),
+    "warn": ("warning", "warnings"),
+    "info": ("for information", "for information"),
+}
+
+
+def render(findings: Findings, *, missing: bool = False, now: datetime | None = None) -> str:
+    """All of them, then what could not be computed."""
+    lines = list(_head(findings, now or datetime.now()))
+    for block in _blocks(findings.rows):
+        lines += ["", *_block(block, findings)]
+    lines += ["", *_tail(findings, missing)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _head(findings: Findings, now: datetime) -> Iterator[str]:
+    program = f"zlens {zlens.__version__}"
+    left = f"FINDINGS  Run {now:%Y/%m/%d %H:%M:%S}"
+    yield f"{left}{program:>{WIDTH - len(left)}}"
+    spans = findings.session.sql(
+        "SELECT system, source, count(*), min(interval_start), max(interval_end) "
+        'FROM "interval" GROUP BY ALL ORDER BY ALL'
+    ).rows
+    for system, data, count, start, end in spans:
+        yield f"{system}  {data}  {_span(findings, system, start, end)}, {count:,} intervals"
+    counts = Counter(block[0].severity for block in _blocks(findings.rows))
+    told = [f"{n} {_COUNTED[severity][n > 1]}" for severity in SEVERITIES if (n := counts[severity])]
+    yield f"{', '.join(told) or 'Nothing found'}; {len(findings.asked)} rules held against this input"
+    yield "_" * WIDTH
+
+
+def _blocks(rows: list[Finding]) -> list[list[Finding]]:
+    """Findings of one rule, system and severity together, in the order of the worst of each."""
+    blocks: dict[tuple[object, ...], list[Finding]] = {}
+    for each in rows:
+        blocks.setdefault((each.rule.id, each.system, each.data, each.severity), []).append(each)
+    return list(blocks.values())
+
+
+def _block(block: list[Finding], findings: Findings) -> Iterator[str]:
+    first = block[0]
+    rule = first.rule
+    kind = "balance, tolerance" if rule.kind == "balance" else "class"
+    left = f"{_CALLED[first.severity]:<{_MARGIN}}{rule.id}  {rule.title}"
+    right = f"[{kind} {rule.threshold_class}]"
+    yield f"{left}{right:>{max(WIDTH - len(left), len(right) + 2)}}"
+    yield from _hung("On", _one_line(first.system or "this input"))
+    for each in block[:SHOWN]:
+        yield from _hung("", _told(each, findings))
+    if len(block) > SHOWN:
+        yield from _hung("", f"and {len(block) - SHOWN:,} more (--format csv has all)")
+    yield from _hung("Means", rule.meaning)
+    yield from _hung("Do", rule.action)
+    yield from _hung("Mind", rule.guard)
+    for other in first.others:
+        yield from _hung("But", other)
+    yield from _hung("Source", rule.source)
+
+
+def _told(each: Finding, findings: Findings) -> str:
+    """Subject, value against threshold, when."""
+    parts = []
+    if each.value is not None:
+        value = amount(each.value, each.rule.unit)
+        parts.append(f"{value} against {each.limit}" if each.limit else value)
+    elif each.limit:
+        parts.append(each.limit)
+    if each.detail:
+        parts.append(each.detail)
+    if each.baseline is not None and each.value != each.mean:
+        mean, was = amount(each.mean, each.rule.unit), amount(each.baseline, each.rule.unit)
+        parts.append(f"mean {mean}, in the baseline {was}")
+    when = _when(each, findings)
+    if when:
+        parts.append(when)
+    told = "; ".join(parts)
+    return _one_line(f"{each.subject}: {told}" if each.subject and told else each.subject or told)
+
+
+def _when(each: Finding, findings: Findings) -> str:
+    if each.first is None or each.last is None:
+        return ""
+    system = each.system or ""
+    span = _span(findings, system, each.first, each.last)
+    if each.rule.compare == "exists":
+        return f"{span}, {each.held:,} times" if each.held > 1 else span
+    if each.tested == 1:
+        return span
+    told = f"{span}, in {each.held:,} of {each.tested:,} intervals"
+    if each.worst is not None and each.held > 1:
+        told += f", worst at {_clock(findings, system, each.worst, each.last)}"
+    return told
+
+
+def _span(findings: Findings, system: str, start: datetime | None, end: datetime | None) -> str:
+    if start is None or end is None:
+        return ""
+    a, b = findings.session.display(start, system), findings.session.display(end, system)
+    if end - start < timedelta(seconds=1):
+        return f"{b:%Y/%m/%d %H:%M:%S}"
+    if a.date() == b.date():
+        return f"{a:%Y/%m/%d %H:%M:%S} to {b:%H:%M:%S}"
+    return f"{a:%Y/%m/%d %H:%M} to {b:%Y/%m/%d %H:%M}"
+
+
+def _clock(findings: Findings, system: str, when: datetime, last: datetime) -> str:
+    shown, end = findings.session.display(when, system), findings.session.display(last, system)
+    return f"{shown:%H:%M:%S}" if shown.date() == end.date() else f"{shown:%Y/%m/%d %H:%M:%S}"
+
+
+def _tail(findings: Findings, missing: bool) -> Iterator[str]:
+    yield "_" * WIDTH
+    if findings.off:
+        classes = sorted({rule.threshold_class for rule in findings.off}, key=list(CLASSES).index)
+        yield from _wrapped(
+            f"Not asked: {len(findings.off)} rules of class {', '.join(classes)} "
+            "(--all, --class, or --baseline with an input to compare with)."
+        )
+    if not findings.missing:
+        return
+    tables = Counter(table for _, names in findings.missing for table in dict.fromkeys(map(_table, names)))
+    listed = sorted(tables.items(), key=lambda each: (-each[1], each[0]))
+    most = ", ".join(f"{table} ({count})" for table, count in listed)
+    yield from _wrapped(
+        f"Not computable here: {len(findings.missing)} rules, for want of values in {most}."
+        + ("" if missing else " --missing tells of each.")
+    )
+    if missing:
+        for rule, names in findings.missing:
+            yield from _hung(f"  {rule.id}", f"{rule.title}: without {', '.join(names)}", margin=12)
+
+
+def _table(name: str) -> str:
+    """The measure of a column that is missing; a baseline is no column."""
+    return "the baseline" if " " in name else name.partition(".")[0]
+
+
+def _hung(head: str, text: str, margin: int = _MARGIN) -> list[str]:
+    if not text:
+        return []
+    return textwrap.wrap(
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent=f"{head:<{margin}}",
+        subsequent_indent=" " * margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, break_on_hyphens=False)
+
+
+def _one_line(text: str) -> str:
+    """Names come from input: a control character in one must not act on the terminal."""
+    return "".join(char if char.isprintable() else "?" for char in text)

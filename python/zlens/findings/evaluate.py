@@ -1,0 +1,338 @@
+"""Holds rules against an input: one question for each rule whose measures have values, else none."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+from zlens.catalog import expressions
+from zlens.catalog.check_rules import missing_columns
+from zlens.catalog.rules import CLASSES, COMPARES, Rule, load
+from zlens.errors import CatalogError, QueryError
+from zlens.findings import against
+from zlens.findings.finding import Finding, Tested, amount
+
+#: Asked for without being named: a rule of thumb of our own is not.
+USUAL = tuple(name for name in CLASSES if name != "ours")
+#: Tables whose emptiness is an answer: nothing happened.
+_ANSWER = frozenset({"event", "inventory", "interval", "problem"})
+
+_SMALL = ("<", "<=")
+
+
+class _Answer(Protocol):
+    @property
+    def rows(self) -> list[tuple[Any, ...]]: ...
+
+
+class Session(Protocol):
+    """What findings ask of a session."""
+
+    def sql(self, query: str) -> _Answer: ...
+
+    def display(self, time: datetime, system: str) -> datetime: ...
+
+
+@dataclass
+class Findings:
+    """What came of it.
+
+    rows     the findings, worst first
+    asked    rules that were held against the input
+    missing  rules that could not be, with the columns that have no value in this input
+    off      rules that were not asked for, by class
+    """
+
+    session: Session
+    rows: list[Finding] = field(default_factory=list)
+    asked: list[Rule] = field(default_factory=list)
+    missing: list[tuple[Rule, tuple[str, ...]]] = field(default_factory=list)
+    off: list[Rule] = field(default_factory=list)
+    baseline: bool = False
+
+    def __iter__(self) -> Any:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def find(
+    session: Session,
+    *,
+    classes: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
+    folders: Iterable[str | os.PathLike[str]] = (),
+    baseline: Session | None = None,
+) -> Findings:
+    """The findings of a session by the rules of the catalog, the user's and those of more folders."""
+    known = load(*folders)
+    wanted = frozenset(USUAL if classes is None else classes)
+    if wanted - set(CLASSES):
+        strange = ", ".join(sorted(wanted - set(CLASSES)))
+        raise QueryError(f"there is no class {strange}", expected=", ".join(CLASSES))
+    if only is not None:
+        named = [name.upper() for name in only]
+        for name in named:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 3)
+                meant = f"did you mean {' or '.join(near)}?" if near else "zlens explain findings lists them"
+                raise QueryError(f"there is no rule {name}", cure=meant)
+            if not known[name].computable:
+                raise QueryError(f"{name} is a note and no condition", cure=f"zlens explain {name}")
+        known = {name: known[name] for name in named}
+        wanted = frozenset(CLASSES)
+    return evaluate(session, known, classes=wanted, baseline=baseline)
+
+
+def evaluate(
+    session: Session,
+    rules: Mapping[str, Rule],
+    *,
+    classes: Collection[str] = USUAL,
+    baseline: Session | None = None,
+) -> Findings:
+    """The findings of a session.
+
+    Rules of classes not asked for are left out; balances are always held. With a baseline, rules that compare
+    with one are held too, and those of class `ours` where they hold and the baseline was clearly better.
+    """
+    found = Findings(session, baseline=baseline is not None)
+    chosen: list[Rule] = []
+    for rule in rules.values():
+        if not rule.computable:
+            continue
+        if rule.kind == "balance" or rule.threshold_class in classes or (baseline and _may_relate(rule)):
+            chosen.append(rule)
+        else:
+            found.off.append(rule)
+    empty = _empty(session, chosen)
+    before = _empty(baseline, [rule for rule in chosen if rule.baseline]) if baseline is not None else {}
+    tested: dict[str, list[Tested]] = {}
+    for rule in chosen:
+        absent = [name for name in rule.needs if empty.get(name, False)]
+        if rule.baseline and not rule.compare:
+            if baseline is None:
+                absent.append("a baseline (--baseline)")
+            else:
+                absent += [f"{name} in the baseline" for name in rule.needs if before.get(name, False)]
+        if absent:
+            found.missing.append((rule, tuple(absent)))
+            continue
+        found.asked.append(rule)
+        tested[rule.id] = _test(session, rule)
+        earlier = _test(baseline, rule, baseline=True) if baseline is not None else []
+        found.rows += _holding(rule, tested[rule.id], earlier, baseline is not None, classes)
+    found.rows = sorted(
+        (replace(each, others=_others(each, rules, tested, found)) for each in found.rows),
+        key=lambda each: each.order,
+    )
+    return found
+
+
+def _may_relate(rule: Rule) -> bool:
+    return rule.threshold_class == "ours" or rule.baseline is not None
+
+
+# What there is
+
+
+def _empty(session: Session, rules: Iterable[Rule]) -> dict[str, bool]:
+    """Of the columns that rules need, whether they have no value at all."""
+    by_table: dict[str, list[str]] = {}
+    for rule in rules:
+        unknown = missing_columns(rule)
+        if unknown:
+            raise CatalogError(
+                f"{unknown[0]} is not a column of a measure",
+                file=rule.where("needs"),
+                cure="zlens explain TABLE lists the columns of one",
+            )
+        for name in rule.needs:
+            table, _, column = name.partition(".")
+            columns = by_table.setdefault(table, [])
+            if column not in columns:
+                columns.append(column)
+    found: dict[str, bool] = {}
+    for table, columns in by_table.items():
+        if table in _ANSWER:
+            continue
+        counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
+        row = session.sql(f"SELECT {counts} FROM {expressions.quote(table)}").rows[0]
+        found |= {f"{table}.{column}": not n for column, n in zip(columns, row, strict=True)}
+    return found
+
+
+# Asking
+
+
+def _test(session: Session, rule: Rule, *, baseline: bool = False) -> list[Tested]:
+    try:
+        rows = session.sql(question(rule, baseline=baseline)).rows
+    except QueryError as error:
+        key = "baseline_query" if baseline and rule.baseline_query else "query"
+        raise CatalogError(
+            f"the query of {rule.id} is wrong: {error.message}", file=rule.where(key), cure=error.cure
+        ) from None
+    return [Tested(*row) for row in rows]
+
+
+def question(rule: Rule, *, baseline: bool = False) -> str:
+    """The SQL of a rule: one row per system and subject of what its query tests."""
+
+    def gives(column: str) -> bool:
+        return rule.gives(column, baseline=baseline)
+
+    limit = "threshold" if gives("threshold") else repr(float(rule.threshold.get("T", 0.0)))
+    conditions = []
+    if rule.compare in COMPARES and rule.compare not in ("holds", "exists"):
+        conditions.append(f"value {rule.compare} {limit}")
+    if gives("holds"):
+        conditions.append("holds")
+    held = " AND ".join(conditions) or ("true" if rule.compare == "exists" else "false")
+    detail = "detail" if gives("detail") else "NULL"
+    shown = "threshold" if gives("threshold") else "NULL"
+    best = "arg_min" if rule.compare in _SMALL else "arg_max"
+    worst = "min" if rule.compare in _SMALL else "max"
+    tested = "" if rule.compare == "exists" else "WHERE value IS NOT NULL"
+    # What merely happened, such as an event, is shown as it was the first time.
+    place = "coalesce(-epoch(interval_end), 0)" if rule.compare == "exists" else "CAST(value AS DOUBLE)"
+    return f"""
+SELECT system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE held),
+    {worst}(CAST(value AS DOUBLE)) FILTER (WHERE held),
+    {best}(CAST({shown} AS DOUBLE), {place}) FILTER (WHERE held),
+    coalesce({best}(CAST({detail} AS VARCHAR), {place}) FILTER (WHERE held), ''),
+    min(began) FILTER (WHERE held), max(interval_end) FILTER (WHERE held),
+    {best}(interval_end, {place}) FILTER (WHERE held),
+    avg(CAST(value AS DOUBLE)), min(began), max(interval_end),
+    coalesce(min(CAST({detail} AS VARCHAR)), '')
+FROM (
+    SELECT *, coalesce({held}, false) AS held,
+        interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began
+    FROM (
+{rule.sql(baseline=baseline)}
+    ) AS asked
+    {tested}
+) AS tested
+GROUP BY system, source, subject
+ORDER BY system, source, subject
+"""
+
+
+def _holding(
+    rule: Rule, tested: list[Tested], earlier: list[Tested], related: bool, classes: Collection[str]
+) -> list[Finding]:
+    """The findings of one rule: beyond its threshold, or against the baseline."""
+    found: list[Finding] = []
+    pairs = against.pairs(tested, earlier) if related else {}
+    for index, each in enumerate(tested):
+        before = pairs.get(index)
+        if related and rule.baseline and before is not None:
+            change = against.changed(rule, each, before)
+            if change is not None:
+                found.append(_related(rule, each, before, *change))
+                continue
+        if not each.held or not rule.compare:
+            continue
+        usual = rule.kind == "balance" or rule.threshold_class in classes
+        if not usual and (before is None or not against.worse(rule, each, before)):
+            continue
+        found.append(_absolute(rule, each, before.mean if before else None))
+    return found
+
+
+def _absolute(rule: Rule, each: Tested, baseline: float | None) -> Finding:
+    threshold = each.threshold if each.threshold is not None else rule.threshold.get("T")
+    if rule.compare == "exists":
+        threshold = None
+    return Finding(
+        rule=rule,
+        severity=_severity(rule, each.value),
+        system=each.system,
+        data=each.data,
+        subject=each.subject,
+        value=each.value,
+        threshold=threshold,
+        limit=limit(rule, threshold),
+        detail=each.detail,
+        first=each.first,
+        last=each.last,
+        worst=each.worst,
+        held=each.held,
+        tested=each.tested,
+        mean=each.mean,
+        baseline=baseline,
+    )
+
+
+def _related(rule: Rule, each: Tested, before: Tested, threshold: float | None, words: str) -> Finding:
+    return Finding(
+        rule=rule,
+        severity=rule.severity,
+        system=each.system,
+        data=each.data,
+        subject=each.subject,
+        value=each.mean,
+        threshold=threshold,
+        limit=words,
+        detail=each.any_detail,
+        first=each.all_first,
+        last=each.all_last,
+        worst=None,
+        held=each.tested,
+        tested=each.tested,
+        mean=each.mean,
+        baseline=before.mean,
+    )
+
+
+def _severity(rule: Rule, value: float | None) -> str:
+    if rule.critical is None or value is None:
+        return rule.severity
+    beyond = value <= rule.critical if rule.compare in _SMALL else value >= rule.critical
+    return "crit" if beyond else rule.severity
+
+
+def limit(rule: Rule, threshold: float | None) -> str:
+    """The threshold in words: what the rule says itself, or its comparison."""
+    if rule.limit:
+        text = rule.limit
+        for name, number in rule.threshold.items():
+            text = text.replace(f"{{{name}}}", amount(number))
+        return text
+    if rule.compare in ("exists", "holds", "") or threshold is None:
+        return ""
+    return f"{rule.compare} {amount(threshold, rule.unit)}"
+
+
+# Rules that disagree
+
+
+def _others(
+    each: Finding, rules: Mapping[str, Rule], tested: Mapping[str, list[Tested]], found: Findings
+) -> tuple[str, ...]:
+    """What each rule says that sees the matter of a finding otherwise, whether or not it holds."""
+    said = []
+    absent = {rule.id: names for rule, names in found.missing}
+    for name in each.rule.disagrees:
+        other = rules.get(name)
+        if other is None:
+            continue
+        head = f"{other.id} ({other.threshold_class}): {other.title}"
+        mine = [one for one in tested.get(name, ()) if (one.system, one.data) == (each.system, each.data)]
+        if name in absent:
+            said.append(f"{head}: not computable here, without {', '.join(absent[name])}; {other.meaning}")
+        elif not mine:
+            said.append(f"{head}: not held against this input; {other.meaning}")
+        for one in mine:
+            threshold = one.threshold if one.threshold is not None else other.threshold.get("T")
+            value = one.value if one.held else one.mean
+            state = "holds too" if one.held else "does not hold"
+            number = f", {amount(value, other.unit)}" + ("" if one.held else " on average")
+            words = limit(other, threshold)
+            said.append(f"{head}: {state}{number} against {words}; {other.meaning}")
+    return tuple(said)

@@ -1,0 +1,107 @@
+"""A session over rows of measures written in a test, typed as the catalog says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import duckdb
+
+from zlens.catalog import metrics
+from zlens.errors import QueryError
+
+Row = Mapping[str, Any]
+Tables = Mapping[str, list[Row]]
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+SYSTEM = {"system": "SYSA", "source": "zvm-monitor"}
+
+_SQL = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
+_MORE = {
+    "inventory": {
+        "system": "text", "source": "text", "name": "text", "class": "text", "count": "int",
+        "first_time": "time", "last_time": "time",
+    },
+    "_breach": {
+        "system": "text", "source": "text", "balance": "text", "text": "text", "times": "int",
+        "first_end": "time", "cpu_id": "int", "found": "float", "allowed": "float",
+    },
+}  # fmt: skip
+
+
+def minutes(count: int = 4, **values: Any) -> list[Row]:
+    """Rows of as many intervals; a value that is a list is one for each interval."""
+    rows = []
+    for number in range(count):
+        own = {name: value[number] if isinstance(value, list) else value for name, value in values.items()}
+        rows.append({**SYSTEM, "interval_end": START + (number + 1) * MINUTE, "seconds": 60.0, **own})
+    return rows
+
+
+def several(subjects: Iterable[Row], count: int = 4) -> list[Row]:
+    """Rows of several subjects in as many intervals."""
+    return [row for values in subjects for row in minutes(count, **values)]
+
+
+def system(**values: Any) -> list[Row]:
+    return [{**SYSTEM, **values}]
+
+
+def event(minute: float, **values: Any) -> Row:
+    return {**SYSTEM, "time": START + minute * MINUTE, "inferred": False, **values}
+
+
+def columns_of(table: str) -> dict[str, str]:
+    """Name and type of the columns of a table."""
+    return _MORE.get(table) or {column.name: column.type for column in metrics.table(table).columns}
+
+
+@dataclass
+class Answer:
+    rows: list[tuple[Any, ...]]
+
+
+class Made:
+    """What findings ask of a session, over these rows; tables that are not given are empty."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.questions: list[str] = []
+        self._connection = duckdb.connect(":memory:", config={"threads": 1})
+        self._connection.execute("SET error_on_division_by_zero = false")
+        given = dict(tables)
+        given.setdefault("interval", minutes(interval_start=[START + n * MINUTE for n in range(4)]))
+        for table in (*metrics.tables(), *_MORE):
+            columns = columns_of(table)
+            typed = ", ".join(f'"{name}" {_SQL[kind]}' for name, kind in columns.items())
+            self._connection.execute(f'CREATE TABLE "{table}" ({typed})')
+            rows = given.pop(table, [])
+            strange = {name for row in rows for name in row} - set(columns)
+            assert not strange, f"{table} has no column {strange}"
+            if rows:
+                self._connection.executemany(
+                    f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})',
+                    [[_naive(row.get(name)) for name in columns] for row in rows],
+                )
+        assert not given, f"there are no tables {set(given)}"
+
+    def sql(self, query: str) -> Answer:
+        self.questions.append(query)
+        try:
+            rows = self._connection.execute(query).fetchall()
+        except duckdb.Error as error:
+            raise QueryError(str(error)) from None
+        return Answer([tuple(map(_aware, row)) for row in rows])
+
+    def display(self, time: datetime, system: str) -> datetime:
+        return time.astimezone(UTC)
+
+
+def _naive(value: Any) -> Any:
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def _aware(value: Any) -> Any:
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value

@@ -1,0 +1,128 @@
+"""Every rule holds on one input and not on another; what the catalog says of rules is complete."""
+
+from __future__ import annotations
+
+import pytest
+from made_rows import Made, minutes, several
+from rule_cases import CASES, IDLE_CORES, Case, cores
+
+from zlens.catalog import check_rules, metrics, rules
+from zlens.findings import Findings, evaluate
+from zlens.findings.evaluate import question
+
+BUILTIN = {rule.id: rule for rule in rules.load().values() if not rule.own}
+COMPUTABLE = sorted(rule.id for rule in BUILTIN.values() if rule.computable)
+
+
+def held(name: str, tables: object, case: Case) -> Findings:
+    baseline = Made(case.baseline) if case.baseline is not None else None
+    return evaluate(Made(tables), {name: BUILTIN[name]}, classes=rules.CLASSES, baseline=baseline)  # type: ignore[arg-type]
+
+
+def test_every_computable_rule_has_both_inputs() -> None:
+    assert sorted(CASES) == COMPUTABLE
+
+
+@pytest.mark.parametrize("name", COMPUTABLE)
+def test_rule_holds(name: str) -> None:
+    case = CASES[name]
+    found = held(name, case.fires, case)
+    assert found.missing == []
+    assert {each.rule.id for each in found.rows} == {name}
+    subjects = {each.subject for each in found.rows}
+    assert not case.subjects or subjects == case.subjects
+    for each in found.rows:
+        assert each.system == "SYSA"
+        assert each.data == "zvm-monitor"
+        assert 0 < each.held <= each.tested
+        assert each.severity in rules.SEVERITIES
+
+
+@pytest.mark.parametrize("name", COMPUTABLE)
+def test_rule_is_silent(name: str) -> None:
+    case = CASES[name]
+    found = held(name, case.silent, case)
+    assert [rule.id for rule in found.asked] == [name]
+    assert found.rows == []
+
+
+@pytest.mark.parametrize("name", COMPUTABLE)
+def test_rule_is_not_computable_without_what_it_needs(name: str) -> None:
+    rule = BUILTIN[name]
+    answers = {"event", "inventory", "interval", "problem"}
+    needed = [need for need in rule.needs if need.partition(".")[0] not in answers]
+    found = evaluate(Made({}), {name: rule}, classes=rules.CLASSES)
+    if needed or not rule.compare:
+        assert found.asked == []
+        assert set(needed) <= set(found.missing[0][1])
+    else:
+        assert [each.id for each in found.asked] == [name]
+    assert found.rows == []
+
+
+@pytest.mark.parametrize("name", COMPUTABLE)
+def test_query_gives_the_columns_of_a_rule(name: str) -> None:
+    rule = BUILTIN[name]
+    made = Made({})
+    for baseline in (False, True):
+        made.sql(question(rule, baseline=baseline))
+        given = {row[0] for row in made.sql(f"DESCRIBE ({rule.sql(baseline=baseline)})").rows}
+        assert set(rules.COLUMNS) <= given
+        if not baseline:
+            assert {column for column in rules.OPTIONAL if rule.gives(column)} <= given
+
+
+def timed(name: str) -> bool:
+    """Whether a rule reads intervals, which may be flagged."""
+    tables = {need.partition(".")[0] for need in BUILTIN[name].needs} & set(metrics.tables())
+    return any(not metrics.table(table).plain for table in tables)
+
+
+@pytest.mark.parametrize("name", [name for name in COMPUTABLE if timed(name)])
+def test_flagged_intervals_are_left_out(name: str) -> None:
+    case = CASES[name]
+    flagged = {
+        table: [{**row, "flag": "gap"} if "seconds" in row else row for row in rows]
+        for table, rows in case.fires.items()
+    }
+    assert held(name, flagged, case).rows == []
+
+
+def test_idle_cores_are_no_finding() -> None:
+    # The published idle system: capacity factor 118, maximum 200, nothing computable on most cores.
+    thread = {"cpu_type": "IFL", "busy_pct": 0.01, "polarity": "Vh"}
+    idle = {
+        "core_type": minutes(
+            **IDLE_CORES, capacity_factor_pct=118.0, max_capacity_factor_pct=200.0, thread_density=1.24
+        ),
+        "core": cores((0.02, None), (0.01, 80.8), (0.01, None), (0.01, None)),
+        "cpu": several({**thread, "cpu_id": n, "core_id": n // 2, "thread_id": n % 2} for n in range(8)),
+    }
+    smt = {rule.id: rule for rule in BUILTIN.values() if rule.area == "smt"}
+    found = evaluate(Made(idle), smt, classes=rules.CLASSES)
+    asked = {rule.id for rule in found.asked}
+    assert {"SMT-002", "SMT-003", "SMT-004", "SMT-008", "SMT-009", "SMT-010"} <= asked
+    assert found.rows == []
+
+
+def test_catalog_agrees_with_itself() -> None:
+    assert check_rules.check() == []
+
+
+def test_every_rule_says_where_it_is_from_and_what_to_do() -> None:
+    assert len(BUILTIN) > 100
+    for rule in BUILTIN.values():
+        assert rule.meaning, rule.id
+        assert rule.action, rule.id
+        assert rule.source, rule.id
+        assert bool(rule.reason) != rule.computable, rule.id
+
+
+def test_a_rule_is_one_question() -> None:
+    made = Made(CASES["PAG-002"].fires)
+    known = {name: rule for name, rule in BUILTIN.items() if rule.computable}
+    found = evaluate(made, known, classes=rules.CLASSES)
+    tables = {need.partition(".")[0] for rule in known.values() for need in rule.needs}
+    asked = [query for query in made.questions if "AS tested" in query]
+    assert len(asked) == len(found.asked)
+    assert len(made.questions) <= len(asked) + len(tables)
