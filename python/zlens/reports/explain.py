@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
+from zlens.catalog import caveats
 from zlens.reports import facts
 from zlens.reports.definition import FOLDER, Column, Definition, Rows, load, names
 from zlens.reports.rows import Session, quoted
@@ -124,6 +125,8 @@ def explain_report(wanted: str, folder: Path = FOLDER) -> str:
         lines += _wrapped(f"would come from {absent.role}; {absent.why}", "        ")
     for note in definition.notes:
         lines += ["", *_wrapped(note.text, "Note    ")]
+    for fault in caveats.lines(caveats.about(report=definition.name)):
+        lines += ["", *_wrapped(fault, "Fault   ")]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
