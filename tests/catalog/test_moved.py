@@ -33,6 +33,16 @@ def test_pages_with_other_places_give_the_same_fields(
     assert (imported.subject, imported.subject_kind) == (own.subject, own.subject_kind)
 
 
+@pytest.mark.parametrize(("style", "markup"), [("4.x", True), ("6.2", True), ("flat", False)])
+def test_pages_of_every_form_give_the_same_fields(
+    style: str, markup: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """moved() holds each layout it reads in against the one that the page was made of."""
+    records = layouts.sim_records()
+    elsewhere = moved_pages.moved(tmp_path, records, "6.4", monkeypatch, style, markup=markup)
+    assert list(elsewhere.layouts) == records
+
+
 def test_what_is_ours_reads_the_same_in_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = moved_pages.moved(tmp_path, ["D0R2"], "7.3", monkeypatch)
     (own,) = layouts.sim_layouts("D0R2")

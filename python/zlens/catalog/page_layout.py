@@ -13,7 +13,7 @@ from functools import cache
 from zlens.catalog import layouts
 from zlens.catalog.layouts import DIFFERENCED, HEADER_LENGTH, Field, Head, Layout, RecordFile, Section
 from zlens.catalog.page_check import confirmed, findings
-from zlens.catalog.page_kinds import Known, known, short
+from zlens.catalog.page_kinds import Known, known, plain, short
 from zlens.catalog.page_kinds import field as make_field
 from zlens.catalog.page_table import MAX_RECORD, Page, Row, Structure
 from zlens.catalog.plans import SAMPLED_CLASSES
@@ -336,7 +336,7 @@ def _section(
     if not placed:
         places = {"offset": 0, "stride": max(length, 1), "count": 0}
         note = "nothing says where the entries stand; say offset, stride and count in user.toml"
-        built.findings.append(f"section {name}: {note}")
+        built.findings.append(f"section {name}: {note}{_likely(page, lookup)}")
         fields = _undifferenced(fields)
     here = _lookup(fields)
     offset, stride = places["offset"], places["stride"]
@@ -356,6 +356,32 @@ def _section(
         status="unverified" if built.findings else "verified",
         note=note,
     )
+
+
+#: Words with which pages describe the fields that tell of entries: one of each list.
+_PARTS = ("entry", "entries", "section", "sections", "element", "elements", "array")
+_TELLING = {
+    "offset": (("offset", "displacement"),),
+    "stride": (("length", "size"), _PARTS),
+    "count": (("number", "count"), _PARTS),
+}
+
+
+def _likely(page: Page, lookup: dict[str, str]) -> str:
+    """Fields of the fixed part whose words are those of one that tells of entries: to be looked at."""
+    found = []
+    for key, lists in _TELLING.items():
+        names = [
+            row.name
+            for row in page.structures[0].rows
+            if row.name in lookup.values()
+            and row.type in ("unsigned", "signed")
+            and 1 <= row.length <= 4
+            and all(any(f" {word} " in plain(row.text) for word in words) for words in lists)
+        ]
+        if names:
+            found.append(f"{key} {' or '.join(names[:3])}")
+    return f" (perhaps {', '.join(found)})" if found else ""
 
 
 def _old_section(
