@@ -163,7 +163,7 @@ def _table(
             if name != "*":
                 references.setdefault(name, []).append((f.offset, None, value))
 
-    sections = [section for section in layout.sections if not section.match and not section.within]
+    sections = [section for section in layout.sections if not section.derived]
     size = layout.length if length is None else length
     row(short, 0, size, "Structure", "where the record begins", plus="+" if layout.variable else "")
     row(f"{short}_MRHDR", 0, 0, "Character", "the header that every record begins with")

@@ -7,7 +7,7 @@ from typing import Any
 
 from zlens.catalog import plans
 from zlens.catalog.columns import field_parts
-from zlens.catalog.layouts import Field, Layout
+from zlens.catalog.layouts import Field, Layout, Section
 
 TOD = 0xD0C0_FFEE_0000_0000
 LETTERS = "ABCXYZ0123456789$#@ äöüÄÖÜß"
@@ -16,6 +16,8 @@ LETTERS = "ABCXYZ0123456789$#@ äöüÄÖÜß"
 def some_value(field: Field, kind: str, rng: random.Random, width: int) -> Any:
     if kind == "text":
         return "".join(rng.choice(LETTERS) for _ in range(rng.randint(0, width or 12))).rstrip()
+    if kind == "ascii":
+        return "".join(rng.choice("abcXYZ019 /_-") for _ in range(rng.randint(0, width or 12))).rstrip()
     if kind == "hex":
         return rng.randbytes(width or rng.randint(0, 12)).hex()
     bits = 8 * width
@@ -59,16 +61,64 @@ def some_record(
     entries: dict[str, list[dict[str, Any]]] = {}
     wanted: dict[str, list[dict[str, Any]]] = {}
     # Payloads exclude one another; arrays follow one another.
-    sections = [s for s in layout.sections if s.within is None]
+    sections = [s for s in layout.sections if s.within is None and not s.arrays and s.join is None]
     payloads = [s for s in sections if s.match]
     for section in [s for s in sections if not s.match] + ([rng.choice(payloads)] if payloads else []):
         rows = [
-            some_values(section.fields, rng) for _ in range(rng.randint(0, 4) if section.count != 1 else 1)
+            some_entry(layout, section, rng, number + 1)
+            for number in range(rng.randint(0, 4) if section.count != 1 else 1)
         ]
-        entries[section.name] = [row for row, _ in rows]
-        wanted[section.name] = [read for _, read in rows]
-        for place in (section.offset, section.stride, section.count, section.match and section.match[0]):
+        entries[section.name] = [row for row, _, _ in rows]
+        wanted[section.name] = [read for _, read, _ in rows]
+        for _, _, inside in rows:
+            wanted |= inside
+        for place in (
+            *(section.offset, section.stride, section.count, section.bound),
+            section.match and section.match[0],
+        ):
             if isinstance(place, str):
                 given.pop(place, None)
                 expected.pop(place, None)
+    for section in [s for s in layout.sections if s.join is not None]:
+        # Records of random flags and lengths are joined in any way; that has tests of its own.
+        for name in (*section.join.names, section.offset):  # type: ignore[union-attr]
+            given.pop(str(name), None)
+            expected.pop(str(name), None)
     return plans.encode(layout, given, tod=TOD, entries=entries), expected, wanted
+
+
+def some_entry(
+    layout: Layout, section: Section, rng: random.Random, number: int
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """An entry, what must be read back of it, and of the entries inside it."""
+    given, expected = some_values(section.fields, rng)
+    for some, what in (some_values(section.tail, rng), some_texts(section.texts, rng)):
+        given |= some
+        expected |= what
+    if section.ordinal:
+        expected[section.ordinal] = number
+    if section.equal:
+        one, other = section.equal
+        given[other] = given[one]
+        expected[other] = expected[one]
+    for name in section.inner or ():
+        given.pop(name)
+        expected.pop(name)
+    inside: dict[str, list[dict[str, Any]]] = {}
+    for inner in layout.sections:
+        if inner.within != section.name:
+            continue
+        rows = [some_entry(layout, inner, rng, place + 1) for place in range(rng.randint(0, 4))]
+        given[inner.name] = [row for row, _, _ in rows]
+        inside[inner.name] = [read for _, read, _ in rows]
+        for name in (inner.offset, inner.stride, inner.count):
+            given.pop(str(name), None)
+            expected.pop(str(name), None)
+    return given, expected, inside
+
+
+def some_texts(names: tuple[str, ...], rng: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    texts = {
+        name: "".join(rng.choice("abc/ xyz") for _ in range(rng.randint(0, 40))).rstrip() for name in names
+    }
+    return texts, texts

@@ -18,7 +18,10 @@ from zlens.catalog.layouts import Field, Layout, Section
 from zlens.errors import CatalogError
 
 NOWHERE = Path(__file__).parent / "no packs here"
-ALL = [x for record in layouts.records(NOWHERE) for x in layouts.layouts(record, NOWHERE)]
+ALL = [
+    *(x for record in layouts.records(NOWHERE) for x in layouts.layouts(record, NOWHERE)),
+    *(x for record in layouts.sim_records() for x in layouts.sim_layouts(record)),
+]
 
 
 def of(record: str, release: str = "5.3") -> Layout:
@@ -81,11 +84,35 @@ def test_payloads_are_told_apart_by_their_bytes() -> None:
     made = {plan["table"]: plan for plan in plans.plans("D10R2", {196: of("D10R2")})}
     assert set(made) == {
         *("d10r2", "d10r2_linux_mem", "d10r2_linux_os", "d10r2_linux_net"),
-        *("d10r2_mon_fsstatd", "d10r2_mon_procd", "d10r2_mon_procd_task"),
+        *("d10r2_linux_os_cpu", "d10r2_mon_fsstatd", "d10r2_mon_procd", "d10r2_mon_procd_task"),
     }
     section = made["d10r2_linux_mem"]["section"]
     assert section["match"] == {"at": 32, "hex": "d3c9d5e4e7d2d9d5d301"}
     assert (section["offset_at"], section["stride"], section["count"]) == (20, 144, 1)
+    assert section["bound"] == {"at": 22, "len": 2}
+    assert section["equal"] == {"at": 8, "other": 12, "len": 4}
+    inner = made["d10r2_linux_os_cpu"]["section"]
+    assert (inner["offset_at"], inner["stride_at"], inner["count_at"]) == (24, 20, 16)
+    assert inner["within"] == made["d10r2_linux_os"]["section"]
+
+
+def test_arrays_are_rows_wherever_they_stand() -> None:
+    plan = plans.plan("d3r8_blocks", "D3R8", {260: of("D3R8")})
+    assert plan["section"] == {"offset": 20, "stride": 4, "count": 20, "span": 164}
+    columns = [c["name"] for c in plan["columns"]]
+    placed = {columns[f["column"]]: f for f in plan["layouts"][0]["fields"]}
+    assert (placed["stobpg_blocks_m"]["offset"], placed["stobpg_blocks_m"]["part"]) == (80, "entry")
+    assert (placed["stobpg_block_size"]["offset"], placed["stobpg_block_size"]["part"]) == (1, "ordinal")
+
+
+def test_texts_and_what_follows_them_have_places_of_their_own() -> None:
+    plan = plans.plan("d10r2_mon_fsstatd", "D10R2", {196: of("D10R2")})
+    assert plan["section"]["strings"] == {"at": 12, "count": 3, "tail": 72}
+    assert plan["section"]["inner"] == {"offset": {"at": 10, "len": 2}, "length": {"at": 8, "len": 2}}
+    columns = [c["name"] for c in plan["columns"]]
+    placed = {columns[f["column"]]: f for f in plan["layouts"][0]["fields"]}
+    assert [placed[name]["element"] for name in ("fs_name", "fs_dir", "fs_type")] == [0, 1, 2]
+    assert (placed["fs_flag"]["offset"], placed["fs_flag"]["part"]) == (64, "tail")
 
 
 def test_events_and_configuration_have_no_differences() -> None:
@@ -100,7 +127,7 @@ def test_an_unknown_kind_is_never_differenced() -> None:
             for c in plan["columns"]:
                 if c["difference"] is not None:
                     name = c["name"].upper()
-                    every = (*layout.fields, *(f for s in layout.sections for f in s.fields))
+                    every = (*layout.fields, *(f for s in layout.sections for f, _ in s.rows))
                     field = next(f for f in every if name.startswith(f.name.upper()))
                     assert field.kind in ("counter", "timer", "sampled")
 
@@ -188,7 +215,7 @@ def test_columns_leave_with_their_differences() -> None:
         (Field("A", 0, 2, "character", "identifier", "stated", "packed"), "hex"),
         (Field("A", 0, 2, "unsigned", "identifier", "stated", "packed"), "hex"),
         (Field("A", 0, 2, "unsigned", "identifier", "stated"), "int"),
-        (Field("A", 0, 6, "character", "text", "stated", "ascii"), "hex"),
+        (Field("A", 0, 6, "character", "text", "stated", "ascii"), "ascii"),
         (Field("A", 0, 8, "character"), "hex"),
         (Field("A", 0, 8, "unsigned"), "int"),
         (Field("A", 0, 16, "unsigned"), "hex"),
@@ -249,7 +276,10 @@ def check_round_trip(layout: Layout, seed: int) -> None:
     for name, rows in wanted.items():
         section = layout.section(name)
         assert section is not None
-        assert plans.decode_entries(layout, section, data) == rows
+        read = plans.decode_entries(layout, section, data)
+        assert len(read) == len(rows)
+        for one, row in zip(read, rows, strict=True):
+            assert {key: one[key] for key in row} == row
 
 
 @pytest.mark.parametrize("layout", ALL, ids=lambda x: f"{x.record}-{x.release}")

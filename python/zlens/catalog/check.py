@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from zlens.catalog import check_cpumf, check_smf, metrics, resets, roles, user_roles
+from zlens.catalog import check_cpumf, check_smf, cpumf, metrics, resets, roles, user_roles
 from zlens.catalog import layouts as catalog
 from zlens.catalog.columns import FIXED, field_parts
 from zlens.catalog.layouts import (
@@ -247,7 +247,7 @@ def _layout(layout: Layout) -> _Found:
         yield from _section(section, layout, where)
     yield from _columns(layout.fields, where)
     for section in layout.sections:
-        both = (*layout.fields, *section.fields)
+        both = (*(field for field in layout.fields if field.length), *(field for field, _ in section.rows))
         yield from _columns(both, f"{where} with section {section.name}")
 
 
@@ -284,15 +284,22 @@ def _section(section: Section, layout: Layout, where: str) -> _Found:
                 f"{here} is told by a match that cannot be",
                 "name a field and the bytes it begins with",
             )
-    names = {field.name for field in section.fields}
-    for name in section.subject:
-        if name not in names:
-            yield (
-                section.name,
-                f"{here} has the subject {name}, which there is not",
-                "name a field of the entry",
-            )
+    names = {field.name for field, _ in section.rows}
+    own = [(f"the subject {name}", name, names) for name in section.subject]
+    entry = {field.name for field in section.fields}
+    own += [("its data", name, entry) for name in (*(section.inner or ()), *(section.equal or ()))]
+    record = {field.name for field in layout.fields}
+    own += [("its bound", section.bound, record)] if section.bound else []
+    own += [("its join", name, record) for name in (section.join.names if section.join else ())]
+    for what, name, known in own:
+        if name not in known:
+            yield section.name, f"{here} has {what} by {name}, which there is not", "name one of its fields"
+    if section.join:
+        for each in section.join.sets:
+            if each.name not in cpumf.sets():
+                yield section.name, f"{here} joins a set {each.name}", f"one of {', '.join(cpumf.sets())}"
     yield from _fields(section.fields, section.length, 0, here)
+    yield from _fields(section.tail, max((field.end for field in section.tail), default=0), 0, here)
 
 
 def _fields(fields: Iterable[Field], length: int, start: int, where: str) -> _Found:

@@ -45,13 +45,15 @@ def field_parts(field: Field) -> list[Part]:
 
 
 def column_type(field: Field) -> str:
-    """What the decoder makes of a field: int, text, hex or time."""
+    """What the decoder makes of a field: int, text, ascii, hex or time."""
     number = field.type != "character" or field.kind in ("counter", "timer", "sampled", "gauge", "flags")
     short = 0 < field.length <= _INT_MAX
     if field.kind == "time" and field.length == 8:
         return "time"
     if field.kind == "text" or field.kind == "identifier":
-        if field.unit in ("hex", "packed", "ascii"):
+        if field.unit == "ascii":
+            return "ascii"
+        if field.unit in ("hex", "packed"):
             return "hex"
         if field.type == "character":
             return "text"

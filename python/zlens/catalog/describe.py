@@ -158,10 +158,22 @@ def _raw(layout: Layout) -> list[str]:
 
 
 def _section(layout: Layout, section: Section) -> list[str]:
-    table = "not decoded" if section.within else f"table {section_table(layout, section)}"
+    table = f"table {section_table(layout, section)}"
     lines = [f"Section {section.name}: {section.title} ({table}), entries of {section.length} bytes"]
     count = "to the end of the record" if section.count is None else f"count {section.count}"
-    lines.append(f"  found   at {section.offset}, every {section.stride}, {count}")
+    if section.join:
+        lines.append(f"  joined  of records with the same {', '.join(section.join.same)}")
+        lines.append(f"  sets    {', '.join(each.name for each in section.join.sets)}: columns c0, c1 ...")
+    elif section.arrays:
+        lines.append(
+            f"  found   one row for each element of {', '.join(array for _, array in section.arrays)}"
+        )
+    else:
+        lines.append(f"  found   at {section.offset}, every {section.stride}, {count}")
+    if section.bound:
+        lines.append(f"  bytes   {section.bound}")
+    if section.equal:
+        lines.append(f"  torn    where {' and '.join(section.equal)} differ")
     if section.within:
         lines.append(f"  within  {section.within}")
     if section.match:
@@ -172,7 +184,10 @@ def _section(layout: Layout, section: Section) -> list[str]:
     lines.append(f"  status  {section.status}")
     if section.note:
         lines += _wrapped("  note    ", section.note)
-    return lines + _fields(section.fields)
+    if section.texts:
+        lines.append(f"  texts   {', '.join(section.texts)}, each behind its length of two bytes")
+    lines += _fields(section.fields)
+    return [*lines, "  behind the texts", *_fields(section.tail)] if section.tail else lines
 
 
 def _fields(fields: tuple[Field, ...]) -> list[str]:

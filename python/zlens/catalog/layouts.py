@@ -16,7 +16,50 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog.fields import DIFFERENCED, CounterSet, Field, Join, Section
 from zlens.errors import CatalogError
+
+__all__ = [
+    "BUILTIN",
+    "CLASSES",
+    "DIFFERENCED",
+    "DIRECTIONS",
+    "ENCODINGS",
+    "HEADER_LENGTH",
+    "KINDS",
+    "KIND_STATUS",
+    "LARGEST",
+    "SIM",
+    "SIM_MARK",
+    "STATUS",
+    "TYPES",
+    "UNITS",
+    "CounterSet",
+    "Field",
+    "Head",
+    "Join",
+    "Layout",
+    "RecordFile",
+    "Section",
+    "file_name",
+    "files",
+    "forget",
+    "head",
+    "heads",
+    "layouts",
+    "monitor_root",
+    "pack_root",
+    "packs",
+    "parse",
+    "read",
+    "record_id",
+    "record_key",
+    "records",
+    "release_key",
+    "sim_layouts",
+    "sim_records",
+    "sim_root",
+]
 
 BUILTIN = "zlens"
 #: The pack of our own layouts, and the release that says a file is written with it. Of some fields it is
@@ -67,76 +110,6 @@ STATUS = (
     "inferred",
 )
 CLASSES = ("sample", "event", "sample-config", "event-config", "event+sample", "event+sample-config")
-#: Kinds whose differences between two samples mean something.
-DIFFERENCED = ("counter", "timer", "sampled")
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One field of a record or of a section entry.
-
-    `length` is that of one element as on IBM's pages; an array has `count` elements numbered from
-    `first`. A `length` of 0 is text that runs to the end of the record. The name `*` is a reserved
-    area. An overlay names bytes that another field covers too.
-    """
-
-    name: str
-    offset: int
-    length: int
-    type: str = "character"
-    kind: str = "unknown"
-    kind_status: str = "unknown"
-    unit: str | None = None
-    text: str | None = None
-    direction: str | None = None
-    overlay: bool = False
-    count: int = 1
-    first: int = 1
-    note: str | None = None
-
-    @property
-    def span(self) -> int:
-        return self.length * self.count
-
-    @property
-    def end(self) -> int:
-        return self.offset + self.length * self.count
-
-    @property
-    def reserved(self) -> bool:
-        return self.name == "*"
-
-    @property
-    def differenced(self) -> bool:
-        return self.kind in DIFFERENCED and self.kind_status != "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Entries behind the fixed part of a record.
-
-    `offset` (of the first entry, from the record's start), `stride` (bytes from one entry to the
-    next) and `count` are names of fields of the fixed part, or numbers where no field says it;
-    a `count` of None means entries up to the record's end. `length` is how much of an entry is
-    described. `match` (a field of the fixed part and the hex bytes it begins with) tells payloads
-    of one record apart. `within` names the section whose entry `offset`, `stride` and `count` are
-    fields of; such entries are described but not decoded.
-    """
-
-    name: str
-    title: str
-    length: int
-    offset: str | int
-    stride: str | int
-    count: str | int | None
-    fields: tuple[Field, ...]
-    subject: tuple[str, ...] = ()
-    subject_kind: str | None = None
-    match: tuple[str, str] | None = None
-    within: str | None = None
-    source: str = ""
-    status: str = "unverified"
-    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +413,7 @@ class _Reader:
         where = f"{head.record} {release}"
         fields = self.fields(table, where)
         names = {field.name for field in fields}
-        sections = [self.section(s, where) for s in self.take(table, "section", list, where, [])]
+        sections = [self.section(s, where, fields) for s in self.take(table, "section", list, where, [])]
         bits = self.take(table, "callevel", list, where, [])
         if not all(isinstance(bit, int) for bit in bits):
             raise self.error("callevel holds what is not a bit number", where)
@@ -471,10 +444,14 @@ class _Reader:
         self.nothing_left(table, where)
         return layout
 
-    def section(self, table: dict[str, Any], where: str) -> Section:
+    def section(self, table: dict[str, Any], where: str, fields: tuple[Field, ...]) -> Section:
         name = self.take(table, "name", str, where)
         here = f"{where} section {name}"
         match = self.take(table, "match", dict, here, None)
+        arrays = self.take(table, "arrays", dict, here, {})
+        if arrays:
+            # Where they stand follows from the arrays.
+            table |= {"length": 0, "offset": 0, "stride": 1, "count": 0}
         section = Section(
             name=name,
             title=self.take(table, "title", str, here),
@@ -492,20 +469,68 @@ class _Reader:
             source=self.take(table, "source", str, here),
             status=self.take(table, "status", str, here),
             note=self.take(table, "note", str, here, None),
+            bound=self.take(table, "bound", str, here, None),
+            inner=self.pair(table, "inner", here),
+            equal=self.pair(table, "equal", here),
+            ordinal=self.take(table, "ordinal", str, here, None),
+            texts_at=self.number(table, "texts_at", here, 0, 0),
+            texts=self.strings(table, "texts", here),
+            tail=self.fields(table, here, "tail"),
+            arrays=tuple((column, self.take(arrays, column, str, here)) for column in list(arrays)),
+            join=self.join(table, here),
         )
         self.nothing_left(match or {}, here)
         self.nothing_left(table, here)
-        return section
+        placed = section.placed(fields)
+        if placed is None:
+            raise self.error("one of its arrays is no field of the record", here)
+        return placed
+
+    def pair(self, table: dict[str, Any], key: str, where: str) -> tuple[str, str] | None:
+        names = self.strings(table, key, where)
+        if names and len(names) != 2:
+            raise self.error(f"{key} holds {len(names)} names", where, expected="two")
+        return (names[0], names[1]) if names else None
+
+    def join(self, table: dict[str, Any], where: str) -> Join | None:
+        given = self.take(table, "join", dict, where, None)
+        if given is None:
+            return None
+        here = f"{where} join"
+        sets = self.take(given, "sets", list, here)
+        join = Join(
+            more=self.take(given, "more", str, here),
+            more_bit=self.number(given, "more_bit", here, 1),
+            same=self.strings(given, "same", here),
+            within_us=self.take(given, "within_us", int, here),
+            length=self.take(given, "length", str, here, None),
+            active=self.take(given, "active", str, here),
+            cfvn=self.take(given, "cfvn", str, here),
+            csvn=self.take(given, "csvn", str, here),
+            sets=tuple(self.counter_set(each, here) for each in sets if isinstance(each, dict)),
+        )
+        self.nothing_left(given, here)
+        return join
+
+    def counter_set(self, table: dict[str, Any], where: str) -> CounterSet:
+        found = CounterSet(
+            name=self.take(table, "name", str, where),
+            bit=self.number(table, "bit", where, 1),
+            offset=self.take(table, "offset", str, where, None),
+            length=self.take(table, "length", str, where, None),
+        )
+        self.nothing_left(table, where)
+        return found
 
     def place(self, table: dict[str, Any], key: str, where: str) -> str | int:
         kind = str if isinstance(table.get(key), str) else int
         value: str | int = self.take(table, key, kind, where)
         return value
 
-    def fields(self, table: dict[str, Any], where: str) -> tuple[Field, ...]:
-        items = self.take(table, "fields", list, where, [])
+    def fields(self, table: dict[str, Any], where: str, key: str = "fields") -> tuple[Field, ...]:
+        items = self.take(table, key, list, where, [])
         if not all(isinstance(item, dict) for item in items):
-            raise self.error("fields holds what is not a table", where, expected="a list of inline tables")
+            raise self.error(f"{key} holds what is not a table", where, expected="a list of inline tables")
         return tuple(self.field(item, where) for item in items)
 
     def field(self, table: dict[str, Any], where: str) -> Field:

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import section_places
 from zlens.catalog.columns import Column, Part, field_parts
 from zlens.catalog.layouts import ENCODINGS, Field, Layout, Section
 from zlens.catalog.record_bytes import decode, decode_entries, encode
@@ -39,8 +40,7 @@ def table_names(layouts: Iterable[Layout]) -> list[str]:
         names.setdefault(layout.record.lower())
     for layout in layouts:
         for section in layout.sections:
-            if section.within is None:
-                names.setdefault(section_table(layout, section))
+            names.setdefault(section_table(layout, section))
     return list(names)
 
 
@@ -76,6 +76,7 @@ def plan(table: str, record: str, choices: Mapping[int, Layout]) -> dict[str, An
     for layout in ordered:
         builder.add(layout, sections[layout])
     main, section = ordered[0], sections[ordered[0]]
+    joined = section is not None and section.join is not None
     subject = [*main.subject, *(section.subject if section else ())]
     return {
         "table": table,
@@ -85,7 +86,8 @@ def plan(table: str, record: str, choices: Mapping[int, Layout]) -> dict[str, An
         "columns": builder.columns,
         "subject": [name.lower() for name in subject],
         "reset_on": sorted({name.lower() for layout in ordered for name in layout.reset_on}),
-        "section": _place(main, section) if section else None,
+        "section": _place(main, section) if section and not joined else None,
+        "join": _place(main, section) if section and joined else None,
         "layouts": [
             {"lengths": grouped[layout], "fields": builder.fields(layout, sections[layout])}
             for layout in used
@@ -97,7 +99,7 @@ def columns(plan: Mapping[str, Any]) -> list[Column]:
     """The columns of a planned table as it leaves the decoder, without those that every raw table has."""
     found = []
     for column in plan["columns"]:
-        kind = "text" if column["type"] == "hex" else column["type"]
+        kind = "text" if column["type"] in ("hex", "ascii") else column["type"]
         found.append(Column(column["name"], kind, column["unit"], column["text"]))
         if column["difference"]:
             text = f"difference of {column['name']} to the sample before"
@@ -128,6 +130,7 @@ class _Builder:
 
     def fields(self, layout: Layout, section: Section | None) -> list[dict[str, Any]]:
         placed = []
+        texts = iter(range(len(section.texts) if section else 0))
         for part, where in _parts(layout, section):
             index = self._index[part.name.lower()]
             column = self.columns[index]
@@ -142,7 +145,7 @@ class _Builder:
                     "length": field.span if part.element is None else field.length,
                     "signed": field.type == "signed",
                     "part": where,
-                    "element": part.element,
+                    "element": next(texts) if where == "string" else part.element,
                 }
             )
         return placed
@@ -158,7 +161,7 @@ def _parts(layout: Layout, section: Section | None) -> list[tuple[Part, str]]:
         for part in field_parts(field)
     ]
     if section:
-        found += [(part, "entry") for field in section.fields for part in field_parts(field)]
+        found += [(part, where) for field, where in section.rows for part in field_parts(field)]
     return found
 
 
@@ -210,30 +213,13 @@ def difference_facts() -> dict[str, Any]:
 
 def _section_of(table: str, layout: Layout) -> Section | None:
     for section in layout.sections:
-        if section.within is None and section_table(layout, section) == table:
+        if section_table(layout, section) == table:
             return section
     return None
 
 
 def _place(layout: Layout, section: Section | None) -> dict[str, Any]:
-    """Where the entries are, for the decoder."""
+    """Where the entries are, or how records are joined, for the decoder."""
     if section is None:
         return {}
-    place: dict[str, Any] = {}
-    for key, value in (("offset", section.offset), ("stride", section.stride), ("count", section.count)):
-        if isinstance(value, str):
-            field = layout.field(value)
-            if field is None:
-                raise CatalogError(f"{layout.record} section {section.name}: there is no field {value}")
-            place[f"{key}_at"] = field.offset
-            place[f"{key}_len"] = field.length
-        elif value is not None:
-            place[key] = value
-    if section.match:
-        field = layout.field(section.match[0])
-        if field is None:
-            raise CatalogError(
-                f"{layout.record} section {section.name}: there is no field {section.match[0]}"
-            )
-        place["match"] = {"at": field.offset, "hex": section.match[1]}
-    return place
+    return section_places.joined(layout, section) if section.join else section_places.entries(layout, section)

@@ -5,7 +5,7 @@ The decoder proper is native; this one is slow and simple, and is what the nativ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from zlens.catalog.columns import column_type, field_parts
@@ -77,25 +77,78 @@ def decode(layout: Layout, data: bytes) -> dict[str, Any]:
 
 
 def decode_entries(layout: Layout, section: Section, data: bytes) -> list[dict[str, Any]]:
-    """The values of a section's entries, without those of their record."""
-    record = decode(layout, data)
-    if section.match is not None:
-        field = layout.field(section.match[0])
-        begins = bytes.fromhex(section.match[1])
-        if field is None or data[field.offset : field.offset + len(begins)] != begins:
-            return []
-
-    def number(place: str | int | None) -> int | None:
-        return record[place] if isinstance(place, str) else place
-
-    offset, stride, count = number(section.offset), number(section.stride), number(section.count)
-    if offset is None or not stride or offset < HEADER_LENGTH or stride < 0:
+    """The values of a section's entries, without those of their record; none of records that are joined."""
+    if section.join is not None or not _matches(layout, section, data):
         return []
-    fitting = max(len(data) - offset, 0) // stride
-    found = fitting if count is None else min(max(count, 0), fitting)
-    return [
-        _decode(section.fields, data[offset + i * stride : offset + (i + 1) * stride]) for i in range(found)
-    ]
+    if section.within is None:
+        return [
+            _row(section, entry, number) for number, entry in _found(section, decode(layout, data), data, 0)
+        ]
+    outer = layout.section(section.within)
+    if outer is None or not _matches(layout, outer, data):
+        return []
+    record = decode(layout, data)
+    around = next(iter(_found(outer, record, data, 0)), None)
+    if around is None:
+        return []
+    base = _number(outer.offset, record) or 0
+    length = record[outer.bound] if outer.bound else None
+    end = len(data) if length is None else min(base + length, len(data))
+    values = _decode(outer.fields, around[1])
+    return [_row(section, entry, number) for number, entry in _found(section, values, data[:end], base)]
+
+
+def _matches(layout: Layout, section: Section, data: bytes) -> bool:
+    if section.match is None:
+        return True
+    field = layout.field(section.match[0])
+    begins = bytes.fromhex(section.match[1])
+    return field is not None and data[field.offset : field.offset + len(begins)] == begins
+
+
+def _number(place: str | int | None, values: Mapping[str, Any]) -> int | None:
+    return values[place] if isinstance(place, str) else place
+
+
+def _found(
+    section: Section, values: Mapping[str, Any], data: bytes, base: int
+) -> Iterator[tuple[int, bytes]]:
+    """Number and bytes of each entry, found by values of its record or of the entry around it."""
+    offset, stride = _number(section.offset, values), _number(section.stride, values)
+    count = _number(section.count, values)
+    if offset is None or not stride or offset < (1 if base else HEADER_LENGTH) or stride < 0:
+        return
+    first = base + offset
+    span = max(section.length, stride) if isinstance(section.stride, int) else stride
+    end = len(data)
+    if section.bound:
+        end = min(first + (values[section.bound] or 0), end)
+        if count == 1 and first < end:
+            span = min(span, end - first)
+    fitting = max((end - first - span) // stride + 1, 0) if end - first >= span else 0
+    for number in range(fitting if count is None else min(max(count, 0), fitting)):
+        at = first + number * stride
+        if section.texts:
+            yield number + 1, data[at:end]
+        else:
+            yield number + 1, data[at : at + span]
+
+
+def _row(section: Section, entry: bytes, number: int) -> dict[str, Any]:
+    row = _decode(section.fields, entry)
+    if section.ordinal:
+        row[section.ordinal] = number
+    at = section.texts_at
+    for name in section.texts:
+        length = int.from_bytes(entry[at : at + 2])
+        row[name] = _ascii(entry[at + 2 : at + 2 + length])
+        at += 2 + length
+    row |= _decode(section.tail, entry[at:])
+    return row
+
+
+def _ascii(raw: bytes) -> str:
+    return raw.rstrip(b" \0").decode("ascii", "replace").replace("\ufffd", "?")
 
 
 def _entries(
@@ -118,17 +171,56 @@ def _entries(
         field = layout.field(name)
         if field is not None:
             given.setdefault(name, bytes.fromhex(begins).ljust(field.length, b"\0"))
-    known = {field.name: field for field in section.fields}
-    written = bytearray()
-    for row in rows:
-        entry = bytearray(stride)
-        for name, value in row.items():
-            if name not in known:
-                raise CatalogError(f"{layout.record} section {section.name} has no field {name}")
-            if value is not None:
-                field = known[name]
-                entry[field.offset : field.end] = _field_bytes(field, value)
-        written += entry
+    if section.bound:
+        given.setdefault(section.bound, sum(len(_entry(layout, section, stride, row)) for row in rows))
+    return b"".join(_entry(layout, section, stride, row) for row in rows)
+
+
+def _entry(layout: Layout, section: Section, stride: int, row: Mapping[str, Any]) -> bytes:
+    """One entry, with its texts and with the entries inside it, which stand under their section's name."""
+    values = dict(row)
+    inside = {
+        each.name: values.pop(each.name)
+        for each in layout.sections
+        if each.within == section.name and each.name in values
+    }
+    behind = b""
+    for name in section.texts:
+        text = str(values.pop(name, "")).encode("ascii", "replace")
+        behind += len(text).to_bytes(2) + text
+    if section.tail:
+        tail = {field.name: values.pop(field.name) for field in section.tail if field.name in values}
+        behind += _fixed(section, section.tail, max(field.end for field in section.tail), tail)
+    for name, rows in inside.items():
+        inner = layout.section(name)
+        if inner is None:
+            raise CatalogError(f"{layout.record} {layout.release} has no section {name}")
+        step = (
+            values.setdefault(inner.stride, inner.length) if isinstance(inner.stride, str) else inner.stride
+        )
+        if isinstance(inner.offset, str):
+            values.setdefault(inner.offset, stride + len(behind))
+        if isinstance(inner.count, str):
+            values.setdefault(inner.count, len(rows))
+        behind += b"".join(_fixed(inner, inner.fields, step, each) for each in rows)
+    if section.inner:
+        begin = section.texts_at if section.texts else 0
+        values.setdefault(section.inner[0], begin)
+        values.setdefault(section.inner[1], stride + len(behind) - int(values[section.inner[0]]))
+    return _fixed(section, section.fields, stride, values) + behind
+
+
+def _fixed(section: Section, fields: Sequence[Field], length: int, values: Mapping[str, Any]) -> bytes:
+    known = {field.name: field for field in fields}
+    written = bytearray(length)
+    for name, value in values.items():
+        if name not in known:
+            raise CatalogError(f"section {section.name} has no field {name}")
+        if value is not None:
+            field = known[name]
+            data = _field_bytes(field, value)
+            # What was said to be shorter than described is cut off.
+            written[field.offset : field.end] = data[: max(length - field.offset, 0)]
     return bytes(written)
 
 
@@ -154,8 +246,10 @@ def _element_bytes(field: Field, value: Any) -> bytes:
 def _text_bytes(field: Field, value: str | bytes, width: int) -> bytes:
     if isinstance(value, bytes):
         data, pad = value, b"\0"
-    elif _is_text(field):
+    elif column_type(field) == "text":
         data, pad = value.encode("cp037"), b"\x40"
+    elif column_type(field) == "ascii":
+        data, pad = value.encode("ascii", "replace"), b" "
     else:
         data, pad = bytes.fromhex(value), b"\0"
     if width == 0:
@@ -163,10 +257,6 @@ def _text_bytes(field: Field, value: str | bytes, width: int) -> bytes:
     if len(data) > width:
         raise CatalogError(f"{value!r} is longer than the {width} bytes of {field.name}")
     return data.ljust(width, pad)
-
-
-def _is_text(field: Field) -> bool:
-    return column_type(field) == "text"
 
 
 def _decode(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
@@ -184,6 +274,8 @@ def _decode(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
 def _value(kind: str, field: Field, raw: bytes) -> Any:
     if kind == "text":
         return raw.rstrip(_BLANKS).decode("cp037")
+    if kind == "ascii":
+        return _ascii(raw)
     if kind == "hex":
         return raw.hex()
     number = int.from_bytes(raw, "big", signed=kind == "int" and field.type == "signed")

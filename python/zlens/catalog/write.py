@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields as members
 from pathlib import Path
+from typing import Any
 
-from zlens.catalog.layouts import Field, Head, Layout, RecordFile, Section
+from zlens.catalog.layouts import Field, Head, Join, Layout, RecordFile, Section
 
 _SHORT = {"offset": "at", "length": "len"}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -86,15 +88,18 @@ def _layout(layout: Layout) -> list[str]:
 
 
 def _section(section: Section) -> list[str]:
-    lines = [
-        f"name = {_quote(section.name)}",
-        f"title = {_quote(section.title)}",
-        f"length = {section.length}",
-        f"offset = {_place(section.offset)}",
-        f"stride = {_place(section.stride)}",
-    ]
-    if section.count is not None:
-        lines.append(f"count = {_place(section.count)}")
+    lines = [f"name = {_quote(section.name)}", f"title = {_quote(section.title)}"]
+    if section.arrays:
+        pairs = ", ".join(f"{name} = {_quote(array)}" for name, array in section.arrays)
+        lines.append(f"arrays = {{ {pairs} }}")
+    else:
+        lines += [
+            f"length = {section.length}",
+            f"offset = {_place(section.offset)}",
+            f"stride = {_place(section.stride)}",
+        ]
+        if section.count is not None:
+            lines.append(f"count = {_place(section.count)}")
     if section.within:
         lines.append(f"within = {_quote(section.within)}")
     if section.match:
@@ -106,13 +111,39 @@ def _section(section: Section) -> list[str]:
     lines += [f"source = {_quote(section.source)}", f"status = {_quote(section.status)}"]
     if section.note:
         lines.append(f"note = {_quote(section.note)}")
-    return lines + _fields(section.fields)
+    for key in ("bound", "ordinal"):
+        if getattr(section, key):
+            lines.append(f"{key} = {_quote(getattr(section, key))}")
+    for key in ("inner", "equal", "texts"):
+        if getattr(section, key):
+            lines.append(f"{key} = {_strings(getattr(section, key))}")
+    if section.texts:
+        lines.append(f"texts_at = {section.texts_at}")
+    if section.join:
+        lines.append(_join(section.join))
+    if section.arrays:
+        return lines
+    lines += _fields(section.fields)
+    return [*lines, *_fields(section.tail, "tail")] if section.tail else lines
 
 
-def _fields(fields: tuple[Field, ...]) -> list[str]:
+def _join(join: Join) -> str:
+    def pairs(of: Any, names: Iterable[str]) -> list[str]:
+        given = [(name, getattr(of, name)) for name in names]
+        return [f"{name} = {_place(value)}" for name, value in given if value is not None]
+
+    sets = ", ".join(
+        "{ " + ", ".join(pairs(each, ("name", "bit", "offset", "length"))) + " }" for each in join.sets
+    )
+    parts = pairs(join, ("more", "more_bit", "within_us", "length", "active", "cfvn", "csvn"))
+    parts += [f"same = {_strings(join.same)}", f"sets = [{sets}]"]
+    return f"join = {{ {', '.join(parts)} }}"
+
+
+def _fields(fields: tuple[Field, ...], key: str = "fields") -> list[str]:
     if not fields:
-        return ["fields = []"]
-    return ["fields = [", *(f"    {_field(field)}," for field in fields), "]"]
+        return [f"{key} = []"]
+    return [f"{key} = [", *(f"    {_field(field)}," for field in fields), "]"]
 
 
 #: Members of a field in the order they are written, with the value that is left out.

@@ -1,0 +1,95 @@
+"""Where the entries of a record are and how records are joined, in the form the native decoder reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zlens.catalog import cpumf
+from zlens.catalog.layouts import CounterSet, Field, Layout, Section
+from zlens.errors import CatalogError
+
+
+def entries(layout: Layout, section: Section) -> dict[str, Any]:
+    """Where the entries of a section are, from the fields of the record or of the entry around them."""
+    outer = layout.section(section.within) if section.within else None
+    if section.within and outer is None:
+        raise CatalogError(f"{layout.record} section {section.name}: there is no section {section.within}")
+    around = outer.fields if outer else layout.fields
+    place: dict[str, Any] = {}
+    for key, value in (("offset", section.offset), ("stride", section.stride), ("count", section.count)):
+        if isinstance(value, str):
+            field = _field(around, value, layout, section)
+            place[f"{key}_at"] = field.offset
+            place[f"{key}_len"] = field.length
+        elif value is not None:
+            place[key] = value
+    if isinstance(section.stride, int) and section.length > section.stride:
+        place["span"] = section.length
+    if section.match:
+        field = _field(layout.fields, section.match[0], layout, section)
+        place["match"] = {"at": field.offset, "hex": section.match[1]}
+    if section.bound:
+        place["bound"] = _spot(_field(layout.fields, section.bound, layout, section))
+    if section.inner:
+        offset, length = (_field(section.fields, name, layout, section) for name in section.inner)
+        place["inner"] = {"offset": _spot(offset), "length": _spot(length)}
+    if section.equal:
+        one, other = (_field(section.fields, name, layout, section) for name in section.equal)
+        place["equal"] = {"at": one.offset, "other": other.offset, "len": one.length}
+    if section.texts:
+        tail = max((field.end for field in section.tail), default=0)
+        place["strings"] = {"at": section.texts_at, "count": len(section.texts), "tail": tail}
+    if outer:
+        place["within"] = entries(layout, outer)
+    return place
+
+
+def joined(layout: Layout, section: Section) -> dict[str, Any]:
+    """How the records of a section with a `join` are joined and cut into sets of counters."""
+    join = section.join
+    if join is None:
+        raise CatalogError(f"{layout.record} section {section.name} joins no records")
+
+    def spot(name: str) -> dict[str, int]:
+        return _spot(_field(layout.fields, name, layout, section))
+
+    def area(offset: str | int, length: str | None) -> dict[str, Any] | None:
+        if length is None or not isinstance(offset, str):
+            return None
+        return {"offset": spot(offset), "length": spot(length)}
+
+    def counter_set(each: CounterSet) -> dict[str, Any]:
+        known = cpumf.sets()[each.name]
+        version = join.cfvn if known.version == "cfvn" else join.csvn
+        sizes = [{"from": first, "to": last, "counters": number} for first, last, number in known.sizes]
+        own = area(each.offset, each.length) if each.offset else None
+        return {
+            "name": each.name,
+            "first": known.first,
+            "bit": each.bit,
+            "version": spot(version),
+            "sizes": sizes,
+            "area": own,
+        }
+
+    same = [_field(layout.fields, name, layout, section) for name in join.same]
+    return {
+        "more": spot(join.more),
+        "more_bit": join.more_bit,
+        "same": [{"at": field.offset, "len": field.length} for field in same],
+        "within_us": join.within_us,
+        "counters": area(section.offset, join.length),
+        "active": spot(join.active),
+        "sets": [counter_set(each) for each in join.sets],
+    }
+
+
+def _field(fields: tuple[Field, ...], name: str, layout: Layout, section: Section) -> Field:
+    for field in fields:
+        if field.name == name:
+            return field
+    raise CatalogError(f"{layout.record} section {section.name}: there is no field {name}")
+
+
+def _spot(field: Field) -> dict[str, int]:
+    return {"at": field.offset, "len": field.length}
