@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,6 +155,17 @@ def test_a_new_pack_brings_a_file_that_explains_itself(tmp_path: Path, data: Pat
     assert (binding.table, binding.line) == ("d4r3", 2)
     imported(tmp_path)
     assert (data / "roles.toml").read_text(encoding="utf-8") == example
+
+
+def test_the_examples_of_the_documentation_hold(data: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "packs.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"(?:^    .*\n|^\n)+", text, re.MULTILINE)
+    tables = [block for block in map(textwrap.dedent, blocks) if block.lstrip().startswith("[")]
+    assert len(tables) == 2
+    assert set(tomllib.loads(tables[0])["D6R99"]) == {"subject", "callevel", "section"}
+    say(data, tables[1])
+    (binding,) = user_roles.bindings()
+    assert (binding.entity, binding.role, binding.table) == ("guest", "dispatch_wait", "d4r3")
 
 
 @pytest.mark.parametrize(
