@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import monwrite_made as made
 from zlens import _native
+
+#: Writes a record by its name, time and values.
+Make = Callable[..., bytes]
 
 #: An hour before the first interval ends.
 LOGON_US = made.START_US - 3600 * made.S_US
@@ -23,7 +26,14 @@ def tod(time_us: int) -> int:
 
 
 def activity(
-    end_us: int, userid: str, used_s: float, *, vcpu: int = 0, logon_us: int = LOGON_US, **more: Any
+    end_us: int,
+    userid: str,
+    used_s: float,
+    *,
+    vcpu: int = 0,
+    logon_us: int = LOGON_US,
+    make: Make = made.sim_record,
+    **more: Any,
 ) -> bytes:
     """D4R3: a virtual processor that used so many seconds since logon, four fifths of them its own.
 
@@ -40,19 +50,23 @@ def activity(
         "VMDTTIME_MT1": seconds(0.7 * used_s),
         "VMDTTIME_PRO": seconds(0.6 * used_s),
     } | more
-    return made.sim_record("D4R3", end_us - 200, {f"USEACT_{name}": value for name, value in values.items()})
+    return make("D4R3", end_us - 200, {f"USEACT_{name}": value for name, value in values.items()})
 
 
-def states(end_us: int, userid: str, counts: Mapping[str, int], *, vcpu: int = 0) -> bytes:
+def states(
+    end_us: int, userid: str, counts: Mapping[str, int], *, vcpu: int = 0, make: Make = made.sim_record
+) -> bytes:
     """D4R4: how many samples found a virtual processor in which state, since logon."""
     values: dict[str, Any] = {"USEINT_VMDUSER": userid, "USEINT_VMDCPUAD": vcpu}
     values |= {f"USEINT_HF{state}": count for state, count in counts.items()}
-    return made.sim_record("D4R4", end_us - 150, values)
+    return make("D4R4", end_us - 150, values)
 
 
-def processor(end_us: int, user_s: float, own_s: float = 0.0, cpu: int = 0) -> bytes:
+def processor(
+    end_us: int, user_s: float, own_s: float = 0.0, cpu: int = 0, make: Make = made.sim_record
+) -> bytes:
     """D0R2: a processor that was charged to users, and ran guests' instructions, for so many seconds."""
-    return made.sim_record(
+    return make(
         "D0R2",
         end_us - 100,
         {
@@ -66,10 +80,17 @@ def processor(end_us: int, user_s: float, own_s: float = 0.0, cpu: int = 0) -> b
 
 
 def logoff(
-    time_us: int, userid: str, used_s: float, *, vcpu: int = 0, logon_us: int = LOGON_US, **more: Any
+    time_us: int,
+    userid: str,
+    used_s: float,
+    *,
+    vcpu: int = 0,
+    logon_us: int = LOGON_US,
+    make: Make = made.sim_record,
+    **more: Any,
 ) -> made.Group:
     """D4R2, with all that a virtual processor used since logon."""
-    return False, [made.sim_record("D4R2", time_us, _ended("USELOF", userid, used_s, vcpu, logon_us, more))]
+    return False, [make("D4R2", time_us, _ended("USELOF", userid, used_s, vcpu, logon_us, more))]
 
 
 def real_end(
