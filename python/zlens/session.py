@@ -299,6 +299,13 @@ class Session:
         return " AND ".join(parts) or None
 
 
+def nothing() -> Session:
+    """A session over no input: every table is there and empty, so that questions can be checked."""
+    made = Session.__new__(Session)
+    made.options, made.sources, made._found, made._engine = Options(), [], [], None
+    return made
+
+
 def open(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,

@@ -129,15 +129,20 @@ def _overview(out: TextIO) -> None:
 
 
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
-    from zlens import reports
-    from zlens.catalog import check, check_metrics
+    from zlens import findings, reports, session
+    from zlens.catalog import check, check_metrics, check_rules, rules
 
     wrong = [*check.everything(), *map(str, check_metrics.check())]
+    wrong_rules = check_rules.check()
+    if not wrong_rules:
+        with session.nothing() as nothing:
+            wrong_rules = findings.check(nothing, rules.load())
+    wrong += wrong_rules
     for sentence in wrong:
         out.write(f"{sentence}\n")
     for name in reports.names():
         reports.load(name)
-    counted = f"{check.summary()}, {len(reports.names())} reports"
+    counted = f"{check.summary()}, {len(reports.names())} reports, {len(rules.names())} rules"
     out.write(f"{counted}: {f'{len(wrong)} wrong' if wrong else 'all in order'}\n")
     return 1 if wrong else 0
 

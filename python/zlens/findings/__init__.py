@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from zlens.findings.evaluate import Findings, evaluate
+from zlens.findings.evaluate import Findings, check, evaluate
 from zlens.findings.finding import Finding
 
 FORMATS = ("text", "csv", "json", "html")
 
-__all__ = ["FORMATS", "Finding", "Findings", "evaluate", "render"]
+__all__ = ["FORMATS", "Finding", "Findings", "check", "evaluate", "render"]
 
 
 def render(findings: Findings, format: str = "text", *, missing: bool = False) -> str:

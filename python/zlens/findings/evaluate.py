@@ -134,6 +134,19 @@ def evaluate(
     return found
 
 
+def check(session: Session, rules: Mapping[str, Rule]) -> list[str]:
+    """Rules whose query cannot be asked, a sentence each; a session over nothing will do."""
+    found = []
+    for rule in rules.values():
+        queries = [False] * rule.computable + [True] * bool(rule.baseline_query)
+        for baseline in queries:
+            try:
+                _test(session, rule, baseline=baseline)
+            except CatalogError as error:
+                found.append(str(error))
+    return found
+
+
 def _may_relate(rule: Rule) -> bool:
     return rule.threshold_class == "ours" or rule.baseline is not None
 
