@@ -292,6 +292,21 @@ def test_what_does_not_fit_is_told_and_the_rest_holds(base: Path, text: str, wha
     assert seen(base, "D0R2", "SYTPRP_NEW").kind == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[D0R2.SYTPRP_NEW]\ntext = "x"\n\n[D0R2.SYTPRP_GHOST]\nkind = "gauge"\n', 4),
+        ('# x\n[D0R2]\nsubject = ["GHOST"]\n', 3),
+        ('\nD0R99.X.kind = "gauge"\n', 2),
+        ('[D0R2]\nSYTPRP_NEW.text = "x"\nSYTPRP_PFXUTIME = { kind = "speed" }\n', 3),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_line(base: Path, text: str, line: int) -> None:
+    bring(base, with_new(layout_of("D0R2")))
+    [wrong] = say(base, text)
+    assert wrong.startswith(f"user.toml:{line}: ")
+
+
 def test_a_broken_user_file_stops_the_import_with_a_sentence(base: Path) -> None:
     bring(base, layout_of("D0R2"))
     before = sorted((p.name, p.read_bytes()) for p in (base / "7.3").glob("d*.toml"))

@@ -31,6 +31,7 @@ from typing import Any
 
 from zlens.catalog import layouts, user_roles, write
 from zlens.catalog.layouts import DIFFERENCED, DIRECTIONS, KINDS, Field, Layout, RecordFile, Section
+from zlens.catalog.toml_lines import line_of
 from zlens.errors import CatalogError
 
 PACK_FILE = "pack.toml"
@@ -291,16 +292,17 @@ def _apply_user(folder: Path) -> list[str]:
     for saved in sorted(imported.glob("*.toml")) if imported.is_dir() else ():
         saved.replace(folder / saved.name)
     wrong: list[str] = []
+    lines = path.read_text(encoding="utf-8").splitlines() if said else []
     for record, table in said.items():
         target = folder / layouts.file_name(record) if _RECORD.fullmatch(record) else None
         if target is None or not target.is_file():
-            wrong.append(f"the pack has no layout of {record[:40]!r}")
+            wrong.append(f"{_at(lines, record)}the pack has no layout of {record[:40]!r}")
             continue
         if not isinstance(table, dict):
-            wrong.append(f"{record} is not a table such as [{record}.FIELD]")
+            wrong.append(f"{_at(lines, record)}{record} is not a table such as [{record}.FIELD]")
             continue
         file = layouts.parse(target.read_text(encoding="utf-8"), path=str(target))
-        changed = _User(record, table, wrong).record_file(file)
+        changed = _User(record, table, wrong, lines).record_file(file)
         imported.mkdir(exist_ok=True)
         target.replace(imported / target.name)
         write.save(changed, target)
@@ -309,12 +311,19 @@ def _apply_user(folder: Path) -> list[str]:
     return wrong
 
 
+def _at(lines: list[str], record: str, key: str | None = None) -> str:
+    """Where the user says it: `user.toml:12: `."""
+    line = line_of(lines, record, key)
+    return f"{USER_FILE}:{line}: " if line is not None else ""
+
+
 class _User:
     """What the user says of one record."""
 
-    def __init__(self, record: str, table: dict[str, Any], wrong: list[str]) -> None:
+    def __init__(self, record: str, table: dict[str, Any], wrong: list[str], lines: list[str]) -> None:
         self.record = record
         self.wrong = wrong
+        self.lines = lines
         self.lists = {key: self.names(key, table[key]) for key in ("subject", "reset_on") if key in table}
         self.callevel = self.bits(table.get("callevel", []))
         sections = table.get("section", {})
@@ -324,38 +333,38 @@ class _User:
         self.fields = self.tables("", rest)
         self.met: set[str] = set()
 
-    def refuse(self, what: str) -> None:
-        self.wrong.append(f"{self.record}: {what}")
+    def refuse(self, what: str, key: str) -> None:
+        self.wrong.append(f"{_at(self.lines, self.record, key)}{self.record}: {what}")
 
     def names(self, key: str, value: Any) -> tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(name, str) for name in value):
             return tuple(value)
-        self.refuse(f"{key} is not a list of field names")
+        self.refuse(f"{key} is not a list of field names", key.split()[-1])
         return ()
 
     def bits(self, value: Any) -> tuple[int, ...] | None:
         """Numbers of bits; None where nothing is said."""
         if isinstance(value, list) and all(type(bit) is int and 0 <= bit <= _MAX_BIT for bit in value):
             return tuple(value) or None
-        self.refuse(f"callevel is not a list of bit numbers up to {_MAX_BIT}")
+        self.refuse(f"callevel is not a list of bit numbers up to {_MAX_BIT}", "callevel")
         return None
 
     def tables(self, what: str, given: dict[str, Any]) -> dict[str, dict[str, Any]]:
         for name, value in given.items():
             if not isinstance(value, dict):
-                self.refuse(f"{what}{name} is not a table")
+                self.refuse(f"{what}{name} is not a table", name or "section")
         return {name: value for name, value in given.items() if isinstance(value, dict)}
 
     def record_file(self, file: RecordFile) -> RecordFile:
         made = tuple(self.layout(layout) for layout in file.layouts)
         for name in (*self.fields, *self.sections):
             if name not in self.met:
-                self.refuse(f"there is no field or section {name}")
+                self.refuse(f"there is no field or section {name}", name)
         for key, names in self.lists.items():
             known = tuple(name for name in names if all(layout.field(name) for layout in made))
             for name in names:
                 if name not in known:
-                    self.refuse(f"{key} names {name}, which is no field")
+                    self.refuse(f"{key} names {name}, which is no field", key)
             file = replace(file, subject=known) if key == "subject" else replace(file, reset_on=known)
         return replace(file, layouts=made)
 
@@ -398,10 +407,10 @@ class _User:
     def allowed(self, field: Field, key: str, value: Any) -> bool:
         values = {"kind": KINDS, "direction": DIRECTIONS, "unit": (), "text": ()}.get(key)
         if values is None:
-            self.refuse(f"{field.name}: {key} cannot be said; kind, direction, unit and text can")
+            self.refuse(f"{field.name}: {key} cannot be said; kind, direction, unit and text can", field.name)
         elif not isinstance(value, str) or (values and value not in values):
             wanted = f"one of {', '.join(values)}" if values else "a string"
-            self.refuse(f"{field.name}: {key} is {value!r}, not {wanted}")
+            self.refuse(f"{field.name}: {key} is {value!r}, not {wanted}", field.name)
         else:
             return True
         return False
@@ -413,16 +422,18 @@ class _User:
         subject = self.names(f"{where}: subject", said.pop("subject")) if "subject" in said else ()
         unknown = [name for name in subject if name not in {field.name for field in section.fields}]
         if unknown:
-            self.refuse(f"{where}: subject names {unknown[0]}, which is no field of an entry")
+            self.refuse(f"{where}: subject names {unknown[0]}, which is no field of an entry", section.name)
             subject = ()
         for key, value in said.items():
             number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
             if key not in ("offset", "stride", "count"):
-                self.refuse(f"{where}: {key} cannot be said; offset, stride, count and subject can")
+                what = f"{where}: {key} cannot be said; offset, stride, count and subject can"
+                self.refuse(what, section.name)
                 said = {}
                 break
             if not number and (not isinstance(value, str) or layout.field(value) is None):
-                self.refuse(f"{where}: {key} is {value!r}, neither a number nor a field of the record")
+                what = f"{where}: {key} is {value!r}, neither a number nor a field of the record"
+                self.refuse(what, section.name)
                 said = {}
                 break
         fields = tuple(self.field(old, told=bool(subject)) for old in section.fields)

@@ -19,6 +19,7 @@ from typing import Any
 
 from zlens.catalog import layouts, roles
 from zlens.catalog.layouts import UNITS, Field, Layout
+from zlens.catalog.toml_lines import line_of
 from zlens.errors import CatalogError
 
 FILE = "roles.toml"
@@ -182,7 +183,7 @@ def _read(file: str, _when: int, size: int) -> tuple[Binding, ...]:
 
 def _bindings(data: Mapping[str, Any], file: str, lines: list[str]) -> Iterator[Binding]:
     for entity, table in data.items():
-        at = _line(lines, entity, None)
+        at = line_of(lines, entity, None)
         if entity not in roles.entities():
             raise _error(f"there is no entity {entity!r}", roles.entities(), entity, file, at)
         if not isinstance(table, dict):
@@ -193,7 +194,7 @@ def _bindings(data: Mapping[str, Any], file: str, lines: list[str]) -> Iterator[
             )
         known = roles.catalogued(entity)
         for role, how in table.items():
-            at = _line(lines, entity, role)
+            at = line_of(lines, entity, role)
             if role not in known.roles:
                 raise _error(f"{entity} has no role {role!r}", known.roles, role, file, at)
             yield _binding(known, known.roles[role], how, file, at)
@@ -285,20 +286,3 @@ def _error(what: str, known: Iterable[str], name: str, file: str, line: int | No
 
 def _where(file: str, line: int | None) -> str:
     return file if line is None else f"{file}:{line}"
-
-
-def _line(lines: list[str], entity: str, role: str | None) -> int | None:
-    """The line of an entity's table, or of a role in it, however it is written."""
-    quoted = re.escape(entity)
-    head = re.compile(rf"\s*\[\s*[\"']?{quoted}[\"']?\s*(?:\]|\.)|\s*[\"']?{quoted}[\"']?\s*[.=]")
-    inside = False
-    first: int | None = None
-    for number, line in enumerate(lines, 1):
-        if head.match(line):
-            inside = True
-            first = first or number
-        elif line.lstrip().startswith("["):
-            inside = False
-        if role is not None and inside and re.search(rf"(?<![\w-]){re.escape(role)}(?![\w-])", line):
-            return number
-    return first
