@@ -40,6 +40,7 @@ TABLES = {
     "network": "in_bytes_rate out_bytes_rate in_discards_rate out_discards_rate",
     "paging": "read_rate write_rate slots_used_pct mload_s queue block_size",
     "partition": "weight logical_cpus effective_s total_s entitlement vh vm vl machine observer cpu_type",
+    "pci": "function function_type load_rate store_rate received_rate sent_rate",
     "problem": "system source file offset record kind detail bytes",
     "storage": "frames available reserved overcommit",
     "system": "system source machine_type model serial release lpar utc_offset_s",
