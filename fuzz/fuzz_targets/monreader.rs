@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use zlens_frames::{Capture, Pass, ReadAt, index, sniff};
+use zlens_frames::{Capture, Pass, ReadAt, sniff};
 
 fuzz_target!(|bytes: Vec<u8>| {
     let _ = sniff(&bytes, bytes.len() as u64);
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: Vec<u8>| {
     let lost: u64 = capture.problems().rows().iter().map(|row| row.bytes).sum();
     assert_eq!(capture.read_bytes() + lost, bytes.len() as u64);
 
-    let found = Arc::new(index(&*capture, &mut |_, _| true).expect("memory can be read"));
+    let found = Arc::new(capture.index(&mut |_, _| true).expect("memory can be read"));
     let accounted =
         found.control_bytes + found.data_bytes + found.padding_bytes + found.skipped_bytes;
     assert_eq!(accounted, capture.size());

@@ -12,9 +12,10 @@
 use std::sync::Arc;
 
 use crate::control::{self, ENTRY, Entry, MAX_ENTRIES};
-use crate::index::Error;
+use crate::index::{Error, Index};
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::record::{HEADER, Header};
+use crate::scan;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
 use crate::tod;
 
@@ -153,6 +154,14 @@ impl Capture {
         }
         capture.end(whole);
         Ok(capture)
+    }
+
+    /// Finds its records, as [`index()`](crate::index()) does those of a file.
+    ///
+    /// # Errors
+    /// If nothing at all can be read, or `progress` says stop.
+    pub fn index(&self, progress: &mut dyn FnMut(u64, u64) -> bool) -> Result<Index, Error> {
+        scan::walk(self, true, progress)
     }
 
     /// What could not be read as it stands; offsets are those of the file.

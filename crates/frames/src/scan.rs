@@ -23,8 +23,18 @@ pub fn index(
     source: &dyn ReadAt,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
+    walk(source, false, progress)
+}
+
+/// As [`index()`]; where control records are known to be `sure`, none is looked for among data.
+pub(crate) fn walk(
+    source: &dyn ReadAt,
+    sure: bool,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Index, Error> {
     let size = source.size();
     let mut scan = Scan::new(source, size);
+    scan.sure = sure;
     let mut buffer = vec![0; WINDOW];
     let mut at = 0;
     let mut cut = None;
@@ -105,6 +115,8 @@ struct Scan<'s> {
     truncated: Option<(u64, u64, &'static str)>,
     line_ends: Option<String>,
     grown: bool,
+    /// Control records are where they should be, and nowhere else.
+    sure: bool,
     index: Index,
 }
 
@@ -125,6 +137,7 @@ impl<'s> Scan<'s> {
             truncated: None,
             line_ends: None,
             grown: false,
+            sure: false,
             index: Index::empty(size),
         }
     }
@@ -290,7 +303,9 @@ impl<'s> Scan<'s> {
                 self.truncated = Some((at + pos as u64, skipped as u64, "a record"));
             }
             _ if pos == start => {
-                if let Some(control) = self.found(at, page, rest) {
+                if !self.sure
+                    && let Some(control) = self.found(at, page, rest)
+                {
                     self.early_control(at, entry, frame);
                     self.begin(at, control);
                     return None;

@@ -66,7 +66,7 @@ fn records_of(
     // Walking over the elements takes next to no time, so that the bytes are counted by the index.
     let capture = Capture::walk(Arc::clone(source) as _, &mut |_, size| report(0, size))?;
     let size = source.size();
-    let index = index(&capture, &mut |done, total| {
+    let index = capture.index(&mut |done, total| {
         let done = if done < total {
             capture.original(done).min(size.saturating_sub(1))
         } else {

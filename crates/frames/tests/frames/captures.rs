@@ -59,7 +59,8 @@ fn read(bytes: &[u8]) -> (Vec<Problem>, Vec<Found>, bool) {
         assert_eq!(capture.read_at(at as u64, &mut some).unwrap(), some.len());
         assert!(some == shown[at..at + some.len()]);
     }
-    let (index, records) = made::read(&shown);
+    let index = capture.index(&mut |_, _| true).expect("memory can be read");
+    let (index, records) = made::held(&shown, index);
     let complete = index.complete;
     // A capture has no end of its own that could be missing.
     let end = (ProblemKind::Truncated, capture.size());
@@ -256,7 +257,7 @@ fn a_capture_that_becomes_shorter_ends_there() {
         }
     }
     let capture = Capture::walk(Arc::new(Shorter(bytes)), &mut |_, _| true).unwrap();
-    let index = zlens_frames::index(&capture, &mut |_, _| true).unwrap();
+    let index = capture.index(&mut |_, _| true).unwrap();
     assert!(made::says(
         &index.problems.rows(),
         ProblemKind::Changed,
@@ -268,4 +269,23 @@ fn a_capture_that_becomes_shorter_ends_there() {
 fn a_walk_can_be_stopped() {
     let stopped = Capture::walk(Arc::new(sample()), &mut |_, _| false);
     assert!(matches!(stopped, Err(zlens_frames::Error::Stopped)));
+}
+
+/// What looks like a control record among the data of an element is not one: elements tell where data are.
+#[test]
+fn data_that_look_like_a_control_record_are_data() {
+    let inner = made::file(&made::sample())[..PAGE].to_vec();
+    let mut monwrite = made::file(&[vec![Made {
+        class: Class::Sample,
+        start: 0x1000,
+        records: (0..40).map(|nth| made::record(4, 3, 364, nth)).collect(),
+    }]]);
+    monwrite[2 * PAGE..3 * PAGE].copy_from_slice(&inner);
+    let bytes = stream(&monwrite, false);
+    let (problems, records, complete) = read(&bytes);
+    assert!(complete && records.len() >= 30, "{}", records.len());
+    assert!(
+        problems.iter().any(|row| row.bytes == PAGE as u64),
+        "{problems:?}"
+    );
 }

@@ -85,7 +85,11 @@ pub fn problem(bytes: &[u8]) -> Problem {
 
 /// Index and all records, by position; checks what must hold for any bytes.
 pub fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
-    let found = indexed(bytes);
+    held(bytes, indexed(bytes))
+}
+
+/// The same for an index that was made of the bytes.
+pub fn held(bytes: &[u8], found: Index) -> (Index, Vec<Found>) {
     assert_eq!(found.size, bytes.len() as u64);
     let accounted =
         found.control_bytes + found.data_bytes + found.padding_bytes + found.skipped_bytes;
