@@ -9,7 +9,7 @@ import pytest
 
 import zlens
 from zlens import demo
-from zlens.demo import machine
+from zlens.demo import machine, sim
 from zlens.options import parse_zone
 from zlens.session import Session
 
@@ -50,6 +50,7 @@ def test_one_machine_two_observers(session: Session) -> None:
     rows = session.sql("select system, source, machine from system order by system, source").rows
     assert rows == [
         (machine.SYSTEM, "zvm-monitor", "2097-D3E01"),
+        (sim.SYSTEM, "zvm-monitor", "8561-D3E01"),
         (machine.ZOS_SYSTEM, "rmf-xml", "2097-D3E01"),
         (machine.ZOS_SYSTEM, "smf", "2097-D3E01"),
     ]

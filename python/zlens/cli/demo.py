@@ -8,8 +8,9 @@ from pathlib import Path
 SUMMARY = "write sample files and show what is in them"
 DESCRIPTION = """\
 Write sample files into a folder and show what is in them: an hour of a z/VM system with four processors
-(MONWRITE), and the RMF report and the SMF records of a z/OS system on the same machine. The files are made:
-nothing in them was measured anywhere.
+(MONWRITE), the RMF report and the SMF records of a z/OS system on the same machine, and an hour of a z/VM
+system with multithreading on another one, for what is known to be recorded and not where in the records.
+The files are made: nothing in them was measured anywhere.
 """
 EXAMPLES = """\
 Examples:
@@ -41,13 +42,14 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     from zlens.cli import main
 
-    monwrite, rmf, smf = map(str, paths)
+    monwrite, rmf, smf, sim = map(str, paths)
     zone = ["--tz", demo.ZONE]
     shown = (
         ["info", monwrite, rmf, smf, *zone],
         ["report", "prclog", monwrite, "--every", "15m"],
         ["report", "partition", monwrite, rmf, *zone, "--peak", "15m", "--every", "15m"],
         ["report", "cpumflog", smf, "--every", "15m"],
+        ["report", "smtmet", sim, "--every", "15m"],
     )
     for command in shown:
         with output.opened(None) as out:

@@ -14,20 +14,22 @@ from pathlib import Path
 
 from zlens.demo import machine, rmf
 
-#: The zone of all files; the RMF report does not say it.
+#: The zone of the files of the first machine; the RMF report does not say it.
 ZONE = "+01:00"
 MONWRITE_NAME = "zldemo.monwrite"
 RMF_NAME = "zlzos-rmf-cpu.xml"
 SMF_NAME = "zlzos.smf"
+#: Of another machine and another year, with multithreading: zlens' own pack tells of it.
+SIM_NAME = "sim.monwrite"
 
 
 def write(folder: Path, seed: int = 530) -> list[Path]:
     """Write the demo files into a folder (made if need be); their paths."""
-    from zlens.demo import monwrite, smf
+    from zlens.demo import monwrite, sim, smf
 
     folder.mkdir(parents=True, exist_ok=True)
     hour = machine.Hour(seed)
-    paths = [folder / MONWRITE_NAME, folder / RMF_NAME, folder / SMF_NAME]
+    paths = [folder / MONWRITE_NAME, folder / RMF_NAME, folder / SMF_NAME, folder / SIM_NAME]
     snapshots: list[rmf.Snapshot] = []
 
     with _replacing(paths[0]) as temporary, _replacing(paths[2]) as temporary_smf:
@@ -42,6 +44,8 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
         dump.finish()
     with _replacing(paths[1]) as temporary:
         Path(temporary).write_text(rmf.document(snapshots), encoding="utf-8")
+    with _replacing(paths[3]) as temporary:
+        sim.write(temporary, seed)
     return paths
 
 

@@ -1,0 +1,97 @@
+"""The file written with zlens' own pack: what it tells of processors and cores agrees with itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens.catalog import layouts
+from zlens.demo import sim, sim_processors
+from zlens.session import Session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
+    sim.write(str(path), 530)
+    with zlens.open([path]) as opened:
+        yield opened
+
+
+def test_it_says_what_it_is(session: Session) -> None:
+    rows = session.sql("SELECT system, release, made, mt_cp, mt_ifl, nominal_s FROM system").rows
+    assert rows == [(sim.SYSTEM, layouts.SIM, True, 1, 2, 60.0)]
+    assert session.all_problems() == []
+    (count,) = session.sql('SELECT count(*) FROM "interval" WHERE flag IS NULL').rows
+    assert count == (60,)
+
+
+def test_the_same_each_time(tmp_path: Path) -> None:
+    for name, seed in (("one", 530), ("two", 530), ("other", 531)):
+        sim.write(str(tmp_path / name), seed)
+    one, two, other = ((tmp_path / name).read_bytes() for name in ("one", "two", "other"))
+    assert one == two != other
+
+
+def test_topics_are_found() -> None:
+    assert "sim_processors" in sim.topics()
+
+
+def test_time_of_threads_adds_up(session: Session) -> None:
+    """User, system, wait and parked time are what elapsed, on every thread in every minute."""
+    rows = session.sql(
+        "SELECT user_pct + system_pct + wait_pct + parked_pct FROM cpu WHERE user_pct IS NOT NULL"
+    ).rows
+    assert len(rows) == 60 * 12
+    assert all(total == pytest.approx(100, abs=1e-6) for (total,) in rows)
+
+
+def test_threads_and_cores_agree(session: Session) -> None:
+    """What a core's threads ran is its busy time by thread density, as far as the core was not parked."""
+    rows = session.sql(
+        "SELECT any_value(k.core_busy_pct * k.thread_density), sum(c.user_pct + c.system_pct) "
+        "FROM core AS k JOIN cpu AS c USING (system, source, interval_end, core_id) "
+        "WHERE k.core_busy_pct IS NOT NULL GROUP BY k.interval_end, core_id"
+    ).rows
+    assert len(rows) > 300
+    for threads, ran in rows:
+        assert threads == pytest.approx(ran, abs=0.01)
+
+
+def test_the_two_state_model_holds(session: Session) -> None:
+    """Capacity factor is productivity by its maximum, as in IBM's listings of busy systems."""
+    rows = session.sql(
+        "SELECT productivity_pct, capacity_factor_pct, max_capacity_factor_pct, mt_utilization_pct, "
+        "core_busy_pct FROM core_type WHERE core_busy_pct > 60"
+    ).rows
+    assert len(rows) > 20
+    for productivity, factor, maximum, utilization, busy in rows:
+        assert 100 < factor < maximum
+        assert factor == pytest.approx(productivity * maximum / 100, rel=0.01)
+        assert utilization == pytest.approx(productivity * busy / 100)
+
+
+def test_the_low_core_is_parked_while_there_is_little_to_do(session: Session) -> None:
+    rows = session.sql("SELECT interval_end, cores FROM core_type ORDER BY interval_end").rows
+    cores = [round(count) for _, count in rows if count is not None]
+    expected = [6 - sim_processors.parked(sim.height(number)) for number in range(1, 61)]
+    assert cores == expected
+    assert {5, 6} <= set(cores)
+    decided = session.sql("SELECT DISTINCT unparked FROM role.unparking ORDER BY 1").rows
+    assert decided == [(5,), (6,)]
+
+
+REPORTS = (
+    "smtmet", "sysset", "sysconf", "system", "cpu", "procsum", "prclog", "privop", "topolog", "pucfglog",
+    "indicate_multithread", "query_capability",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_reports_of_processors_have_something_to_show(session: Session, name: str) -> None:
+    text = session.report(name)
+    assert "nothing in it was measured" in text
+    assert "This input has nothing for this report" not in text
