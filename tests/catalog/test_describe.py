@@ -57,7 +57,7 @@ def test_payloads_and_arrays() -> None:
 
 def test_every_record_can_be_described() -> None:
     lines = summary(NOWHERE).splitlines()
-    assert len(lines) == 194
+    assert len(lines) == len(layouts.records(NOWHERE)) + 1 >= 194
     for line in lines[1:]:
         for release in (None, "7.5"):
             text = describe(line.split()[0], release, NOWHERE)
