@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -59,6 +61,13 @@ def columns_of(table: str) -> dict[str, str]:
     return _MORE.get(table) or {column.name: column.type for column in metrics.table(table).columns}
 
 
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    made = duckdb.connect(":memory:", config={"threads": 1})
+    made.execute("SET GLOBAL error_on_division_by_zero = false")
+    return made
+
+
 @dataclass
 class Answer:
     rows: list[tuple[Any, ...]]
@@ -69,31 +78,38 @@ class Made:
 
     def __init__(self, tables: Tables) -> None:
         self.questions: list[str] = []
-        self._connection = duckdb.connect(":memory:", config={"threads": 1})
-        self._connection.execute("SET error_on_division_by_zero = false")
-        given = dict(tables)
-        given.setdefault("interval", minutes(interval_start=[START + n * MINUTE for n in range(4)]))
-        for table in (*metrics.tables(), *_MORE):
-            columns = columns_of(table)
-            typed = ", ".join(f'"{name}" {_SQL[kind]}' for name, kind in columns.items())
-            self._connection.execute(f'CREATE TABLE "{table}" ({typed})')
-            rows = given.pop(table, [])
-            strange = {name for row in rows for name in row} - set(columns)
-            assert not strange, f"{table} has no column {strange}"
-            if rows:
-                self._connection.executemany(
-                    f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})',
-                    [[_naive(row.get(name)) for name in columns] for row in rows],
-                )
-        assert not given, f"there are no tables {set(given)}"
+        # A cursor has temporary tables of its own; a database for each session would take longer.
+        self._connection = _database().cursor()
+        self._rows = {"interval": minutes(interval_start=[START + n * MINUTE for n in range(4)]), **tables}
+        self._made: set[str] = set()
+        strange = set(self._rows) - {*metrics.tables(), *_MORE}
+        assert not strange, f"there are no tables {strange}"
+        for table, rows in self._rows.items():
+            unknown = {name for row in rows for name in row} - set(columns_of(table))
+            assert not unknown, f"{table} has no column {unknown}"
 
     def sql(self, query: str) -> Answer:
         self.questions.append(query)
+        # Only what a question names: making all tables would take longer than the questions.
+        for table in {*metrics.tables(), *_MORE} & set(re.findall(r"\w+", query)) - self._made:
+            self._make(table)
         try:
             rows = self._connection.execute(query).fetchall()
         except duckdb.Error as error:
             raise QueryError(str(error)) from None
         return Answer([tuple(map(_aware, row)) for row in rows])
+
+    def _make(self, table: str) -> None:
+        self._made.add(table)
+        columns = columns_of(table)
+        typed = ", ".join(f'"{name}" {_SQL[kind]}' for name, kind in columns.items())
+        self._connection.execute(f'CREATE TEMP TABLE "{table}" ({typed})')
+        rows = self._rows.get(table)
+        if rows:
+            self._connection.executemany(
+                f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})',
+                [[_naive(row.get(name)) for name in columns] for row in rows],
+            )
 
     def display(self, time: datetime, system: str) -> datetime:
         return time.astimezone(UTC)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_rows import Made, minutes, several
+from made_rows import Made, Tables, minutes, several
 from rule_cases import CASES, IDLE_CORES, Case, cores
 
 from zlens.catalog import check_rules, metrics, rules
@@ -14,9 +14,9 @@ BUILTIN = {rule.id: rule for rule in rules.load().values() if not rule.own}
 COMPUTABLE = sorted(rule.id for rule in BUILTIN.values() if rule.computable)
 
 
-def held(name: str, tables: object, case: Case) -> Findings:
+def held(name: str, tables: Tables, case: Case) -> Findings:
     baseline = Made(case.baseline) if case.baseline is not None else None
-    return evaluate(Made(tables), {name: BUILTIN[name]}, classes=rules.CLASSES, baseline=baseline)  # type: ignore[arg-type]
+    return evaluate(Made(tables), {name: BUILTIN[name]}, classes=rules.CLASSES, baseline=baseline)
 
 
 def test_every_computable_rule_has_both_inputs() -> None:

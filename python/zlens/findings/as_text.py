@@ -64,9 +64,16 @@ def _block(block: list[Finding], findings: Findings) -> Iterator[str]:
     left = f"{_CALLED[first.severity]:<{_MARGIN}}{rule.id}  {rule.title}"
     right = f"[{kind} {rule.threshold_class}]"
     yield f"{left}{right:>{max(WIDTH - len(left), len(right) + 2)}}"
-    yield from _hung("On", _one_line(first.system or "this input"))
-    for each in block[:SHOWN]:
-        yield from _hung("", _told(each, findings))
+    on = _one_line(first.system or "this input")
+    if len(block) == 1:
+        yield from _hung("On", on)
+        yield from _hung("", _told(first, findings))
+    else:
+        heads = (f"{on}, {len(block):,} found", *_shared(block, findings))
+        yield from _hung("On", "; ".join(heads))
+        limits = {each.limit for each in block}
+        for each in block[:SHOWN]:
+            yield from _hung("", _listed(each, findings, limit=len(limits) > 1))
     if len(block) > SHOWN:
         yield from _hung("", f"and {len(block) - SHOWN:,} more (--format csv has all)")
     yield from _hung("Means", rule.meaning)
@@ -79,22 +86,47 @@ def _block(block: list[Finding], findings: Findings) -> Iterator[str]:
 
 def _told(each: Finding, findings: Findings) -> str:
     """Subject, value against threshold, when."""
+    parts = [*_found(each, limit=True), _when(each, findings)]
+    told = "; ".join(filter(None, parts))
+    return _one_line(f"{each.subject}: {told}" if each.subject and told else each.subject or told)
+
+
+def _shared(block: list[Finding], findings: Findings) -> Iterator[str]:
+    """What holds for all subjects of a block: the threshold, and within which time."""
+    limits = {each.limit for each in block}
+    if len(limits) == 1 and block[0].limit and block[0].value is not None:
+        yield f"against {block[0].limit}"
+    starts = [each.first for each in block if each.first]
+    ends = [each.last for each in block if each.last]
+    if starts and ends:
+        yield _span(findings, block[0].system or "", min(starts), max(ends))
+
+
+def _listed(each: Finding, findings: Findings, *, limit: bool) -> str:
+    """One of several subjects of a rule: its value, and for how long."""
+    parts = _found(each, limit=limit)
+    if each.rule.compare == "exists" or not each.worst:
+        parts += [f"{each.held:,} times"] if each.held > 1 else []
+    elif each.tested > 1:
+        at = _clock(findings, each.system or "", each.worst, each.last or each.worst)
+        parts.append(f"in {each.held:,} of {each.tested:,} intervals, worst at {at}")
+    told = "; ".join(parts)
+    return _one_line(f"{each.subject or 'all'}: {told}" if told else each.subject)
+
+
+def _found(each: Finding, *, limit: bool) -> list[str]:
+    """The value, against its threshold where that is not said elsewhere, and what else is known."""
     parts = []
-    if each.value is not None:
-        value = amount(each.value, each.rule.unit)
-        parts.append(f"{value} against {each.limit}" if each.limit else value)
-    elif each.limit:
-        parts.append(each.limit)
+    value = amount(each.value, each.rule.unit)
+    words = each.limit if limit else ""
+    if value or words:
+        parts.append(f"{value} against {words}" if value and words else value or words)
     if each.detail:
         parts.append(each.detail)
     if each.baseline is not None and each.value != each.mean:
         mean, was = amount(each.mean, each.rule.unit), amount(each.baseline, each.rule.unit)
         parts.append(f"mean {mean}, in the baseline {was}")
-    when = _when(each, findings)
-    if when:
-        parts.append(when)
-    told = "; ".join(parts)
-    return _one_line(f"{each.subject}: {told}" if each.subject and told else each.subject or told)
+    return parts
 
 
 def _when(each: Finding, findings: Findings) -> str:

@@ -1,0 +1,320 @@
+"""What is said of rules that hold: order, words, forms, baselines, rules that disagree, rules of the user."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from made_rows import Made, minutes, several, system
+from rule_cases import DISK, GUEST, LOAD, PAGE
+
+from zlens.catalog import rules
+from zlens.errors import CatalogError, QueryError
+from zlens.findings import FORMATS, as_text, evaluate, render
+from zlens.findings.evaluate import find
+from zlens.findings.finding import amount
+
+NUMBERS = [f"0A{n:02X}" for n in range(12)]
+FULL = {
+    "system": system(release="7.3.0"),
+    "load": minutes(**{**LOAD, "busy_pct": [95.0, 97.0, 50.0, 92.0]}, capture_pct=99.0),
+    "paging": several(
+        {**PAGE, "device": number, "volume": number, "slots_used": [700_000, 812_000, 790_000, 600_000]}
+        for number in NUMBERS
+    ),
+    "guest": minutes(**GUEST, storage_bytes=300_000 * 12 * 4096),
+    "device": several(
+        {**DISK, "device": number, "busy_pct": 21.0 + 2 * n} for n, number in enumerate(NUMBERS)
+    ),
+}
+USER = """
+id = "OWN-001"
+area = "cpu"
+severity = "info"
+class = "ours"
+title = "Not idle"
+condition = "busy above a tenth"
+needs = ["load.busy_pct"]
+query = '''
+SELECT system, source, interval_end, seconds, '' AS subject, busy_pct AS value
+FROM load
+WHERE flag IS NULL
+'''
+compare = ">"
+threshold = { T = 10 }
+unit = "%"
+meaning = "Somebody works."
+action = "Nothing."
+source = "our house"
+status = "derived"
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_rules_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
+
+
+def write(folder: Path, text: str, name: str = "own-001.toml") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# Order and value
+
+
+def test_the_worst_comes_first() -> None:
+    found = find(Made(FULL))
+    severities = [rules.SEVERITIES.index(each.severity) for each in found.rows]
+    assert severities == sorted(severities)
+    assert found.rows[0].rule.id == "PAG-002"
+    busy = [each for each in found.rows if each.rule.id == "PAG-003"]
+    assert [each.value for each in busy] == sorted((each.value or 0 for each in busy), reverse=True)
+
+
+def test_a_finding_says_when_it_held() -> None:
+    (page,) = [each for each in find(Made(FULL)).rows if each.rule.id == "PAG-002"]
+    row = page.row()
+    assert row["value"] == pytest.approx(81.2)
+    assert (row["threshold"], row["limit"], row["unit"]) == (75, "> 75 %", "%")
+    assert (row["from"], row["to"]) == ("2026-03-02T09:01:00Z", "2026-03-02T09:03:00Z")
+    assert row["worst"] == "2026-03-02T09:02:00Z"
+    assert (row["intervals"], row["tested"]) == (2, 4)
+
+
+def test_a_value_may_make_it_critical() -> None:
+    hot = {"paging": minutes(**PAGE), "device": minutes(**DISK, busy_pct=63.0)}
+    found = find(Made(hot), only=["PAG-003"])
+    assert [each.severity for each in found.rows] == ["crit"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (81.2345, "%", "81.23 %"),
+        (0.000257, "s", "0.000257 s"),
+        (0.2, "/s", "0.2/s"),
+        (60.0, "", "60"),
+        (1234567.0, "bytes", "1,234,567 bytes"),
+        (1.5, "ratio", "1.5"),
+        (None, "%", ""),
+        (float("nan"), "%", ""),
+    ],
+)
+def test_amount(value: float | None, unit: str, text: str) -> None:
+    assert amount(value, unit) == text
+
+
+# Which rules
+
+
+def test_our_own_rules_of_thumb_are_off_unless_asked_for() -> None:
+    waiting = {"guest": minutes(**GUEST, cpu_wait_pct=60.0)}
+    usual = find(Made(waiting))
+    assert "USR-001" not in {each.rule.id for each in usual.rows}
+    assert "USR-001" in {rule.id for rule in usual.off}
+    assert not any(rule.kind == "balance" for rule in usual.off)
+    asked = find(Made(waiting), classes=["ours"])
+    assert {each.rule.id for each in asked.rows} == {"USR-001"}
+    assert {each.rule.id for each in find(Made(waiting), only=["usr-001"]).rows} == {"USR-001"}
+
+
+def test_our_own_rules_hold_where_the_baseline_was_better() -> None:
+    now = {"guest": minutes(**GUEST, page_wait_pct=9.0)}
+    for before, expected in ((2.0, ["USR-002"]), (8.9, []), (30.0, [])):
+        baseline = Made({"guest": minutes(**GUEST, page_wait_pct=before)})
+        found = find(Made(now), baseline=baseline)
+        assert [each.rule.id for each in found.rows] == expected
+        assert all(each.baseline == before for each in found.rows)
+
+
+def test_a_baseline_may_have_another_name() -> None:
+    other = [{**row, "system": "TESTLPAR"} for row in minutes(**LOAD, etr=10.0, page_rate=100.0)]
+    now = {"load": minutes(**LOAD, etr=10.0, page_rate=150.0)}
+    found = find(Made(now), baseline=Made({"load": other}))
+    (page,) = [each for each in found.rows if each.rule.id == "PAG-010"]
+    assert (page.value, page.baseline) == (15.0, 10.0)
+    assert page.limit == "more than 20 % above the baseline's 10"
+
+
+def test_what_cannot_be_computed_is_named() -> None:
+    found = find(Made({"load": minutes(**LOAD)}))
+    missing = {rule.id: names for rule, names in found.missing}
+    assert missing["PAG-002"] == ("paging.slots", "paging.slots_used")
+    assert missing["CPU-004"] == ("a baseline (--baseline)",)
+    assert "CPU-002" not in missing
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"only": ["CPU-00"]}, "there is no rule CPU-00"),
+        ({"only": ["MF-001"]}, "MF-001 is a note"),
+        ({"classes": ["mine"]}, "there is no class mine"),
+    ],
+)
+def test_strange_wishes(asked: dict[str, list[str]], sentence: str) -> None:
+    with pytest.raises(QueryError, match=sentence):
+        find(Made({}), **asked)
+
+
+# Rules that disagree
+
+
+def test_both_views_of_page_space_are_shown() -> None:
+    (page,) = [each for each in find(Made(FULL)).rows if each.rule.id == "PAG-002"]
+    (other,) = page.others
+    assert other.startswith("PAG-009 (ibm)")
+    assert "does not hold, 30.3 % on average against 100 % of the page slots" in other
+    # A guest larger than the page space: then IBM's formula holds too, and each tells of the other.
+    large = {**FULL, "guest": minutes(**GUEST, storage_bytes=2_000_000 * 12 * 4096)}
+    both = {each.rule.id: each for each in find(Made(large)).rows if each.rule.disagrees}
+    assert set(both) == {"PAG-002", "PAG-009"}
+    assert "holds too" in both["PAG-002"].others[0]
+    assert both["PAG-009"].others[0].startswith("PAG-002 (vendor)")
+
+
+def test_the_other_view_may_not_be_computable() -> None:
+    without = {name: rows for name, rows in FULL.items() if name != "guest"}
+    (page,) = [each for each in find(Made(without)).rows if each.rule.id == "PAG-002"]
+    assert "not computable here, without guest.storage_bytes" in page.others[0]
+
+
+# Forms
+
+
+def test_text_has_a_block_for_each_rule() -> None:
+    text = as_text.render(find(Made(FULL)), now=datetime(2026, 3, 3, 8, 0))
+    lines = text.split("\n")
+    assert lines[0].startswith("FINDINGS  Run 2026/03/03 08:00:00")
+    assert lines[1] == "SYSA  zvm-monitor  2026/03/02 09:00:00 to 09:04:00, 4 intervals"
+    assert re.match(r"1 critical, 1 warning, 1 for information; \d+ rules held", lines[2])
+    first = next(i for i, line in enumerate(lines) if line.startswith("CRITICAL"))
+    assert " ".join(lines[first].split()) == "CRITICAL PAG-002 Page space is too full [class vendor]"
+    assert lines[first + 1] == "On        SYSA"
+    block = " ".join(" ".join(lines[first : lines.index("", first)]).split())
+    assert (
+        "81.2 % against > 75 %; 2026/03/02 09:01:00 to 09:03:00, in 2 of 4 intervals, worst at 09:02:00"
+        in block
+    )
+    for head in ("Means Blocks of pages", "Do Add paging volumes.", "But PAG-009 (ibm)", "Source Velocity"):
+        assert head in block
+    assert max(map(len, lines)) <= as_text.WIDTH
+    # Twelve volumes are too many to read.
+    assert "and 4 more (--format csv has all)" in text
+    assert "Not computable here" in text
+    assert "--missing tells of each" in text
+
+
+def test_text_can_list_what_is_missing() -> None:
+    text = render(find(Made({"load": minutes(**LOAD)})), missing=True)
+    assert re.search(r"^  PAG-002   Page space is too full: without paging.slots", text, re.MULTILINE)
+
+
+def test_nothing_found() -> None:
+    quiet = find(Made({"load": minutes(**LOAD)}))
+    assert quiet.rows == []
+    assert "Nothing found" in render(quiet)
+    assert render(quiet, "json") == "[]\n"
+    assert "Nothing found" in render(quiet, "html")
+    assert len(render(quiet, "csv").splitlines()) == 1
+
+
+def test_csv_and_json_hold_the_same() -> None:
+    found = find(Made(FULL))
+    rows = list(csv.DictReader(io.StringIO(render(found, "csv"))))
+    objects = json.loads(render(found, "json"))
+    assert len(rows) == len(objects) == len(found) == 14
+    assert list(rows[0]) == list(objects[0])
+    for row, each in zip(rows, objects, strict=True):
+        assert row["rule"] == each["rule"]
+        assert (float(row["value"]) if row["value"] else None) == each["value"]
+        assert each["class"] in rules.CLASSES
+        assert each["meaning"]
+        assert each["action"]
+        assert each["source"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_names_of_the_input_do_no_harm(format: str) -> None:
+    wild = {**FULL, "guest": minutes(**{**GUEST, "userid": "<b>\x1b[2J", "cpu_pct": 199.0})}
+    text = render(find(Made(wild)), format)
+    assert "CPU-001" in text
+    if format == "html":
+        assert "<b>" not in text
+    if format in ("text", "json"):
+        assert "\x1b" not in text
+
+
+# The user's rules
+
+
+def test_rules_of_the_user(tmp_path: Path) -> None:
+    write(tmp_path / "data" / "rules", USER)
+    write(tmp_path / "more", USER.replace("OWN-001", "OWN-002").replace("T = 10", "T = 99"), "mine.toml")
+    made = Made({"load": minutes(**LOAD)})
+    assert {each.rule.id for each in find(made, classes=["ours"]).rows} == {"OWN-001"}
+    found = find(made, only=["OWN-001", "OWN-002"], folders=[tmp_path / "more"])
+    assert {rule.id for rule in found.asked} == {"OWN-001", "OWN-002"}
+    assert {each.rule.id for each in found.rows} == {"OWN-001"}
+
+
+def test_a_rule_of_the_user_stands_in_the_place_of_ours(tmp_path: Path) -> None:
+    write(tmp_path, USER.replace("OWN-001", "CPU-002").replace("T = 10", "T = 45"))
+    found = find(Made({"load": minutes(**LOAD)}), only=["CPU-002"], folders=[tmp_path])
+    assert [(each.rule.title, each.threshold) for each in found.rows] == [("Not idle", 45)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "sentence"),
+    [
+        ("area =", "area = = ", 3, "not TOML"),
+        ("unit =", "units =", 16, "a rule has no units"),
+        ('"info"', '"bad"', 4, "severity is 'bad'"),
+        ('compare = ">"', 'compare = "=>"', 14, "compare is '=>'"),
+        ("T = 10", "U = 10", 14, "no threshold T"),
+        ("T = 10", 'T = "ten"', 15, "the threshold T is not a number"),
+        ('["load.busy_pct"]', "7", 8, "needs is not a list"),
+        ("load.busy_pct", "load.bussy_pct", 8, "load.bussy_pct is not a column"),
+        ("busy_pct AS value", "bussy_pct AS value", 9, "the query of OWN-001 is wrong"),
+        ("busy_pct AS value", "busy_pct AS amount", 9, "the query of OWN-001 is wrong"),
+        ("WHERE flag", "WHERE ) flag", 9, "the query of OWN-001 is wrong"),
+        ("busy_pct AS value", "busy_pct + {B} AS value", 9, "{B} is not a threshold"),
+        ('id = "OWN-001"', 'id = "own 1"', 2, "'own 1' is not the id"),
+        ('meaning = "Somebody works."', "", None, "the rule has no meaning"),
+    ],
+)
+def test_errors_name_file_and_line(
+    tmp_path: Path, old: str, new: str, line: int | None, sentence: str
+) -> None:
+    assert old in USER
+    path = write(tmp_path, USER.replace(old, new))
+    with pytest.raises(CatalogError) as caught:
+        find(Made({"load": minutes(**LOAD)}), classes=["ours"], folders=[tmp_path])
+    assert sentence in str(caught.value)
+    assert caught.value.file == (str(path) if line is None else f"{path}:{line}")
+
+
+def test_two_files_of_one_rule(tmp_path: Path) -> None:
+    write(tmp_path, USER)
+    write(tmp_path, USER, "again.toml")
+    with pytest.raises(CatalogError, match="the rule OWN-001 is also in again"):
+        rules.load(tmp_path)
+
+
+def test_no_such_folder(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="no such folder"):
+        rules.load(tmp_path / "nowhere")
+
+
+def test_the_skeleton_is_a_rule() -> None:
+    rule = rules.read(rules.root() / "_skeleton.toml")
+    found = evaluate(Made({"load": minutes(**{**LOAD, "busy_pct": 97.0})}), {rule.id: rule}, classes=["ours"])
+    assert [each.rule.id for each in found.rows] == ["OWN-001"]
