@@ -159,8 +159,8 @@ def test_rows_are_explained() -> None:
 def test_a_dotted_column_names_its_page() -> None:
     text = reports.explain_report("prclog")
     sigp = text[text.index("SIGP [sigp_rate]") : text.index("SSCH [ssch_rate]")]
-    assert "status   unverified" in sigp
-    assert "dotted   it needs the page of D0R11 (MRSYTCOM)" in sigp
+    assert "status   derived" in sigp
+    assert "dotted   it needs role communication.signals: the page of D0R11 (MRSYTCOM)" in sigp
 
 
 def test_a_folder_of_ones_own(tmp_path: Path) -> None:
