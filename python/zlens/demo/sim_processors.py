@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from zlens import _native
-from zlens.demo import sim
+from zlens.demo import sim, sim_store
 from zlens.demo.sim import MINUTE, TICK, Moment
 
 IFL = 3
@@ -263,6 +263,7 @@ def _processor(moment: Moment, state: State, cpu: int) -> Iterator[bytes]:
             "SYTSYP_PLSDIAGT": get("diagnose", 0),
             "SYTSYP_PLSEXTNX": get("external", 0),
             "SYTSYP_PLSCTSS": get("ssch", 0),
+            **sim_store.paged(moment, cpu, CORES * THREADS),
         },
     )
     yield moment.record(

@@ -1,0 +1,87 @@
+"""The file written with zlens' own pack: what it tells of storage, paging and networks agrees with itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens.demo import sim, sim_store
+from zlens.options import Options
+from zlens.session import Session
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("sim") / "sim.monwrite"
+    sim.write(str(made), 530)
+    return made
+
+
+@pytest.fixture(scope="module")
+def session(path: Path) -> Iterator[Session]:
+    with zlens.open([path]) as opened:
+        yield opened
+
+
+def test_pages_of_volumes_are_those_of_processors(session: Session) -> None:
+    rows = session.sql(
+        "SELECT any_value(s.page_read_rate), any_value(s.page_write_rate), any_value(s.spool_write_rate), "
+        "sum(p.read_rate) FILTER (WHERE area = 'PAGE'), sum(p.write_rate) FILTER (WHERE area = 'PAGE'), "
+        "sum(p.write_rate) FILTER (WHERE area = 'SPOOL'), any_value(p.block_size) "
+        "FROM storage AS s JOIN paging AS p USING (system, source, interval_end) "
+        "WHERE s.zone = 'all' AND s.page_read_rate IS NOT NULL GROUP BY interval_end"
+    ).rows
+    assert len(rows) == 60
+    for read, written, spooled, reads, writes, spools, block in rows:
+        assert reads == pytest.approx(read)
+        assert writes == pytest.approx(written)
+        assert spools == pytest.approx(spooled)
+        assert block == pytest.approx(sim_store.BLOCK)
+
+
+def test_volumes_do_as_paging_volumes_what_they_do_as_devices(session: Session) -> None:
+    rows = session.sql(
+        "SELECT p.io_rate, d.rate, p.mload_s, d.serv_s FROM paging AS p "
+        "JOIN device AS d USING (system, source, interval_end, device) "
+        "WHERE p.area = 'PAGE' AND d.rate IS NOT NULL"
+    ).rows
+    assert len(rows) == 60 * len(sim_store.PAGING)
+    for operations, rate, mload, service in rows:
+        assert operations == pytest.approx(rate)
+        assert mload == pytest.approx(service, rel=0.01)
+
+
+def test_what_guests_send_arrives(session: Session) -> None:
+    """What the NICs sent beyond the uplink, the other NICs received beyond it."""
+    rows = session.sql(
+        "SELECT sum(out_bytes_rate) FILTER (WHERE kind = 'nic') "
+        "- sum(out_bytes_rate) FILTER (WHERE kind = 'uplink'), "
+        "sum(in_bytes_rate) FILTER (WHERE kind = 'nic') - sum(in_bytes_rate) FILTER (WHERE kind = 'uplink') "
+        "FROM network GROUP BY interval_end HAVING count(in_bytes_rate) > 0"
+    ).rows
+    assert len(rows) == 60
+    assert all(sent == pytest.approx(got) and sent > 0 for sent, got in rows)
+
+
+def test_lists_stay_within_what_there_is(session: Session) -> None:
+    rows = session.sql(
+        "SELECT available, available_low, available_high, frames FROM storage WHERE zone = 'all'"
+    ).rows
+    assert all(low <= there < frames and high > low for there, low, high, frames in rows)
+
+
+def test_reports_have_something_to_say(session: Session) -> None:
+    for name in ("auxlog", "availlog", "vswitch", "gvswitch"):
+        assert "Dotted" not in session.report(name), name
+    assert "PAGE01" in session.report("cpowned")
+
+
+def test_paging_volumes_as_a_group(path: Path, tmp_path: Path, session: Session) -> None:
+    (tmp_path / "g.toml").write_text('[volume]\n"PAGE??" = "PAGING"\n', encoding="utf-8")
+    with zlens.open([path], options=Options(group=str(tmp_path / "g.toml"))) as opened:
+        (found,) = opened.sql("SELECT sum(rate), any_value(volume) FROM device WHERE device = 'PAGING'").rows
+    (wanted,) = session.sql("SELECT sum(rate) FROM device WHERE volume LIKE 'PAGE%'").rows
+    assert found == (pytest.approx(wanted[0]), None)
