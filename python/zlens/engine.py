@@ -26,6 +26,7 @@ import duckdb
 
 from zlens import _native, measures
 from zlens.catalog import expressions, groups, metrics, roles
+from zlens.catalog.columns import FIXED
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
 from zlens.errors import QueryError
@@ -387,8 +388,12 @@ class Engine:
         tables: dict[str, frozenset[str]] = {}
         for origin in roles.entity(name).origins:
             if origin.table in self._tables:
+                columns = frozenset(column for column, _ in self.raw_columns(origin.table))
+                if columns == frozenset(FIXED):
+                    # A record of which nothing is known but that it was written.
+                    continue
                 self._raw_view(origin.table)
-                tables[origin.table] = frozenset(column for column, _ in self.raw_columns(origin.table))
+                tables[origin.table] = columns
         rows = roles.view_sql(name, tables, self._releases)
         if roles.entity(name).lasting:
             sql = rows

@@ -41,6 +41,7 @@ __all__ = [
     "Layout",
     "RecordFile",
     "Section",
+    "bare",
     "file_name",
     "files",
     "forget",
@@ -266,6 +267,34 @@ def head(record: str, root: Path | None = None) -> Head | None:
     """What a record is, the built-in description first."""
     found = heads(record, root)
     return found[0] if found else None
+
+
+def bare(record: str) -> Layout | None:
+    """An event record of which nothing is known but its title, as a layout without fields."""
+    known = head(record)
+    if known is None or not known.kind.startswith("event"):
+        return None
+    return Layout(
+        record=known.record,
+        domain=known.domain,
+        number=known.number,
+        dsect=known.dsect,
+        title=known.title,
+        kind=known.kind,
+        release="",
+        length=HEADER_LENGTH,
+        variable=True,
+        complete=False,
+        source="",
+        status="unverified",
+        note=None,
+        pack=BUILTIN,
+        fields=(),
+        subject=(),
+        subject_kind=None,
+        reset_on=(),
+        sections=(),
+    )
 
 
 def layouts(record: str, root: Path | None = None) -> list[Layout]:

@@ -390,6 +390,15 @@ def _template_sql(template: str, columns: frozenset[str]) -> str | None:
     return " || ".join(parts) or "''"
 
 
+def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
+    """SQL of the parts of a detail whose fields the table has, and which are not NULL."""
+    parts = [part for part in ([detail] if isinstance(detail, str) else detail) if part]
+    found = [sql for part in parts if (sql := _template_sql(part, columns)) is not None]
+    if not found:
+        return "NULL" if parts else "''"
+    return found[0] if len(found) == 1 else f"concat_ws(', ', {', '.join(found)})"
+
+
 def events_sql(tables: Mapping[str, frozenset[str]]) -> str:
     """SELECT of all recorded events over the raw tables there are, and of counters that began anew."""
     parts: list[str] = []
@@ -398,7 +407,7 @@ def events_sql(tables: Mapping[str, frozenset[str]]) -> str:
         if columns is None:
             continue
         subject = _template_sql(event["subject"], columns)
-        detail = _template_sql(event["detail"], columns) if event["detail"] else "''"
+        detail = _detail_sql(event["detail"], columns)
         time = "tod" if "tod" in columns else "interval_end"
         where = ""
         if event.get("where"):

@@ -23,7 +23,7 @@ from zlens.lake.manifest import Input, Part
 from zlens.options import Moment, Options
 from zlens.problems import Problem
 from zlens.readers import ArrowSource, Column, Interval, InventoryRow, RawTable, SystemInfo
-from zlens.readers.monwrite import GAP, SHORT
+from zlens.readers.monwrite_times import GAP, SHORT
 
 __all__ = ["LakeSource", "is_lake", "open_lake"]
 

@@ -1,4 +1,4 @@
-"""z/VM monitor data in MONWRITE files.
+"""z/VM monitor data in MONWRITE files and in captures of the live stream (`/dev/monreader` of Linux).
 
 The native index pass finds the records of a file; this module says which system they are of, which layout
 fits each kind of record, what is evidence of counters that began anew, and hands out one raw table per
@@ -7,15 +7,11 @@ record (`d0r2`) and per section of one (`d0r16_cpudata`).
 
 from __future__ import annotations
 
-import bisect
-import datetime as dt
-import itertools
 import json
 import os
 import re
-import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,15 +24,15 @@ from zlens.problems import Problem
 from zlens.readers import (
     ArrowSource,
     Column,
-    Interval,
     InventoryRow,
     Progress,
     RawTable,
     SystemInfo,
+    monwrite_lost,
     monwrite_resets,
+    monwrite_times,
 )
-
-NAME = "zvm-monitor"
+from zlens.readers.monwrite_times import NAME, Group
 
 #: What every raw table begins with; the native decoder makes these.
 HEADER = (
@@ -50,27 +46,18 @@ HEADER = (
     Column("flag", "text", "", "gap or short where the elapsed time is not the usual one"),
 )
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_CLOCK = "%Y-%m-%d %H:%M:%S"
-_TOD_US = 4096
-#: Gaps, and repetitions in one file, that are told.
-MAX_REMARKS = 1000
-
-#: A sample older than this many usual intervals leaves a gap; one younger than this part of one is a stub.
-GAP, SHORT = 1.5, 0.5
-
 
 def detect(head: bytes, size: int) -> bool:
-    """Whether the bytes are MONWRITE data. Raises InputError for what was MONWRITE data before a transfer."""
+    """Whether the bytes are monitor data. Raises InputError for what was monitor data before a transfer."""
     verdict, detail = _native.sniff(head, size)
     if verdict == "damaged":
         raise InputError(
             detail,
             offset=0,
-            expected="z/VM MONWRITE data as CMS wrote it",
-            cure="transfer the file again in binary, with record format F and length 4096",
+            expected="z/VM monitor data as they were written",
+            cure="transfer the file again in binary; what CMS wrote, with record format F and length 4096",
         )
-    return bool(verdict == "monwrite")
+    return verdict in ("monwrite", "monreader")
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None) -> MonwriteSource:
@@ -97,22 +84,6 @@ def open_files(paths: list[str], options: Options, progress: Progress | None) ->
     if not files and error is not None:
         raise error
     return MonwriteSource(files, options, problems)
-
-
-@dataclass(slots=True)
-class Group:
-    """The files of one system in the order of their first time."""
-
-    info: SystemInfo
-    call_level: bytes | None = None
-    files: list[_native.MonwriteFile] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    #: Times up to which samples are of intervals whose end is not there.
-    lost_ends: list[int] = field(default_factory=list)
-    #: For each file the bytes that repeat intervals read before: where they begin and end.
-    repeats: list[list[tuple[int, int]]] = field(default_factory=list)
-    #: What is to be said of its intervals.
-    remarks: list[Problem] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +207,8 @@ class MonwriteSource:
             group.files.append(file)
             group.info.files.append(file.path)
         for group in groups.values():
-            self._times(group)
+            monwrite_times.tell(group, self._leap)
+            group.remarks += monwrite_lost.remarks(group, self._leap)
         return list(groups.values())
 
     def _identity(self, file: _native.MonwriteFile) -> _Identity:
@@ -280,84 +252,6 @@ class MonwriteSource:
             if bits.type == "bitstring" and isinstance(values.get(bits.name), int):
                 values[bits.name] = values[bits.name].to_bytes(bits.length).hex()
         return values
-
-    def _times(self, group: Group) -> None:
-        """Intervals of a system over all its files, and the usual length of one."""
-        info = group.info
-        ends: dict[int, int] = {}
-        for file in group.files:
-            self._repeats(group, file, ends)
-        ends = dict(sorted(ends.items()))
-        group.ends = list(ends)
-        times = [(_native.unix_us_from_tod(tod, self._leap), samples) for tod, samples in ends.items()]
-        lengths = [(b[0] - a[0]) / 1e6 for a, b in itertools.pairwise(times)]
-        if not info.nominal_s and lengths:
-            info.nominal_s = float(round(statistics.median(lengths)) or statistics.median(lengths))
-        if info.nominal_s:
-            self._gaps(group, info.nominal_s)
-        # The first end only closes the samples that later ones are held against.
-        for (end, samples), seconds in zip(times[1:], lengths, strict=True):
-            info.intervals.append(Interval(end, seconds, _flag(seconds, info.nominal_s), samples))
-        firsts = [f.first_tod for f in group.files if f.first_tod is not None]
-        lasts = [f.last_tod for f in group.files if f.last_tod is not None]
-        if firsts and lasts:
-            info.first_us = _native.unix_us_from_tod(min(firsts), self._leap)
-            info.last_us = _native.unix_us_from_tod(max(lasts), self._leap)
-
-    def _repeats(self, group: Group, file: _native.MonwriteFile, ends: dict[int, int]) -> None:
-        """Add the interval ends of a file to those known; what ends with a known one is the same data again.
-
-        Recordings that overlap hold the same records, and so does a file that was appended to itself. An
-        interval that merely comes late is read as it stands.
-        """
-        ranges: list[tuple[int, int]] = []
-        times: list[tuple[int, int, int]] = []
-        before = 0
-        for tod, samples, offset in file.interval_ends():
-            if not samples:
-                pass
-            elif tod not in ends:
-                ends[tod] = samples
-            elif ranges and ranges[-1][1] == before:
-                ranges[-1] = (ranges[-1][0], offset + 1)
-                times[-1] = (times[-1][0], tod, times[-1][2] + 1)
-            else:
-                ranges.append((before, offset + 1))
-                times.append((tod, tod, 1))
-            before = offset + 1
-        group.repeats.append(ranges)
-        for (begin, end), (first, last, count) in zip(ranges[:MAX_REMARKS], times, strict=False):
-            span = " to ".join(f"{self._time(tod):{_CLOCK}}" for tod in dict.fromkeys((first, last)))
-            detail = f"the samples of {count:,} intervals were read before ({span} UTC); read once"
-            name, path = group.info.system, file.path
-            group.remarks.append(Problem(name, NAME, path, begin, None, "duplicate", detail, end - begin))
-
-    def _gaps(self, group: Group, nominal_s: float) -> None:
-        """Where too long passed between two ends of a file, some may be lost: samples taken well before the
-        later one are of none that is known. They are taken when an interval ends, so half of one tells."""
-        usual = round(nominal_s * 1e6) * _TOD_US
-        for file in group.files:
-            before: int | None = None
-            for tod, samples, offset in file.interval_ends():
-                if not samples:
-                    continue
-                if before is not None and tod - before > GAP * usual:
-                    last = group.ends[bisect.bisect_left(group.ends, tod) - 1]
-                    if tod - last > GAP * usual:
-                        group.lost_ends.append(tod - usual // 2)
-                        group.remarks += self._gap(group, file, offset, last, tod)
-                before = tod
-
-    def _gap(
-        self, group: Group, file: _native.MonwriteFile, offset: int, last: int, tod: int
-    ) -> Iterator[Problem]:
-        if len(group.remarks) < MAX_REMARKS:
-            minutes = (tod - last) / _TOD_US / 60e6
-            detail = f"no interval ended for {minutes:,.1f} minutes from {self._time(last):{_CLOCK}} UTC"
-            yield Problem(group.info.system, NAME, file.path, offset, "D1R11", "gap", detail, None)
-
-    def _time(self, tod: int) -> dt.datetime:
-        return _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, self._leap))
 
     # -- layouts and plans ---------------------------------------------------------------------------
 
@@ -406,6 +300,9 @@ class MonwriteSource:
                 for length, choice in self.choices(group, record).items()
                 if choice.layout is not None
             }
+            if not chosen and (bare := layouts.bare(record)) is not None:
+                # That it happened is told, whatever the record says of it.
+                chosen = {bare.length: bare}
             self._plans[key] = plans.plans(record, chosen) if chosen else []
         return self._plans[key]
 
@@ -603,7 +500,7 @@ class MonwriteSource:
         """One object per file: what the index pass found in it."""
         return [
             {
-                "format": "z/VM MONWRITE",
+                "format": "z/VM monreader capture" if file.capture else "z/VM MONWRITE",
                 "file": file.path,
                 "bytes": file.size,
                 "system": group.info.system,
@@ -632,9 +529,3 @@ def _release(text: str | None) -> str | None:
         if match:
             return f"{match[1]}.{match[2]}"
     return None
-
-
-def _flag(seconds: float, nominal: float | None) -> str | None:
-    if not nominal:
-        return None
-    return "gap" if seconds > GAP * nominal else "short" if seconds < SHORT * nominal else None

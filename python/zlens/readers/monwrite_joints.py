@@ -13,7 +13,8 @@ from zlens.options import Options
 from zlens.problems import Problem
 from zlens.readers import ArrowSource, Interval, Source, monwrite_resets
 from zlens.readers.joints import Evidence, Mark
-from zlens.readers.monwrite import NAME, Group, MonwriteSource
+from zlens.readers.monwrite import MonwriteSource
+from zlens.readers.monwrite_times import NAME, Group
 
 _LENGTH, _DOMAIN, _RECORD = slice(0, 2), 4, slice(6, 8)
 #: Problems of comparing one sample with another; all others were met when the whole file was decoded.

@@ -13,7 +13,8 @@ from zlens.catalog import layouts, plans
 from zlens.catalog.resets import ALL, Evidence, evidence
 
 if TYPE_CHECKING:
-    from zlens.readers.monwrite import Group, MonwriteSource
+    from zlens.readers.monwrite import MonwriteSource
+    from zlens.readers.monwrite_times import Group
 
 #: Moment (TOD), table, subject (None: all of the table), evidence in words.
 Reset = tuple[int, str, str | None, str]
