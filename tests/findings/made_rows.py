@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from zlens.catalog import metrics
+from zlens.catalog import metrics, roles
 from zlens.errors import QueryError
 
 Row = Mapping[str, Any]
@@ -31,6 +31,10 @@ _MORE = {
         "system": "text", "source": "text", "balance": "text", "text": "text", "times": "int",
         "first_end": "time", "cpu_id": "int", "found": "float", "allowed": "float",
     },
+}  # fmt: skip
+_LEADING = {
+    "system": "text", "source": "text", "interval_end": "time", "seconds": "float", "flag": "text",
+    "tod": "time",
 }  # fmt: skip
 
 
@@ -58,7 +62,14 @@ def event(minute: float, **values: Any) -> Row:
 
 def columns_of(table: str) -> dict[str, str]:
     """Name and type of the columns of a table."""
+    if table.startswith("role_"):
+        return _LEADING | {name: role.type for name, role in roles.entity(table[5:]).roles.items()}
     return _MORE.get(table) or {column.name: column.type for column in metrics.table(table).columns}
+
+
+@cache
+def _tables() -> frozenset[str]:
+    return frozenset({*metrics.tables(), *_MORE, *(f"role_{entity}" for entity in roles.entities())})
 
 
 @cache
@@ -82,7 +93,7 @@ class Made:
         self._connection = _database().cursor()
         self._rows = {"interval": minutes(interval_start=[START + n * MINUTE for n in range(4)]), **tables}
         self._made: set[str] = set()
-        strange = set(self._rows) - {*metrics.tables(), *_MORE}
+        strange = set(self._rows) - _tables()
         assert not strange, f"there are no tables {strange}"
         for table, rows in self._rows.items():
             unknown = {name for row in rows for name in row} - set(columns_of(table))
@@ -91,7 +102,9 @@ class Made:
     def sql(self, query: str) -> Answer:
         self.questions.append(query)
         # Only what a question names: making all tables would take longer than the questions.
-        for table in {*metrics.tables(), *_MORE} & set(re.findall(r"\w+", query)) - self._made:
+        # Roles stand in a schema in the engine, and under names of their own here.
+        query = re.sub(r"\brole\.(\w+)", r"role_\1", query)
+        for table in _tables() & set(re.findall(r"\w+", query)) - self._made:
             self._make(table)
         try:
             rows = self._connection.execute(query).fetchall()

@@ -51,6 +51,21 @@ def cores(*each: tuple[float, float | None]) -> list[Row]:
     )
 
 
+def settings(**values: Any) -> Tables:
+    """Settings of the scheduler at the start."""
+    same = {"activated_max": 2, "polarization": "Vertical", "distribution": "Reshuffle", "global_data": "ON"}
+    return {"role_scheduler_settings": [{**SYSTEM, "tod": START, **same, **values}]}
+
+
+def pool(used_s: float) -> Tables:
+    """A CPU pool of two processors and what it used of a minute."""
+    limit = {"pool": "LINUX", "limit_kind": "CAPACITY", "limit_amount": 2.0}
+    return {
+        "role_cpu_pool": minutes(pool="LINUX", cpu_time=used_s, limited_time=1.0),
+        "role_cpu_pool_configuration": [{**SYSTEM, "tod": START, **limit}],
+    }
+
+
 def page_volumes(*ssids: str) -> dict[str, list[Row]]:
     numbers = [f"0A{n:02X}" for n in range(len(ssids))]
     return {
@@ -192,10 +207,7 @@ CASES: dict[str, Case] = {
         {"core_type": busy_cores({"capacity_factor_pct": 104.0})},
         {"core_type": busy_cores({"capacity_factor_pct": 125.0})},
     ),
-    "SMT-010": Case(
-        {"cpu": processors(*[{"polarity": "Hor", "thread_id": n} for n in (0, 1)])},
-        {"cpu": processors(*[{"polarity": "Vh", "thread_id": n} for n in (0, 1)])},
-    ),
+    "SMT-010": Case(settings(distribution="Rebalance"), settings(distribution="Reshuffle")),
     "LPAR-001": one(
         "cec", {"lpmgt_pct": 1804.8}, {"lpmgt_pct": 20.0}, cpu_type="IFL", total_pct=5290.4, type_tl=1.1
     ),
@@ -232,10 +244,7 @@ CASES: dict[str, Case] = {
             "cpu": processors({"polarity": "Vm"}),
         },
     ),
-    "LPAR-006": Case(
-        {"partition": several([{**OWN, "total_s": 30.0}])},
-        {"partition": several([{**OWN, "total_s": 30.0}, {**OWN, "partition": "LP2", "total_s": 30.0}])},
-    ),
+    "LPAR-006": Case(settings(global_data="OFF"), settings(global_data="ON")),
     "LPAR-007": one("partition", {"capped": True}, {"capped": False}, **OWN, total_s=118.0, entitlement=2.0),
     "LPAR-008": Case(
         {"guest": minutes(**GUEST, dispatch_wait_mean_s=0.000257)},
@@ -248,6 +257,7 @@ CASES: dict[str, Case] = {
         subjects={"guest G1"},
     ),
     "SHR-003": one("guest", {"limit_wait_pct": 3.0}, {"limit_wait_pct": 0.0}, **GUEST, limit_kind="hard"),
+    "CPL-001": Case(pool(115.0), pool(100.0)),
     "STO-001": one("storage", {"overcommit": 2.4}, {"overcommit": 1.6}, zone="all"),
     "STO-003": one("storage", {"available_empty_rate": 0.2}, {"available_empty_rate": 0.0}, zone="all"),
     "STO-004": one(
@@ -294,6 +304,10 @@ CASES: dict[str, Case] = {
     "IO-001": one("device", {"resp_s": 0.00657, "queued": 13.2}, {}, **DISK),
     "IO-002": one("device", {"disc_s": 0.0015}, {"disc_s": 0.0001}, **DISK, pend_s=0.0002),
     "IO-003": one("alias_pool", {"queued": 5.2}, {"queued": 0.0}, **POOL, in_use=13.9, entitlement=14.0),
+    "IO-005": Case(
+        {"event": [event(2, record="D6R31", kind="minidisk caching changed by CP", subject="user A")]},
+        {"event": [event(2, record="D6R32", kind="HPF feature change", subject="device 0A00")]},
+    ),
     "NET-004": one(
         "network", {"out_discards_rate": 0.5}, {"out_discards_rate": 0.0}, **PORT, in_discards_rate=0.0
     ),

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from zlens.catalog import caveats, metrics, rules
+from zlens.catalog import caveats, metrics, roles, rules
 from zlens.catalog.check import Finding
 from zlens.catalog.rules import Rule
 from zlens.errors import CatalogError
@@ -33,12 +33,15 @@ def check(*folders: str | os.PathLike[str]) -> list[str]:
 
 
 def missing_columns(rule: Rule) -> list[str]:
-    """Of what a rule needs that which no measure has."""
+    """Of what a rule needs that which no measure and no role has."""
     return [need for need in rule.needs if not _is_column(need)]
 
 
 def _is_column(name: str) -> bool:
-    table, _, column = name.partition(".")
+    table, _, column = name.rpartition(".")
+    if table.startswith("role."):
+        entity = table.removeprefix("role.")
+        return entity in roles.entities() and column in roles.entity(entity).roles
     if table in OTHER_TABLES:
         return column in OTHER_TABLES[table]
     return table in metrics.tables() and metrics.table(table).column(column) is not None
@@ -48,7 +51,7 @@ def _rule(rule: Rule, known: dict[str, Rule]) -> _Found:
     if not rule.own and rule.file.stem != rule.id.lower():
         yield "id", f"holds {rule.id}", f"name it {rule.id.lower()}.toml"
     for name in missing_columns(rule):
-        yield "needs", f"{name} is not a column of a measure", "see zlens explain TABLE"
+        yield "needs", f"{name} is neither a column of a measure nor a role", "see zlens explain TABLE"
     for name in rule.disagrees:
         if name not in known:
             yield "disagrees", f"there is no rule {name}", "name one"
@@ -56,7 +59,7 @@ def _rule(rule: Rule, known: dict[str, Rule]) -> _Found:
         yield "status", "a rule of our own cannot be read anywhere", "make it derived"
     if rule.kind == "note":
         return
-    for table in sorted({name.partition(".")[0] for name in rule.needs} & set(metrics.tables())):
+    for table in sorted({name.rpartition(".")[0] for name in rule.needs} & set(metrics.tables())):
         flagged = metrics.table(table).column("flag") is not None and not metrics.table(table).plain
         if flagged and not re.search(r"\bflag IS NULL\b", rule.query):
             yield "query", f"{table} is read with flagged intervals", "add WHERE flag IS NULL"

@@ -81,7 +81,7 @@ class Rule:
     threshold    the numbers by name
     critical     a value from which on the finding is of severity crit
     limit        the threshold in words, where the comparison does not say it
-    needs        columns of measures without which there is no answer
+    needs        columns of measures (or roles, as role.entity.name) without which there is no answer
     baseline     how, and from which difference on, it is held against a baseline
     disagrees    rules that say something else about the same matter
     guard        what it does not look at, or where it may mislead

@@ -184,7 +184,7 @@ def _tail(findings: Findings, missing: bool) -> Iterator[str]:
 
 def _table(name: str) -> str:
     """The measure of a column that is missing; a baseline is no column."""
-    return "the baseline" if " " in name else name.partition(".")[0]
+    return "the baseline" if " " in name else name.rpartition(".")[0]
 
 
 def _hung(head: str, text: str, margin: int = _MARGIN) -> list[str]:

@@ -161,12 +161,12 @@ def _empty(session: Session, rules: Iterable[Rule]) -> dict[str, bool]:
         unknown = missing_columns(rule)
         if unknown:
             raise CatalogError(
-                f"{unknown[0]} is not a column of a measure",
+                f"{unknown[0]} is neither a column of a measure nor a role",
                 file=rule.where("needs"),
                 cure="zlens explain TABLE lists the columns of one",
             )
         for name in rule.needs:
-            table, _, column = name.partition(".")
+            table, _, column = name.rpartition(".")
             columns = by_table.setdefault(table, [])
             if column not in columns:
                 columns.append(column)
@@ -175,7 +175,8 @@ def _empty(session: Session, rules: Iterable[Rule]) -> dict[str, bool]:
         if table in _ANSWER:
             continue
         counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
-        row = session.sql(f"SELECT {counts} FROM {expressions.quote(table)}").rows[0]
+        named = table if table.startswith("role.") else expressions.quote(table)
+        row = session.sql(f"SELECT {counts} FROM {named}").rows[0]
         found |= {f"{table}.{column}": not n for column, n in zip(columns, row, strict=True)}
     return found
 

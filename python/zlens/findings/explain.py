@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zlens.catalog import metrics, rules
+from zlens.catalog import metrics, roles, rules
 from zlens.catalog.rules import BASELINES, CLASSES, COMPARES, KINDS, STATUSES, Rule
 from zlens.explain_records import hang, page
 from zlens.findings.evaluate import limit
@@ -71,7 +71,9 @@ def _baseline(rule: Rule) -> str:
 
 
 def _need(name: str) -> str:
-    table, _, column = name.partition(".")
+    table, _, column = name.rpartition(".")
+    if table.startswith("role."):
+        return f"{name}: {roles.entity(table.removeprefix('role.')).roles[column].text}"
     known = metrics.table(table).column(column) if table in metrics.tables() else None
     return f"{name}: {known.text}" if known else name
 

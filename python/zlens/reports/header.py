@@ -28,7 +28,7 @@ def header(
     definition: Definition, block: Block, display: style.Display, now: datetime, width: int
 ) -> list[str]:
     """Number, time of running and name; title; span of the data; the system it is of."""
-    first = f"{definition.number:<8}Run {style.stamp(now)}"
+    first = f"{f"{definition.number} ":<8}Run {style.stamp(now)}"
     start = style.stamp(display(block.start)) if block.start else "...."
     end = style.stamp(display(block.end)) if block.end else "...."
     span = "...."
@@ -106,9 +106,9 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
         what = "1 problem" if count == 1 else f"{count:,} problems"
         found.append(f"{what} in reading, see: {_PROBLEMS}")
     found += [note.text for note in definition.notes if _holds(note, definition.block, block, session)]
+    found += known_faults(definition, block)
     if block.empty:
         return found
-    found += [each.note() + "." for each in caveats.of_report(definition.name, block.systems)]
     empty = dotted(block)
     for status in REMARKABLE:
         columns = [
@@ -125,6 +125,11 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
         found.append(f"More about every column: zlens{_HARD}explain{_HARD}{definition.name}")
     found.append(times(block, session))
     return found
+
+
+def known_faults(definition: Definition, block: Block) -> list[str]:
+    """What the level of one of its systems is known to record wrongly, or not at all."""
+    return [each.note() + "." for each in caveats.of_report(definition.name, block.systems)]
 
 
 def _holds(note: Note, column: str, block: Block, session: Session) -> bool:

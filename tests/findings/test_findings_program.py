@@ -1,0 +1,231 @@
+"""`zlens findings` over files, `zlens explain` of rules, and known faults of the data in reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import monwrite_made as made
+import zlens
+from zlens import cli
+from zlens.catalog import caveats
+from zlens.catalog.caveats import Caveat
+from zlens.errors import QueryError
+from zlens.explain import explain
+from zlens.reports import header
+from zlens.reports.definition import load
+from zlens.reports.rows import Block
+
+MINUTES = 6
+
+
+@pytest.fixture(autouse=True)
+def no_data_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("findings")
+    for name, busy in (("busy", 0.97), ("quiet", 0.2)):
+        groups = [made.configuration(made.START_US - made.MINUTE_US), *made.minutes(MINUTES, busy)]
+        made.write(place / f"{name}.monwrite", groups)
+    lost = [
+        made.configuration(made.START_US - made.MINUTE_US),
+        *made.minutes(2),
+        made.bare_event("D1R12", made.START_US + made.MINUTE_US + 1),
+        *made.minutes(2, first=2),
+    ]
+    made.write(place / "lost.monwrite", lost)
+    return place
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    try:
+        status = cli.main(list(words))
+    except SystemExit as leave:
+        status = int(leave.code or 0)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def ids(text: str) -> set[str]:
+    return {each["rule"] for each in json.loads(text)}
+
+
+# The program
+
+
+def test_a_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "findings", str(folder / "busy.monwrite"))
+    assert status == 0
+    assert "CPU-002  Processors as busy as IBM runs its scaling tests" in out
+    assert "97 % against >= 90 %" in out
+    # The first interval has no sample before it.
+    assert f"in {MINUTES - 1} of {MINUTES - 1} intervals" in out
+
+
+def test_a_quiet_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "findings", str(folder / "quiet.monwrite"), "--format", "json", "--all")
+    assert status == 0
+    assert ids(out) == {"MF-003"}
+
+
+def test_the_options_of_every_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    busy = str(folder / "busy.monwrite")
+    _, out, _ = run(capsys, "findings", busy, "--from", "09:02", "--to", "09:04", "--rule", "CPU-002")
+    assert "in 2 of 2 intervals" in out
+    _, out, _ = run(capsys, "findings", busy, "--rule", "cpu-002", "--every", "2m", "--format", "json")
+    assert [each["tested"] for each in json.loads(out)] == [3]
+    status, _, err = run(capsys, "findings", busy, "--rule", "CPU-2")
+    assert status == 2
+    assert "there is no rule CPU-2" in err
+
+
+def test_a_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    busy, quiet = str(folder / "busy.monwrite"), str(folder / "quiet.monwrite")
+    _, out, _ = run(capsys, "findings", busy, "--baseline", quiet, "--rule", "CPU-002", "--format", "json")
+    (each,) = json.loads(out)
+    assert each["baseline"] == pytest.approx(20.0, abs=0.1)
+    # Of the same machine nothing differs.
+    _, out, _ = run(capsys, "findings", busy, "--baseline", quiet, "--rule", "CMP-005", "--format", "json")
+    assert out == "[]\n"
+
+
+def test_lost_records_are_critical(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "findings", str(folder / "lost.monwrite"))
+    assert "CRITICAL  DQ-002  Monitor records were lost" in out
+
+
+def test_a_file_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "found.html"
+    status, out, _ = run(
+        capsys, "findings", str(folder / "busy.monwrite"), "--format", "html", "-o", str(target)
+    )
+    assert (status, out) == (0, "")
+    assert "CPU-002" in target.read_text(encoding="utf-8")
+
+
+def test_a_wrong_rule_of_the_user_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "own.toml").write_text('id = "OWN-1"\ntitel = "x"\n', encoding="utf-8")
+    status, _, err = run(capsys, "findings", str(folder / "busy.monwrite"), "--rules", str(tmp_path))
+    assert status == 2
+    assert f"{tmp_path / 'own.toml'}:2: a rule has no titel" in err
+    assert err.count("\n") == 1
+
+
+def test_in_python(folder: Path) -> None:
+    with zlens.open(folder / "busy.monwrite") as session:
+        found = session.findings()
+        assert "CPU-002" in {each.rule.id for each in found}
+        assert len(found) == len(found.rows)
+        only = session.findings(only=["CPU-002"]).rows
+    assert [(each.system, each.rule.threshold_class) for each in only] == [("MADETEST", "ibm")]
+
+
+# Explain
+
+
+def test_a_rule_is_explained() -> None:
+    text = explain("PAG-002")
+    assert text.startswith("PAG-002: Page space is too full")
+    for words in (
+        "> 75 %",
+        "vendor: published by another vendor",
+        "PAG-009",
+        "paging.slots: ",
+        "catalog/rules/pag-002.toml",
+    ):
+        assert words in text
+    assert explain("pag-002") == text
+
+
+def test_a_note_is_explained_with_its_reason() -> None:
+    text = explain("NET-001")
+    assert "note: something to know" in text
+    assert "no measure says the layer" in text
+
+
+def test_all_rules_are_listed() -> None:
+    text = explain("findings")
+    assert text.startswith("findings: 69 rules, and 37 notes")
+    assert "CPU-001" in text
+    assert "unverified" in text
+    assert "--rules" in text
+
+
+def test_a_name_nearly_right() -> None:
+    with pytest.raises(QueryError, match=r"did you mean PAG-00\d"):
+        explain("PAG-02")
+
+
+# Known faults of the data
+
+
+def test_caveats_agree_with_the_catalog() -> None:
+    assert caveats.check() == []
+    assert len(caveats.caveats()) >= 10
+
+
+@pytest.mark.parametrize(
+    ("release", "holds"), [("6.2.0", False), ("6.3.0", True), ("6.3", True), ("6.4.0", False), (None, False)]
+)
+def test_levels(release: str | None, holds: bool) -> None:
+    (queue,) = [each for each in caveats.caveats() if each.id == "paging-queue-63"]
+    assert queue.holds(release) == holds
+    assert queue.levels == "z/VM 6.3 and later, before 6.4"
+
+
+def test_open_levels() -> None:
+    every = {each.id: each for each in caveats.caveats()}
+    assert every["relative-share-63"].holds("5.3.0")
+    assert every["locks-from-64"].holds("7.4.0")
+    assert every["first-wait-reason"].holds("7.4.0")
+    assert every["expanded-storage-64"].levels == "z/VM 6.4 and later"
+
+
+def footnotes(report: str, **system: str) -> list[str]:
+    block = Block("SYSA", [{"system": "SYSA", **system}], None, None, [])
+    return header.known_faults(load(report), block)
+
+
+def test_a_fault_is_a_footnote_at_its_level_only() -> None:
+    at_63 = footnotes("device", source="zvm-monitor", release="6.3.0")
+    assert any("Queues of paging I/O are not counted" in note for note in at_63)
+    assert footnotes("device", source="zvm-monitor", release="7.3.0") == []
+    assert footnotes("device", source="rmf-xml", release="6.3") == []
+    (aliases,) = footnotes("hpalias", source="zvm-monitor", release="6.4.0")
+    assert "VM66026" in aliases
+
+
+def test_faults_of_zos_are_told_apart() -> None:
+    notes = footnotes("cpumf", source="smf", release="1.10")
+    assert any("OA27623" in note for note in notes)
+    assert footnotes("cpumf", source="zvm-monitor", release="1.10") == []
+
+
+@pytest.mark.parametrize("name", ["device.queued", "device", "D6R3"])
+def test_faults_are_explained(name: str) -> None:
+    text = " ".join(explain(name).split())
+    assert "z/VM 6.3 and later, before 6.4: Queues of paging I/O are not counted" in text
+
+
+def test_a_footnote_in_a_report(folder: Path) -> None:
+    level = dict(made.CONFIG, MTRSYS_HCPCPEID="6.4.0")
+    groups = [made.configuration(made.START_US - made.MINUTE_US, level), *made.minutes(3)]
+    path = made.write(folder / "level64.monwrite", groups)
+    with zlens.open(path) as session:
+        assert session.systems[0].release == "6.4"
+        text = " ".join(session.report("locklog").split())
+    assert "IBM prints LOCKLOG (FCX265) only for data from before z/VM 6.4" in text
+
+
+def test_every_caveat_is_a_sentence() -> None:
+    for each in caveats.caveats():
+        assert isinstance(each, Caveat)
+        assert each.text[0].isupper() or each.text.startswith("z/")
+        assert not each.text.endswith(".")
