@@ -328,18 +328,19 @@ class Engine:
                 f"SELECT * FROM {expressions.quote(self._behind(name))} WHERE {self._where[name]}"
             )
         self._connection.execute(self._view_over_parts(name, set(), []))
-        if name in roles.lasting_tables():
-            # What holds in an interval may have been told before the first one selected.
-            whole = expressions.quote(f"{name}{roles.WHOLE}")
-            condition = self._condition(
-                [column for column in self._tables[name][0].columns if column.name != "interval_end"]
-            )
-            self._lasting[name] = condition or "true"
-            self._plan.execute(
-                f"CREATE VIEW {whole} AS SELECT * FROM {expressions.quote(self._behind(name))} "
-                f"WHERE {self._lasting[name]}"
-            )
-            self._connection.execute(self._view_over_parts(name, set(), [], whole=True))
+
+    def _whole_view(self, name: str) -> None:
+        """A raw table of states, of all times: what holds may have been told before the times asked for."""
+        self._raw_view(name)
+        if name in self._lasting:
+            return
+        timeless = [column for column in self._tables[name][0].columns if column.name != "interval_end"]
+        self._lasting[name] = self._condition(timeless) or "true"
+        self._plan.execute(
+            f"CREATE VIEW {expressions.quote(name + roles.WHOLE)} AS "
+            f"SELECT * FROM {expressions.quote(self._behind(name))} WHERE {self._lasting[name]}"
+        )
+        self._connection.execute(self._view_over_parts(name, set(), [], whole=True))
 
     def _behind(self, name: str) -> str:
         """The planning side's name of the table behind a raw table's view."""
@@ -386,16 +387,17 @@ class Engine:
         self._views.add(f"{schema}.{name}")
         self._raw_view("_interval")
         tables: dict[str, frozenset[str]] = {}
-        for origin in roles.entity(name).origins:
+        what = roles.entity(name)
+        for origin in what.origins:
             if origin.table in self._tables:
                 columns = frozenset(column for column, _ in self.raw_columns(origin.table))
                 if columns == frozenset(FIXED):
                     # A record of which nothing is known but that it was written.
                     continue
-                self._raw_view(origin.table)
+                (self._whole_view if what.lasting else self._raw_view)(origin.table)
                 tables[origin.table] = columns
         rows = roles.view_sql(name, tables, self._releases)
-        if roles.entity(name).lasting:
+        if what.lasting:
             sql = rows
         else:
             sql = roles.summed_sql(name, rows) if summed else roles.selected_sql(name, rows)

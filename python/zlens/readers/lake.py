@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from zlens.catalog import expressions
+from zlens.catalog.roles import lasting_tables
 from zlens.errors import InputError
 from zlens.lake import document, names
 from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument
@@ -282,11 +283,15 @@ class LakeSource:
     def files(self, held: _Held) -> Iterator[File]:
         """The files of a part in which something may be that the options ask for."""
         low, high = self._bounds[held.part.system]
+        # What holds may have been told long before.
+        lasting = frozenset() if low is None else lasting_tables()
         for file in held.files():
             if file.first_us is None or file.last_us is None:
                 if (low is None and high is None) or not file.open:
                     yield file
-            elif (low is None or file.last_us > low) and (high is None or file.first_us <= high):
+            elif (low is None or file.last_us > low or file.table in lasting) and (
+                high is None or file.first_us <= high
+            ):
                 yield file
 
     def schema(self, key: str) -> Callable[[], tuple[Column, ...]]:

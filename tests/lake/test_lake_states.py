@@ -1,0 +1,37 @@
+"""States in a lake: what was told on an earlier day of a recording is found when a later day is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import monwrite_made as made
+import zlens
+from zlens import lake
+from zlens.options import Options, parse_moment
+
+
+def recording(path: Path) -> Path:
+    """A disk told of at the beginning, and samples of it every four hours for two days."""
+    told = {"MTRDEV_RDEVDEV": 0x145, "MTRDEV_RDEVDVID": "3390", "MTRDEV_RDEVCLAS": 4}
+    groups = [
+        made.configuration(
+            made.START_US, interval_s=14_400, more=[made.record("D1R6", made.START_US - 1_400, told)]
+        )
+    ]
+    for n in range(12):
+        end = made.START_US + n * 240 * made.MINUTE_US
+        values = {"IODDEV_RDEVDEV": 0x145, "IODDEV_SCGSSCH": 14_400 * n}
+        groups.append(made.interval(end, [made.record("D6R3", end - 100, values)]))
+    return made.write(path, groups)
+
+
+def test_what_a_disk_is_was_told_the_day_before(tmp_path: Path) -> None:
+    lake.add([recording(tmp_path / "a")], tmp_path / "lake")
+    options = Options(start=parse_moment("2026-03-03 12:00Z"), end=parse_moment("2026-03-04 12:00Z"))
+    with zlens.open(tmp_path / "lake", options=options) as session:
+        rows = session.sql("SELECT device, device_type, round(rate, 3) FROM device").rows
+        assert rows == [("0145", "3390", 1.0)] * 5
+        assert session.sql("SELECT count(*) FROM d1r6").rows == [(0,)]
+        # Of other tables the days asked for alone are opened.
+        days = {path.rpartition("day=")[2][:10] for path in session.sources[0].paths if "/d6r3/" in path}
+        assert days <= {"2026-03-03", "2026-03-04"}
