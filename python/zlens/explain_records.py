@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf_formulas, expressions, layouts, metrics, rmf_reports, roles
+from zlens.catalog import caveats, cpumf_formulas, expressions, layouts, metrics, rmf_reports, roles
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
 
@@ -373,6 +373,7 @@ def _record(record: str) -> str:
         ("Bytes", lengths),
         ("Layouts", [_layout(layout) for layout in known] or "none; import the page of your release"),
         ("Note", head.note or ""),
+        ("Fault", caveats.lines(caveats.about(record=record))),
     ]
     lines = [page(f"{record} {head.dsect}: {head.title}", facts)]
     fields: dict[str, str] = {}
