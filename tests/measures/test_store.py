@@ -205,3 +205,15 @@ def test_groups_of_paging_volumes(tmp_path: Path, every: int | None) -> None:
     assert found["PAG010"]["device"] == "200A"
     if every:
         assert group["queue_p95"] == 27.0
+
+
+def test_an_area_that_comes_while_recording(tmp_path: Path) -> None:
+    idle = {"STOASP_RDEVDEV": 0x2002, "STOASP_CALVSER": "NEW001"}
+    came = {"STOATC_RDEVDEV": 0x2002, "STOATC_CPVOLSER": "NEW001", "STOATC_CALTYPE": "page"}
+    groups = [made.configuration(made.START_US)]
+    for count in range(3):
+        end = made.START_US + count * made.MINUTE_US
+        groups.append(made.interval(end, [made.record("D3R4", end - 100, idle)]))
+    groups.append(made.event("D3R7", made.START_US + made.MINUTE_US + 500, came))
+    (row,) = last(made.write(tmp_path / "a", groups), "paging")
+    assert (row["volume"], row["area"]) == ("NEW001", "PAGE")
