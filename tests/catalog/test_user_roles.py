@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import textwrap
 import tomllib
@@ -226,3 +227,44 @@ def test_what_cannot_be_read_or_is_no_file_of_roles(data: Path) -> None:
     (data / "roles.toml").write_bytes(b"#" * (1024 * 1024 + 1))
     with pytest.raises(CatalogError, match="too large"):
         user_roles.bindings()
+
+
+def test_mutated_files_bind_something_or_are_a_sentence(data: Path) -> None:
+    chance = random.Random(20261122)
+    whole = (
+        '[guest]\ndispatch_wait = { field = ["USEACT_A", "USEACT_B"], scale = "tod", table = "d4r3" }\n'
+        'locked.field = "USEACT_X"\nlocked.take = "value"\n[processor]\nspins = { field = "SYTPRP_Y" }\n'
+    )
+    pieces = (
+        "[",
+        "]",
+        "{",
+        "}",
+        '"',
+        "=",
+        ".",
+        "\n",
+        "\0",
+        "#",
+        "[guest]",
+        "field",
+        "9" * 30,
+        "{n}",
+        "é",
+        "[0-9]",
+    )
+    bound = refused = 0
+    for _ in range(2_000):
+        text = whole
+        for _ in range(chance.choice((1, 1, 2, 6))):
+            at = chance.randrange(len(text))
+            text = text[:at] + chance.choice((*pieces, "")) + text[at + chance.choice((0, 1, 1, 8)) :]
+        try:
+            found = user_roles._bindings(tomllib.loads(text), "roles.toml", text.splitlines())
+            bound += bool([one.where for one in found])
+        except tomllib.TOMLDecodeError:
+            continue
+        except CatalogError as error:
+            refused += bool(error.file)
+    assert bound > 20
+    assert refused > 20
