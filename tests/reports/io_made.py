@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,17 @@ from monwrite_made import MINUTE_US, SIM_CONFIG, START_US, configuration, interv
 
 #: High-frequency samples of a minute.
 SAMPLES = 30
+
+
+@dataclass(frozen=True)
+class Form:
+    """How records are written: in zlens' own pack, or where pages of a release have their fields."""
+
+    make: Callable[..., bytes] = sim_record
+    config: Mapping[str, Any] = field(default_factory=lambda: SIM_CONFIG)
+
+
+SIM = Form()
 
 
 def configured(devices: Mapping[int, Mapping[str, Any]]) -> list[bytes]:
@@ -20,7 +32,7 @@ def configured(devices: Mapping[int, Mapping[str, Any]]) -> list[bytes]:
     ]
 
 
-def activity(number: int, end_us: int, minutes: float, given: Mapping[str, Any]) -> bytes:
+def activity(number: int, end_us: int, minutes: float, given: Mapping[str, Any], form: Form = SIM) -> bytes:
     """D6R3 of a device after so many minutes: of rate, times in ms, queued, read_pct; the rest by field."""
     done = dict(given)
     seconds = 60 * minutes
@@ -38,9 +50,9 @@ def activity(number: int, end_us: int, minutes: float, given: Mapping[str, Any])
     if read is not None:
         values["IODDEV_ZLREADS"] = round(operations * read / 100)
         values["IODDEV_ZLWRITES"] = round(operations * (1 - read / 100))
-    for name, field in (("pend", "FPTIM"), ("disc", "DDTIM"), ("conn", "CNTIM"), ("cu_wait", "CQTIM")):
-        values[f"IODDEV_SCM{field}"] = round(done.pop(name, 0.0) * operations / 0.128)
-    return sim_record("D6R3", end_us - 100, values | done)
+    for name, timer in (("pend", "FPTIM"), ("disc", "DDTIM"), ("conn", "CNTIM"), ("cu_wait", "CQTIM")):
+        values[f"IODDEV_SCM{timer}"] = round(done.pop(name, 0.0) * operations / 0.128)
+    return form.make("D6R3", end_us - 100, values | done)
 
 
 def devices(
@@ -48,18 +60,19 @@ def devices(
     samples: Sequence[Mapping[int, Mapping[str, Any]]],
     configuration_of: Mapping[int, Mapping[str, Any]] | None = None,
     minutes: int = 1,
+    form: Form = SIM,
 ) -> Path:
     """A file in which devices did this in one interval after the other, from counters at zero."""
     at = {number: dict[str, float]() for one in samples for number in one}
-    groups = [configuration(START_US, SIM_CONFIG, 60 * minutes, configured(configuration_of or {}))]
+    groups = [configuration(START_US, form.config, 60 * minutes, configured(configuration_of or {}))]
     zero = {number: dict(values) for number, values in samples[0].items()}
-    groups.append(interval(START_US, [activity(n, START_US, 0, v) for n, v in zero.items()]))
+    groups.append(interval(START_US, [activity(n, START_US, 0, v, form) for n, v in zero.items()]))
     totals: dict[int, dict[str, float]] = {number: {} for number in at}
     for i, one in enumerate(samples, 1):
         end = START_US + i * minutes * MINUTE_US
         records = []
         for number, values in one.items():
-            records.append(activity(number, end, minutes * i, _mean(totals[number], values, i)))
+            records.append(activity(number, end, minutes * i, _mean(totals[number], values, i), form))
         groups.append(interval(end, records))
     return write(path, groups)
 

@@ -8,13 +8,19 @@ printed field is held against them.
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
-from io_made import devices
+from io_made import Form, devices
+from moved_pages import moved, same
 
 import zlens
+from zlens import reports
+from zlens.cli import main
 from zlens.errors import QueryError
+
+NOW = datetime(2026, 11, 21, 8, 0, 0)
 
 # What rounding hides of the published numbers: the sums are of unrounded times.
 VOLUMES = {
@@ -131,3 +137,22 @@ def test_only_the_devices_asked_for_are_shown(tmp_path: Path) -> None:
 def test_a_percent_sign_in_a_name_is_no_pattern(tmp_path: Path) -> None:
     with opened(tmp_path / "a", [{0x145: {"rate": 1.0}}]) as session, pytest.raises(QueryError):
         session.report("device", only=["01%"])
+
+
+@pytest.mark.parametrize("report", ["device", "device110"])
+def test_it_is_not_bound_to_our_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report: str) -> None:
+    samples = [{0x145: {"rate": 30.0, "pend": 1.0, "read_pct": 70}, 0x146: {"rate": 5.0, "read_pct": 40}}] * 2
+    with zlens.open([devices(tmp_path / "a", samples)]) as session:
+        ours = reports.render(report, session, now=NOW)
+    elsewhere = moved(tmp_path, ["D6R3"], "7.3", monkeypatch)
+    form = Form(elsewhere.record, elsewhere.config)
+    with zlens.open([devices(tmp_path / "b", samples, form=form)]) as session:
+        assert same(ours, reports.render(report, session, now=NOW))
+
+
+def test_the_command_takes_one_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = devices(tmp_path / "a", [{n: {"rate": 1.0} for n in (0x145, 0x146)}])
+    assert main(["report", "fcx108", str(path), "--only", "0146"]) == 0
+    assert list(rows(capsys.readouterr().out)) == ["0146"]
+    assert main(["report", "fcx108", str(path), "--only", "0999"]) == 2
+    assert "nothing on '0999'" in capsys.readouterr().err
