@@ -267,3 +267,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_the_example_in_the_module_is_read() -> None:
     example = "\n".join(line[4:] for line in str(groups.__doc__).split("\n") if line.startswith("    "))
     assert set(groups.parse(example, "example.toml").patterns) == set(groups.KINDS)
+
+
+def test_the_page_about_groups_is_true() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "groups.md").read_text(encoding="utf-8")
+    example = text.split("```toml\n")[1].split("```")[0]
+    assert set(groups.parse(example, "example.toml").patterns) == set(groups.KINDS)
+    told = text.rpartition("Measures that show groups are ")[2].partition(".")[0]
+    assert sorted(told.replace("`", "").replace(" and ", ", ").split(", ")) == sorted(groups.groupings())
