@@ -1,7 +1,7 @@
 -- _guest_state: samples of what virtual processors were doing, beside the samples of what they used. One row for
 -- each is stated, so that a question without them need not look.
 SELECT
-    system, source, interval_end, userid, vcpu, 'sample' AS basis,
+    system, source, interval_end, userid, vcpu, basis,
     sum(s_io) AS s_io, sum(s_console) AS s_console, sum(s_simulation) AS s_simulation, sum(s_page) AS s_page,
     sum(s_limit) AS s_limit, sum(s_cpu) AS s_cpu, sum(s_running) AS s_running,
     sum(s_eligible_server) AS s_eligible_server, sum(s_loading) AS s_loading, sum(s_dormant) AS s_dormant,
@@ -9,4 +9,4 @@ SELECT
     sum(s_test_idle_server) AS s_test_idle_server, sum(s_page_active) AS s_page_active, sum(s_other) AS s_other,
     sum(s_eligible) AS s_eligible
 FROM role.guest_state
-GROUP BY system, source, interval_end, userid, vcpu
+GROUP BY system, source, interval_end, userid, vcpu, basis
