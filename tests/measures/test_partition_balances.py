@@ -115,3 +115,41 @@ def test_a_dedicated_processor_is_no_weight(tmp_path: Path) -> None:
         ("LPAR3", None, True, 1),
     ]
     assert pool == (1, 3, 400)
+
+
+def told(path: Path) -> dict[str, int]:
+    """Which balances are not held, and in how many rows."""
+    with zlens.open(path) as session:
+        found = session.findings(only=["BAL-002", "BAL-004"])
+        assert {rule.id for rule in found.asked} == {"BAL-002", "BAL-004"}
+        return {one.rule.id: one.held for one in found.rows}
+
+
+def system(
+    path: Path, busy: float, dispatched: float, physical: int = 4, weight: int = 100, cpus: int = 2
+) -> Path:
+    """Two processors that say they were so busy, and a partition that says it was so long dispatched."""
+    own = lpar.Partition("LPAR1", 1, weight, [lpar.Logical(0), lpar.Logical(1)])
+    groups = [made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_LPARNAME": "LPAR1"})]
+    for number in range(6):
+        end = made.START_US + number * made.MINUTE_US
+        if number:
+            for one in own.processors:
+                one.run(60 * dispatched)
+        user = 10**12 + round(number * 60 * made.TOD_S * busy)
+        times = {"SYTPRP_PFXUTIME": user, "SYTPRP_PFXTMSYS": 10**12}
+        records = [lpar.partition(end - 300, own), lpar.physical(end - 200, [("IFL", 10**9)] * physical)]
+        groups.append(made.interval(end, records + made.processors(end, dict.fromkeys(range(cpus), times))))
+    return made.write(path, groups)
+
+
+def test_findings_tell_of_balances_that_are_not_held(tmp_path: Path) -> None:
+    assert told(system(tmp_path / "held.mon", 0.5, 0.5)) == {}
+    assert told(system(tmp_path / "own.mon", 0.5, 0.3)) == {"BAL-004": 5}
+    assert told(system(tmp_path / "machine.mon", 0.9, 0.9, physical=1)) == {"BAL-002": 5}
+
+
+def test_balances_are_not_held_where_they_need_not_hold(tmp_path: Path) -> None:
+    """A dedicated processor is dispatched when idle, too; threads are no cores."""
+    assert told(system(tmp_path / "dedicated.mon", 0.5, 1.0, weight=lpar.DEDICATED)) == {}
+    assert told(system(tmp_path / "threads.mon", 0.5, 0.7, cpus=4)) == {}
