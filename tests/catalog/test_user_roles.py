@@ -102,6 +102,27 @@ def test_of_several_names_the_one_that_is_there_counts(tmp_path: Path, data: Pat
     assert waits(file)[-1] == pytest.approx(6.0)
 
 
+def test_systems_of_different_releases_each_have_their_own_name(tmp_path: Path, data: Path) -> None:
+    old = next(one for one in layouts.layouts("D0R2", NOWHERE) if one.complete)
+    renamed = tuple(replace(f, name=f.name.replace("PFXSPINC", "NEWSPINC")) for f in old.fields)
+    new = replace(old, fields=(*renamed, Field("*", old.length, 8)), length=old.length + 8)
+    (tmp_path / "MRSYTPRP.txt").write_text(page_render.page(new), encoding="utf-8")
+    pages.import_pages([tmp_path / "MRSYTPRP.txt"])
+    files = []
+    for layout, release, name in ((old, "5.3.0", "SYTPRP_PFXSPINC"), (new, "7.3.0", "SYTPRP_NEWSPINC")):
+        config = {"MTRSYS_SYSTMID": f"V{release[0]}", "MTRSYS_HCPCPEID": release}
+        groups = [made.configuration(made.START_US, config)]
+        for minute in range(3):
+            end = made.START_US + minute * made.MINUTE_US
+            tod = _native.tod_from_unix_us(end - 100)
+            groups.append(made.interval(end, [plans.encode(layout, {name: 6 * minute}, tod=tod)]))
+        files.append(made.write(tmp_path / f"{release}.mon", groups))
+    say(data, '[processor]\nspins = { field = ["SYTPRP_NEWSPINC", "SYTPRP_PFXSPINC"] }\n')
+    with zlens.open(files) as session:
+        rows = session.sql("SELECT DISTINCT system, spins FROM role.processor ORDER BY system").rows
+    assert rows == [("V5", 6.0), ("V7", 6.0)]
+
+
 def test_a_field_that_a_record_has_not_leaves_the_catalog_in_force(tmp_path: Path, data: Path) -> None:
     say(data, '[processor]\nuser_time = { field = "SYTPRP_GHOST", scale = "tod" }\n')
     assert user_times(tmp_path, 0.5) == [(pytest.approx(30.0),)]
@@ -116,7 +137,7 @@ def test_a_number_as_it_stands_is_not_differenced(data: Path) -> None:
     share, locked = '{ field = "USEACT_SHARE" }', '{ field = "USEACT_X", take = "value" }'
     say(data, f"[guest]\nrelative_share = {share}\nlocked = {locked}\n")
     origin = roles.entity("guest").origins[0]
-    assert origin.roles["relative_share"]["field"] == ["USEACT_SHARE"]
+    assert origin.roles["relative_share"]["field"] == "USEACT_SHARE"
     assert "take" not in origin.roles["relative_share"]
     assert "take" not in origin.roles["locked"]
     assert origin.roles["locked"]["else"] == roles.catalogued("guest").origins[0].roles["locked"]

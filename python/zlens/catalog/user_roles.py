@@ -151,12 +151,17 @@ def _taught(field: Field, said: Mapping[str, Binding]) -> Field:
 
 
 def _before(binding: Binding, other: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The user's way, the catalog's behind it."""
-    how: dict[str, Any] = {**binding.how, "user": binding.where}
-    if other is not None:
-        how["else"] = dict(other)
-        if "over" in other:
-            how["over"] = other["over"]
+    """The user's fields, one behind the other, and the catalog's way behind them.
+
+    Of systems of different releases, read together, each has one of them.
+    """
+    how = None if other is None else dict(other)
+    for name in reversed(roles.fields(binding.how)):
+        before = {**binding.how, "field": name, "user": binding.where}
+        how = before if how is None else {**before, "else": how}
+    assert how is not None
+    if other is not None and "over" in other:
+        how["over"] = other["over"]
     return how
 
 
