@@ -188,6 +188,7 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Also", _also(column, wanted)),
             ("Table", f"{table.name}, one row per {table.grain}"),
             ("Value", f"{_typed(column)}; of {_SCOPES[column.scope]}"),
+            ("Told", f"{column.given}, where that is known; else by the formula" if column.given else ""),
             ("Formula", formula_lines(column) if column.by else column.formula),
             ("Names", name_lines(column) if column.by else []),
             ("Defined", column.definition),
@@ -232,7 +233,8 @@ def _null(table: metrics.Table, column: metrics.Column) -> str:
 def inputs(table: metrics.Table, column: metrics.Column) -> list[str]:
     """The roles and leading columns behind a formula, those of the columns it names included."""
     found: dict[str, None] = {}
-    pending = expressions.names(column.formula) if column.formula else []
+    formula = column.formula or column.given
+    pending = expressions.names(formula) if formula else []
     while pending:
         name = pending.pop(0)
         earlier = None if "." in name else table.column(name)

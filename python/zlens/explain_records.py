@@ -165,7 +165,8 @@ def _named(column: metrics.Column) -> list[str]:
     """The roles and columns that a column's formula names, on any machine."""
     if column.by:
         told = cpumf_formulas.column_formula(column.name, cpumf_formulas.Trust(unverified=True))
-        return expressions.names(told) if told else []
+        formulas = [formula for formula in (column.given, told) if formula]
+        return list(dict.fromkeys(name for formula in formulas for name in expressions.names(formula)))
     return expressions.names(column.formula) if column.formula else []
 
 
@@ -189,9 +190,14 @@ def _entities(text: str) -> list[str]:
 def _helper_roles(text: str, name: str) -> list[tuple[str, str]]:
     """The roles whose names stand in what a helper computes under a name."""
     words = set(re.findall(r"\w+", _computed(text, name) or name))
-    return [
+    found = [
         (entity, role) for entity in _entities(text) for role in roles.entity(entity).roles if role in words
     ]
+    # A helper may stand on another.
+    for other in re.findall(r"\b(?:FROM|JOIN)\s+_(\w+)", text):
+        below = _helper(other)
+        found += [each for word in sorted(words) for each in (_helper_roles(below, word) if below else [])]
+    return list(dict.fromkeys(found))
 
 
 def role_lines(entity: str, role: str) -> list[str]:

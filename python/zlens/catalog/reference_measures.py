@@ -66,6 +66,8 @@ def _columns(columns: tuple[metrics.Column, ...]) -> list[str]:
         formula = f"`{column.formula}`" if column.formula else column.definition
         if column.by:
             formula = f"{formula}{'; ' if formula else ''}[by machine](cpumf.md)"
+        if column.given:
+            formula = f"`{column.given}` where that is known; {formula}"
         said = [column.text]
         said += [f"Needs {column.needs}"] if column.needs else []
         said += [f"Note: {column.note}"] if column.note else []

@@ -35,6 +35,6 @@ SELECT
     NULL AS c202, NULL AS c203, NULL AS c204, NULL AS c205
 FROM told
 UNION ALL BY NAME
-SELECT *, seconds AS sampled_time
+SELECT *
 FROM counted
 ANTI JOIN told USING (system, source, interval_end, core_id)

@@ -19,7 +19,7 @@ WITH processors AS (
 cores AS (
     SELECT
         system, source, interval_end, cpu_type, max(seconds) AS seconds, max(flag) AS flag,
-        sum(sampled_time) AS sampled_s, max(threads) AS threads,
+        sum(coalesce(sampled_time, seconds)) AS sampled_s, max(threads) AS threads,
         -- The productivity of a type is the plain mean over the cores that have one, as IBM's SMTMET prints it.
         avg(productivity) AS productivity,
         max(type_capacity_factor) AS capacity_factor, max(type_max_capacity_factor) AS max_capacity_factor,
