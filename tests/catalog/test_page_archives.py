@@ -13,6 +13,7 @@ import page_render
 import pytest
 
 from zlens.catalog import layouts, packs, page_files, page_text, pages
+from zlens.cli import main
 from zlens.errors import CatalogError
 
 NOWHERE = Path("/nonexistent")
@@ -209,3 +210,20 @@ def test_damaged_zips_give_pages_or_a_sentence(tmp_path: Path) -> None:
     assert read + failed == 400
     assert read > 50
     assert failed > 50
+
+
+def test_the_command_reads_a_zip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
+    path = good(tmp_path / "mon730.zip")
+    assert main(["catalog", "import", str(path), "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith("would import 3 records of z/VM 7.3: ")
+    assert not (tmp_path / "data").exists()
+    assert main(["catalog", "import", str(path)]) == 0
+    assert f"pack: {tmp_path / 'data' / 'packs' / '7.3'}\n" in capsys.readouterr().out
+    assert main(["catalog", "show", "MRSYTPRP", "--release", "7.3"]) == 0
+    assert "Layout of release 7.3 (pack 7.3)" in capsys.readouterr().out
+    unsafe = good(tmp_path / "unsafe.zip", **{"../x.html": "x"})
+    assert main(["catalog", "import", str(unsafe)]) == 2
+    assert "outside of its folder" in capsys.readouterr().err
