@@ -7,7 +7,7 @@ SELECT
     arg_min(breach.allowed, interval_end) AS allowed
 FROM (
     SELECT counter.system, counter.source, counter.interval_end, counter.cpu_id, unnest({breaches}) AS breach
-    FROM (SELECT counter.*, {generation} AS generation FROM role.counter AS counter) AS counter
+    FROM (SELECT counter.*, {generation} AS generation FROM _counter AS counter) AS counter
 )
 WHERE breach IS NOT NULL
 GROUP BY system, source, breach.balance

@@ -28,7 +28,8 @@ def header(
     definition: Definition, block: Block, display: style.Display, now: datetime, width: int
 ) -> list[str]:
     """Number, time of running and name; title; span of the data; the system it is of."""
-    first = f"{f"{definition.number} ":<8}Run {style.stamp(now)}"
+    number = f"{definition.number} "
+    first = f"{number:<8}Run {style.stamp(now)}"
     start = style.stamp(display(block.start)) if block.start else "...."
     end = style.stamp(display(block.end)) if block.end else "...."
     span = "...."
