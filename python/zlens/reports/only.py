@@ -27,7 +27,7 @@ def narrowed(definition: Definition, only: Sequence[str], session: Session) -> D
         table = definition.tables[0]
         name = quoted(table.subject[0])
         there = session.sql(
-            f"SELECT DISTINCT CAST({name} AS VARCHAR) FROM ({table.query}) AS base "
+            f"SELECT DISTINCT {name} FROM ({table.query}) AS base "
             f"WHERE {name} IS NOT NULL ORDER BY 1 LIMIT {NAMED + 1}"
         ).rows
         names = [str(row[0]) for row in there[:NAMED]] + ["..."] * (len(there) > NAMED)
