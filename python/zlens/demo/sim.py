@@ -148,11 +148,12 @@ def write(path: str, seed: int) -> None:
         if moment.first:
             configured = [record for record in samples if _domain(record) == 1]
             samples = [record for record in samples if _domain(record) != 1]
-            configured.append(moment.record("D1R11", before_us=_CONFIGURED_US))
+            configured = [*sorted(configured, key=_tod), moment.record("D1R11", before_us=_CONFIGURED_US)]
             writer.write([(True, 0x40, 0, 0x0400, configured)])
         if events:
             writer.write([(False, 0x7E, 0, 0x0C38, sorted(events, key=_tod))])
-        samples.append(moment.record("D1R11", before_us=0))
+        # In the order they were taken: so are the records between them that end a frame.
+        samples = [*sorted(samples, key=_tod), moment.record("D1R11", before_us=0)]
         writer.write([(True, 0xFE, 0, 0x0400, samples)])
     writer.finish()
 

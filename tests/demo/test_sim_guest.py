@@ -1,0 +1,65 @@
+"""Guests of the file written with zlens' own pack: their times are those of the processors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import zlens
+from zlens.demo import sim, sim_guest
+from zlens.session import Session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
+    sim.write(str(path), 530)
+    with zlens.open([path]) as opened:
+        yield opened
+
+
+def test_all_time_of_users_is_found_in_the_guests(session: Session) -> None:
+    rows = session.sql("SELECT capture_pct, logged_on, active FROM load ORDER BY interval_end").rows
+    assert [captured for captured, _, _ in rows] == [pytest.approx(100)] * sim.MINUTES
+    come, gone = sim_guest.COMES, sim_guest.GOES
+    assert [count for _, count, _ in rows] == [
+        12 if come <= number < gone else 11 for number in range(1, sim.MINUTES + 1)
+    ]
+    assert {active for _, _, active in rows} == {11, 12}
+
+
+def test_guests_ran_what_emulation_time_says(session: Session) -> None:
+    rows = session.sql(
+        "SELECT g.virtual, l.guest_pct / 100 * l.online * l.seconds FROM load AS l JOIN "
+        "(SELECT interval_end, sum(virtual_s) AS virtual FROM guest GROUP BY interval_end) AS g "
+        "USING (interval_end)"
+    ).rows
+    assert len(rows) == sim.MINUTES
+    assert all(guests == pytest.approx(emulated, rel=1e-6) for guests, emulated in rows)
+
+
+def test_three_times_keep_their_order(session: Session) -> None:
+    """Alone on the core a guest needs less than beside another; core time is the least that can be."""
+    rows = session.sql("SELECT cpu_s, mt1_s, prorated_s FROM guest_cpu").rows
+    assert len(rows) > 1_500
+    assert all(0 <= prorated <= mt1 <= raw < 60 for raw, mt1, prorated in rows if raw is not None)
+
+
+def test_states_are_sampled_all_the_time(session: Session) -> None:
+    rows = session.sql(
+        "SELECT samples, running_samples, seconds FROM guest_wait WHERE samples IS NOT NULL"
+    ).rows
+    assert {samples for samples, _, seconds in rows if seconds > 50} == {sim_guest.SAMPLES}
+    (ran,) = session.sql("SELECT 100 * sum(cpu_s) / sum(seconds) FROM guest_cpu").rows[0]
+    assert 100 * sum(r for _, r, _ in rows) / sum(s for s, _, _ in rows) == pytest.approx(ran, abs=3)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["user", "upage", "ustat", "uconf", "syssumlg", "indload", "dispwait", "relocations", "chargeback"],
+)
+def test_reports_of_guests_have_something_to_tell(session: Session, name: str) -> None:
+    text = session.report(name)
+    assert "nothing for this report" not in text
+    assert name in ("syssumlg", "indload") or sim_guest.MOVED in text
