@@ -19,7 +19,7 @@ from zlens.session import Session
 @pytest.fixture(scope="module")
 def hour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     paths = demo.write(tmp_path_factory.mktemp("demo"))
-    with zlens.open([path for path in paths if path.suffix == ".monwrite"]) as session:
+    with zlens.open([path for path in paths if path.name == demo.MONWRITE_NAME]) as session:
         yield session
 
 

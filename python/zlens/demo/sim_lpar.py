@@ -1,0 +1,192 @@
+"""Partitions, locks and CPU pools of the second demo file.
+
+Three partitions share twelve IFL cores; the weight of ours entitles it to four and a half, which is what its
+cores are told to be entitled to. What our cores were busy is what the hypervisor dispatched them for, and
+what processors spun is what they spun for the locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from zlens.demo import sim, sim_processors
+from zlens.demo.sim import SECOND, TICK, Moment
+from zlens.demo.sim_processors import IFL
+
+PHYSICAL = 12
+#: Where times of the hypervisor stood when monitoring started, in microseconds.
+_BEFORE_US = 5 * 10**12
+#: Of a hundred seconds dispatched on behalf of a partition, and of a hundred of the machine: PR/SM's own.
+_OVERHEAD, _MANAGEMENT = 0.35, 0.6
+
+
+@dataclass(frozen=True)
+class _Partition:
+    name: str
+    number: int
+    weight: int
+    cores: int
+    busy: float  # of a core, at the height of the load
+    capped: bool = False
+
+
+OWN = _Partition(sim.SYSTEM, 1, 375, sim_processors.CORES, 0.0)
+OTHERS = (
+    _Partition("ZLSIM2", 2, 400, 7, 0.42),
+    _Partition("ZLTOOL", 3, 225, 3, 0.55, capped=True),
+)
+
+#: Locks: the part of all spinning that is for them, of that the part in shared mode, and the mean spin in
+#: microseconds.
+LOCKS = {
+    "SRMSLOCK": (0.62, 0.7, 1.4),
+    "HCPTRQLK": (0.17, 0.0, 0.9),
+    "RSAAVLLK": (0.11, 0.2, 0.6),
+    "SRMALOCK": (0.06, 0.0, 0.5),
+    "HCPPGDPL": (0.04, 0.0, 0.8),
+    "HCPPGDAL": (0.0, 0.0, 1.0),
+    "HCPPGDSL": (0.0, 0.0, 1.0),
+    "HCPPGDTL": (0.0, 0.0, 1.0),
+}
+#: The first lock makes up what rounding leaves.
+_FIRST = next(iter(LOCKS))
+#: In this many spins a processor delays itself once.
+_SPINS_A_DELAY = 3
+
+_LIMITHARD, _CAPACITY = 1, 2
+WEB, DEVELOPMENT = "ZLWEB", "ZLDEV"
+#: Processors that all users of the first pool may use together, and what they use at the height of the load.
+WEB_LIMIT, _WEB_RATE, _DEVELOPMENT_RATE = 1.6, 1.64, 0.5
+#: Above this load the pool is held back.
+_LIMITED_ABOVE = 0.9
+#: Minutes in which a user joins a pool, and in which the limit of one is changed.
+JOINS, CHANGED = 12, 33
+
+
+def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
+    """The records of one moment, each with whether it is a sample."""
+    state = sim_processors.states(moment.seed)[moment.number]
+    if moment.first:
+        for record in _pools(moment):
+            yield True, record
+    yield True, _own(moment)
+    yield True, _partition(moment, OWN, [core.busy_us for core in state.cores])
+    for other in OTHERS:
+        busy = [
+            moment.total(f"{other.name} {core}", other.busy * SECOND * (1 - 0.03 * core))
+            for core in range(other.cores)
+        ]
+        yield True, _partition(moment, other, busy)
+    yield True, _physical(moment)
+    yield True, _locks(moment, sum(thread.spin_us for thread in state.threads))
+    for record in _used(moment):
+        yield True, record
+    for record in _changes(moment):
+        yield False, record
+
+
+def _own(moment: Moment) -> bytes:
+    values = {
+        "LPARNAME": OWN.name,
+        "LPNUMBER": OWN.number,
+        "LCUTNPAR": 1 + len(OTHERS),
+        "LCUTPCCT": PHYSICAL,
+        "CPUCHAR": 0x40,
+        "CPUCOUNT": OWN.cores,
+        "CPUCFGCT": OWN.cores,
+        "CPUSHARD": OWN.cores,
+    }
+    return moment.record("D0R15", {f"SYTCUG_{name}": value for name, value in values.items()})
+
+
+def _partition(moment: Moment, partition: _Partition, busy_us: list[int]) -> bytes:
+    values = {
+        "SYTCUP_LCUPNAME": partition.name,
+        "SYTCUP_LCUPPNUM": partition.number,
+        "SYTCUP_LCXPUPID": partition.number,
+        "SYTCUP_LCUPCPCT": partition.cores,
+        "SYTCUP_ZLCAPPED": int(partition.capped),
+    }
+    cores = [
+        {
+            "SYTCUP_LCUCPUID": number,
+            "SYTCUP_LCUCWGHT": partition.weight,
+            "SYTCUP_LCUCACTM": _BEFORE_US + busy + round(busy * _OVERHEAD / 100),
+            "SYTCUP_LCUCLPTM": _BEFORE_US + busy,
+            "SYTCUP_LCXCPTYP": "IFL",
+        }
+        for number, busy in enumerate(busy_us)
+    ]
+    return moment.record("D0R16", values, {"CPUDATA": cores})
+
+
+def _physical(moment: Moment) -> bytes:
+    cores = [
+        {
+            "SYTCUM_LCUMCPU": number,
+            "SYTCUM_LCUMGTM": _BEFORE_US + moment.total(f"managed {number}", _MANAGEMENT / 100 * SECOND),
+            "SYTCUM_LCUPTYPE": "IFL",
+        }
+        for number in range(PHYSICAL)
+    ]
+    return moment.record("D0R17", {"SYTCUM_LCUPCPCT": PHYSICAL}, {"MIBDATA": cores})
+
+
+def _locks(moment: Moment, spun_us: int) -> bytes:
+    """What was spun in all, by lock and mode."""
+    ticks = spun_us * TICK
+    rows = {}
+    for name, (part, shared, spin_us) in LOCKS.items():
+        times = [round(ticks * part * (1 - shared)), round(ticks * part * shared)]
+        counts = [int(time / TICK / spin_us) for time in times]
+        rows[name] = [times, counts]
+    rows[_FIRST][0][0] += ticks - sum(sum(times) for times, _ in rows.values())
+    entries = [
+        {
+            "SYTLCK_CALLCKID": name,
+            "SYTLCK_CALXSCNT": counts[0] % 2**32,
+            "SYTLCK_CALXTIME": times[0],
+            "SYTLCK_CALSSCNT": counts[1] % 2**32,
+            "SYTLCK_CALSTIME": times[1],
+            "SYTLCK_ZLXCADS": counts[0] // _SPINS_A_DELAY % 2**32,
+            "SYTLCK_ZLSCADS": counts[1] // _SPINS_A_DELAY % 2**32,
+        }
+        for name, (times, counts) in rows.items()
+    ]
+    return moment.record("D0R23", {"SYTLCK_CALNMLKS": len(entries)}, {"CALLKDATA": entries})
+
+
+def _pools(moment: Moment) -> Iterator[bytes]:
+    for name, kind, limit in ((WEB, _CAPACITY, WEB_LIMIT), (DEVELOPMENT, _LIMITHARD, 25.0)):
+        values = {"LIMPOOL": name, "ZLTYPE": IFL, "ZLLIMTY": kind, "ZLLIMIT": round(100 * limit)}
+        yield moment.configuration("D1R28", {f"MTRCPC_{key}": value for key, value in values.items()})
+
+
+def _used(moment: Moment) -> Iterator[bytes]:
+    held_back = [number for number in range(1, moment.number + 1) if sim.height(number) > _LIMITED_ABOVE]
+    web = {
+        "ZLPOOL": WEB,
+        "ZLCPUTM": moment.total(WEB, _WEB_RATE * SECOND) * TICK,
+        "ZLLIMTM": len(held_back) * 9 * SECOND * TICK,
+        "ZLLIMCT": len(held_back) * 45,
+        "ZLUSERS": 8,
+    }
+    development = {
+        "ZLPOOL": DEVELOPMENT,
+        "ZLCPUTM": moment.total(DEVELOPMENT, _DEVELOPMENT_RATE * SECOND) * TICK,
+        "ZLUSERS": 2 + int(moment.number >= JOINS),
+    }
+    for values in (web, development):
+        yield moment.record("D5R19", {f"PRCCPU_{key}": value for key, value in values.items()})
+
+
+def _changes(moment: Moment) -> Iterator[bytes]:
+    if moment.number == JOINS:
+        joins = {"ZLUSER": "ZLDEV03", "ZLPOOL": DEVELOPMENT, "ZLACTN": 1, "ZLCMD": 1}
+        values = {f"USECPC_{key}": value for key, value in joins.items()}
+        yield moment.record("D4R13", values, before_us=25 * SECOND)
+    if moment.number == CHANGED:
+        changed = {"LIMPOOL": DEVELOPMENT, "ZLACTN": 2, "ZLTYPE": IFL, "ZLLIMTY": _LIMITHARD, "ZLLIMIT": 3000}
+        values = {f"MTRCPD_{key}": value for key, value in changed.items()}
+        yield moment.record("D1R29", values, before_us=40 * SECOND)

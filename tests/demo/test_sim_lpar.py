@@ -1,0 +1,82 @@
+"""Partitions, locks and CPU pools of the second demo file agree with its processors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens.demo import sim, sim_lpar, sim_processors
+from zlens.session import Session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    path: Path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
+    sim.write(str(path), 530)
+    with zlens.open([path]) as opened:
+        yield opened
+
+
+def test_partitions_use_no_more_than_the_machine_has(session: Session) -> None:
+    rows = session.sql("SELECT physical, total_pct, phys_total_pct, ovrhd_pct, lpmgt_pct FROM cec").rows
+    assert len(rows) == 60
+    for physical, total, of_physical, overhead, management in rows:
+        assert physical == sim_lpar.PHYSICAL
+        assert 0 < total < 100 * physical
+        assert of_physical == pytest.approx(total / physical)
+        assert 0 < overhead < management < total
+
+
+def test_our_cores_were_dispatched_while_they_were_busy(session: Session) -> None:
+    rows = session.sql(
+        "SELECT any_value(60 * c.cores), sum(k.core_busy_pct) / 100 * 60, any_value(p.effective_s), "
+        "any_value(p.entitlement), any_value(p.vh), any_value(p.vm), any_value(p.vl) "
+        "FROM partition AS p JOIN core AS k USING (system, interval_end) "
+        "JOIN core_type AS c USING (system, interval_end) "
+        f"WHERE p.partition = '{sim.SYSTEM}' GROUP BY p.interval_end"
+    ).rows
+    assert len(rows) == 60
+    for _, busy, effective, entitlement, *polarities in rows:
+        assert effective == pytest.approx(busy, rel=1e-4)
+        assert entitlement == sum(sim_processors.ENTITLED) / 100
+        assert polarities == [4, 1, 1]
+
+
+def test_locks_are_what_processors_spun_for(session: Session) -> None:
+    rows = session.sql(
+        "SELECT (SELECT sum(spin_pct) FROM lock WHERE mode = 'combined' AND interval_end = c.interval_end), "
+        "sum(c.spin_pct) FROM cpu AS c WHERE c.spin_pct IS NOT NULL GROUP BY c.interval_end"
+    ).rows
+    assert len(rows) == 60
+    assert all(locks == pytest.approx(spun, rel=1e-6) and spun > 0 for locks, spun in rows)
+
+
+def test_pools_are_within_our_user_time(session: Session) -> None:
+    rows = session.sql(
+        "SELECT sum(a.cpu_time), any_value(c.used) FROM role.cpu_pool AS a "
+        "JOIN (SELECT interval_end, sum(user_pct) / 100 * 60 AS used FROM cpu GROUP BY ALL) AS c "
+        "USING (interval_end) WHERE a.cpu_time IS NOT NULL GROUP BY a.interval_end"
+    ).rows
+    assert len(rows) == 60
+    assert all(0 < pools < user for pools, user in rows)
+
+
+def test_the_pool_is_held_back_at_its_limit(session: Session) -> None:
+    rows = session.sql(
+        "SELECT limited_time > 0, cpu_time / seconds FROM role.cpu_pool "
+        f"WHERE pool = '{sim_lpar.WEB}' AND cpu_time IS NOT NULL"
+    ).rows
+    assert {limited for limited, _ in rows} == {True, False}
+    assert max(used for _, used in rows) < 1.05 * sim_lpar.WEB_LIMIT
+
+
+@pytest.mark.parametrize(
+    "name", ["lpar", "lparlog", "lsharact", "physlog", "locklog", "lockact", "cplconf", "cplact", "syslog"]
+)
+def test_reports_have_something_to_show(session: Session, name: str) -> None:
+    text = session.report(name)
+    assert "nothing in it was measured" in text
+    assert "This input has nothing for this report" not in text
