@@ -51,9 +51,7 @@ def _suspensions(group: Group, file: _native.MonwriteFile, leap: int) -> Iterato
 def _problem(
     group: Group, file: _native.MonwriteFile, offset: int, record: str, span: str, lost: int | None = None
 ) -> Problem:
-    many = (
-        "event records were" if lost is None else f"{lost:,} event record{'s were' if lost != 1 else ' was'}"
-    )
+    many = "event records" if lost is None else f"{lost:,} event records"
     detail = f"{many} lost while recording was suspended, {span}"
     return Problem(group.info.system, NAME, file.path, offset, record, "gap", detail, None)
 

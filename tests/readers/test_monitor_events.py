@@ -1,0 +1,119 @@
+"""Event records as rows of `event`, and suspensions of event recording as problems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import monwrite_made as made
+import zlens
+from zlens.catalog import layouts, roles
+
+NOWHERE = Path(__file__).parent / "no packs here"
+#: These order the files themselves, or say what is recorded.
+OWN = {"D1R1", "D1R11", "D1R13", "D1R14"}
+
+
+def event_records() -> list[str]:
+    found = []
+    for record in layouts.records(NOWHERE):
+        head = layouts.head(record, NOWHERE)
+        assert head is not None
+        if head.kind.startswith("event") and record not in OWN:
+            found.append(record)
+    return found
+
+
+def test_every_event_record_is_an_event() -> None:
+    told = {event["table"] for event in roles.events()}
+    assert [record for record in event_records() if record.lower() not in told] == []
+
+
+def test_every_field_of_an_event_is_one_of_its_record() -> None:
+    for event in roles.events():
+        if not event["table"].startswith("d"):
+            continue
+        record = event["table"].upper()
+        known = [*layouts.layouts(record, NOWHERE), *layouts.sim_layouts(record)]
+        names = {field.name for layout in known for field in layout.fields}
+        detail = event["detail"]
+        for text in (event["subject"], *([detail] if isinstance(detail, str) else detail)):
+            wanted = {match[1] for match in roles._PLACE.finditer(text)}
+            assert wanted <= names, (record, wanted - names)
+
+
+def test_one_of_each_kind_is_a_row_each(tmp_path: Path) -> None:
+    groups = [made.configuration(made.START_US), *made.minutes(1)]
+    records = event_records()
+    known = {x for x in records if any(one.release == "5.3" for one in layouts.layouts(x, NOWHERE))}
+    for number, record in enumerate(records):
+        time = made.START_US + (number + 1) * made.S_US
+        groups.append(made.event(record, time) if record in known else made.bare_event(record, time))
+    groups += made.minutes(1, first=3)
+    with zlens.open([made.write(tmp_path / "a.mon", groups)]) as session:
+        rows = session.sql("SELECT record, kind, subject FROM event WHERE NOT inferred ORDER BY time").rows
+        assert [row[0] for row in rows] == records
+        assert all(kind for _, kind, _ in rows)
+        assert all(subject is not None for record, _, subject in rows if record in known)
+        bare = {record for record in records if not layouts.layouts(record, NOWHERE)}
+        assert "D5R15" in bare
+        titled = dict(session.sql("SELECT name, title FROM inventory").rows)
+        assert all(titled[record] for record in bare)
+        # A record of which only that it was written is known is a table of its own, but of no role.
+        assert session.sql("SELECT count(*) FROM d5r15").rows == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("record", "values", "subject", "detail"),
+    [
+        (
+            "D3R7",
+            {"STOATC_CPVOLSER": "PAGE01", "STOATC_CALTYPE": "PAGE"},
+            "volume PAGE01",
+            "PAGE, device 0000",
+        ),
+        ("D4R5", {"USEDFC_VMDUSER": "LINUX1", "USEDFC_VMDCPUAD": 2}, "user LINUX1", "CPU 2, CP"),
+        (
+            "D2R9",
+            {"SCLSHR_VMDUSER": "LINUX1", "SCLSHR_VMDRELSH": 200},
+            "user LINUX1",
+            "relative 200, absolute 0, maximum 0",
+        ),
+        ("D1R3", {"MTRSUS_LOSTRCCT": 12}, "monitor", "12 records, recording goes on after a suspension"),
+    ],
+)
+def test_details_are_readable(
+    record: str, values: dict[str, object], subject: str, detail: str, tmp_path: Path
+) -> None:
+    groups = [made.configuration(made.START_US), made.event(record, made.START_US + 1, values)]
+    with zlens.open([made.write(tmp_path / "a.mon", [*groups, *made.minutes(2)])]) as session:
+        rows = session.sql("SELECT subject, detail FROM event WHERE record IS NOT NULL").rows
+        assert rows == [(subject, detail)]
+
+
+def test_suspensions_are_gaps_with_what_was_lost(tmp_path: Path) -> None:
+    start = made.START_US
+    groups = [
+        made.configuration(start),
+        made.event("D1R12", start + 60 * made.S_US),
+        made.event("D1R3", start + 95 * made.S_US, {"MTRSUS_LOSTRCCT": 1234}),
+        *made.minutes(4),
+        made.event("D1R12", start + 200 * made.S_US),
+    ]
+    path = made.write(tmp_path / "a.mon", groups)
+    lost = "event records lost while recording was suspended"
+    with zlens.open([path]) as session:
+        gaps = [p for p in session.all_problems() if p.kind == "gap"]
+        assert [(p.record, p.detail) for p in gaps] == [
+            ("D1R3", f"1,234 {lost}, from 2026-03-02 09:01:00 to 2026-03-02 09:01:35 UTC"),
+            ("D1R12", f"{lost}, from 2026-03-02 09:03:20 UTC to the end of the file"),
+        ]
+        data = path.read_bytes()
+        assert all(data[p.offset + 4] == 1 for p in gaps if p.offset is not None)
+        assert session.sql("SELECT count(*) FROM problem WHERE record = 'D1R3'").rows == [(1,)]
+    # The record that says when it began may stand in an earlier file.
+    groups = [made.configuration(start), made.event("D1R3", start, {"MTRSUS_LOSTRCCT": 1}), *made.minutes(2)]
+    with zlens.open([made.write(tmp_path / "b.mon", groups)]) as session:
+        (gap,) = [p for p in session.all_problems() if p.kind == "gap"]
+        assert gap.detail == f"1 {lost}, up to 2026-03-02 09:00:00 UTC"
