@@ -5,15 +5,20 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 from zlens.cli import inputs
 from zlens.errors import QueryError
+
+if TYPE_CHECKING:
+    from zlens.reports.menus import Menu
 
 SUMMARY = "a classic report"
 DESCRIPTION = "Print a classic report. Reports are named by their short name or their FCX number."
 EXAMPLES = """\
 Examples:
   zlens report --list
+  zlens report cpumenu monwrite.data
   zlens report prclog monwrite.data --shift 'Mon-Fri 08:00-17:00'
   zlens report partition rmf.xml --format csv -o partitions.csv
   zlens report device110 monwrite.data --only 0145
@@ -41,9 +46,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
+    from zlens.reports import menus
 
+    menu = menus.find(arguments.name or "")
+    if menu is not None:
+        return _list(arguments, arguments.inputs, menu)
     if arguments.list:
-        return _list(arguments)
+        return _list(arguments, [arguments.name, *arguments.inputs] if arguments.name else arguments.inputs)
     if arguments.name is None:
         raise QueryError("which report?", cure="zlens report --list names them")
     if not arguments.inputs:
@@ -71,14 +80,13 @@ def _width(arguments: argparse.Namespace) -> int | None:
     return shutil.get_terminal_size((132, 24)).columns
 
 
-def _list(arguments: argparse.Namespace) -> int:
-    """The reports there are; with an input also how much of each it has values for."""
+def _list(arguments: argparse.Namespace, names: list[str], menu: Menu | None = None) -> int:
+    """The reports there are, or those of a menu; with an input also how much of each it has values for."""
     from zlens import reports
     from zlens.cli import output
 
-    names = [arguments.name, *arguments.inputs] if arguments.name else arguments.inputs
     if not names:
-        entries = reports.listing()
+        entries = reports.listing(menu=menu)
     else:
         import zlens
         from zlens.progress import Progress
@@ -89,7 +97,7 @@ def _list(arguments: argparse.Namespace) -> int:
             Progress() as progress,
             zlens.open(files, options=options, progress=progress) as session,
         ):
-            entries = reports.listing(session)
+            entries = reports.listing(session, menu=menu)
     with output.opened(None) as out:
         out.write(reports.listing_text(entries))
     return 0

@@ -15,6 +15,7 @@ from typing import Any
 
 from zlens.catalog import metrics
 from zlens.errors import CatalogError, QueryError
+from zlens.reports import menus
 
 FOLDER = Path(__file__).resolve().parent.parent / "catalog" / "reports"
 
@@ -163,6 +164,11 @@ def find(wanted: str, folder: Path = FOLDER) -> str:
         line = _NUMBER_LINE.search((folder / f"{name}.toml").read_text(encoding="utf-8"))
         if line and line[1] and line[1].lower() == asked:
             return name
+    menu = menus.find(asked)
+    if menu is not None:
+        raise QueryError(
+            f"{menu.number} is a menu of reports, not one of them", cure=f"zlens report {asked} lists them"
+        )
     raise QueryError(
         f"there is no report {wanted!r}",
         expected=f"one of {', '.join(known)}",

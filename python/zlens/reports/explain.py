@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zlens.catalog import caveats
-from zlens.reports import facts
+from zlens.reports import facts, menus
 from zlens.reports.definition import FOLDER, Column, Definition, Rows, load, names
 from zlens.reports.rows import Session, quoted
 
@@ -47,11 +47,15 @@ class Entry:
         return f"{f'{self.columns} of ' if self.columns < self.known else ''}{self.known} columns"
 
 
-def listing(session: Session | None = None, folder: Path = FOLDER) -> list[Entry]:
-    """All reports, by group and name; with a session, how many columns it has values for."""
+def listing(
+    session: Session | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
+) -> list[Entry]:
+    """Reports (of a menu), by group and name; with a session, how many columns it has values for."""
     entries = []
     for name in names(folder):
         definition = load(name, folder)
+        if menu is not None and not menu.leads_to(definition.group):
+            continue
         available = None if session is None else len(with_values(definition, session))
         entries.append(entry(definition, available))
     return sorted(entries, key=lambda entry: (entry.group, entry.name))
@@ -80,7 +84,7 @@ def listing_text(entries: list[Entry]) -> str:
     for entry in entries:
         if entry.group != group:
             group = entry.group
-            lines += ([""] if lines else []) + [group]
+            lines += ([""] if lines else []) + [menus.heading(group)]
         line = (
             f"  {entry.name:<{width}}  {entry.number:<7} {entry.title:<{title}}  {entry.counted:>{counted}}"
         )

@@ -1,0 +1,49 @@
+"""Menus of the classic reports are groups of the list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import monwrite_made as made
+from zlens import reports
+from zlens.cli import main
+from zlens.errors import QueryError
+from zlens.reports import menus
+
+
+def test_every_menu_leads_to_reports() -> None:
+    groups = {reports.load(name).group for name in reports.names()}
+    for menu in menus.menus():
+        assert set(menu.groups) <= groups
+        assert reports.listing(menu=menu)
+        assert menu.number.lower() not in {reports.load(name).number.lower() for name in reports.names()}
+
+
+def test_a_menu_lists_its_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "fcx324"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("CPU pools (FCX324 CPLMENU)\n  cplact ")
+    assert "prclog" not in said
+    assert main(["report", "CPLMENU"]) == 0
+    assert capsys.readouterr().out == said
+    assert main(["report", "menu"]) == 0
+    everything = capsys.readouterr().out
+    assert main(["report", "--list"]) == 0
+    assert capsys.readouterr().out == everything
+    assert "\nprocessors (FCX325 CPUMENU)\n" in everything
+    assert "\nPCI functions (FCX310)\n" in everything
+
+
+def test_with_an_input_a_menu_says_what_it_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = made.write(tmp_path / "x.mon", [made.configuration(made.START_US), *made.minutes(2)])
+    assert main(["report", "fcx310", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("0 available (no data)") == said.count("\n") - 1 > 0
+
+
+def test_a_menu_is_no_report() -> None:
+    with pytest.raises(QueryError, match=r"FCX124 is a menu of reports.*zlens report fcx124 lists them"):
+        reports.load("FCX124")
+    assert menus.find("") is None
