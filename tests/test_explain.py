@@ -90,7 +90,11 @@ def test_inputs_lead_to_the_record_field_and_its_place() -> None:
 
 
 def test_a_missing_input_names_its_record_page() -> None:
-    assert "D0R2: not there so far; its record page MRSYTPRP may name a field" in explain("cpu.polarity")
+    told = "D0R2: not there so far; its record page MRSYTPRP may name a field"
+    assert told in explain("cpu.mvs_busy_pct")
+    # A field that is known by name, and not by its place.
+    told = "D0R2: SYTPRP_ZLPOLAR", "the record page MRSYTPRP of your release would give it"
+    assert all(each in " ".join(explain("cpu.polarity").split()) for each in told)
     assert "(MRSYTCOM)" in explain("cpu.sigp_rate")
 
 

@@ -150,14 +150,21 @@ def input_lines(name: str) -> list[str]:
 
 
 def _used_by(entity: str, role: str) -> list[str]:
-    found = []
+    return list(dict.fromkeys(_uses().get((entity, role), ())))
+
+
+@cache
+def _uses() -> dict[tuple[str, str], list[str]]:
+    """The columns that each role goes into, by itself or by way of a helper."""
+    found: dict[tuple[str, str], list[str]] = {}
+    entities = set(roles.entities())
     for table, column in metrics.all_columns():
         for name in _named(column):
             of, _, what = name.partition(".")
-            text = None if of in roles.entities() else _helper(of)
-            if name == f"{entity}.{role}" or (text and (entity, role) in _helper_roles(text, what)):
-                found.append(f"{table.name}.{column.name}")
-    return list(dict.fromkeys(found))
+            text = None if of in entities else _helper(of)
+            for role in ((of, what), *(_helper_roles(text, what) if text else ())):
+                found.setdefault(role, []).append(f"{table.name}.{column.name}")
+    return found
 
 
 @cache
@@ -187,6 +194,8 @@ def _entities(text: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r"\brole\.(\w+)", text)))
 
 
+@cache
+@cache
 def _helper_roles(text: str, name: str) -> list[tuple[str, str]]:
     """The roles whose names stand in what a helper computes under a name."""
     words = set(re.findall(r"\w+", _computed(text, name) or name))
