@@ -51,7 +51,12 @@ def columns_of(table: str) -> dict[str, str]:
 @cache
 def empty_roles() -> str:
     views = (f'CREATE VIEW role."{name}" AS {roles.view_sql(name, {}, {})}' for name in roles.entities())
-    return "; ".join(["CREATE SCHEMA role", *views])
+    # Times are those of the measures above, without a zone.
+    plain = (
+        view.replace(roles.SQL_TYPES["time"], "TIMESTAMP").replace("TIMESTAMPTZ", "TIMESTAMP")
+        for view in views
+    )
+    return "; ".join(["CREATE SCHEMA role", *plain])
 
 
 @dataclass
