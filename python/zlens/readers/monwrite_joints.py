@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from zlens import _native
 from zlens.catalog import layouts
@@ -42,10 +43,14 @@ class MonwriteJoints:
         self._source = source
         self._group = group
         self._plans = {plan["table"]: plan for plan in source.all_plans(group)}
+        self._joined = {(plan["domain"], plan["record"]) for plan in self._plans.values() if plan["join"]}
 
     def subject(self, table: str) -> list[str] | None:
-        # Ends of frames belong to their file; a piece has frames of its own.
-        return None if table == _END_OF_FRAME else list(self._plans[table]["subject"])
+        # Ends of frames belong to their file; a piece has frames of its own. Records that continue others are
+        # compared as what is joined of them.
+        plan = self._plans[table]
+        part = not plan["join"] and (plan["domain"], plan["record"]) in self._joined
+        return None if part or table == _END_OF_FRAME else list(plan["subject"])
 
     def span(self) -> tuple[int, int] | None:
         ends = [mark.end_us for mark in self.marks() if mark.samples]
@@ -66,6 +71,7 @@ class MonwriteJoints:
 
     def cut(self, offsets: Sequence[int], path: str) -> None:
         (file,) = self._group.files
+        offsets = [*offsets, *_continuing(file, self._plans.values(), offsets)]
         samples = {(row["domain"], row["record"]) for row in file.inventory() if row["sample"]}
         writer = _native.MonwriteWriter(path)
         with open(file.path, "rb", buffering=0) as data:
@@ -79,6 +85,39 @@ class MonwriteJoints:
 
     def _us(self, tod: int) -> int:
         return _native.unix_us_from_tod(tod, self._group.info.leap_s)
+
+
+def _continued(file: _native.MonwriteFile, plan: dict[str, Any]) -> dict[int, list[int]]:
+    """Where the first of records begins that are joined, and where those begin that continue it."""
+    join = plan["join"]
+    at, length = join["more"]["at"], join["more"]["len"]
+    found: dict[int, list[int]] = {}
+    first: int | None = None
+    for offset, data in sorted(file.records(plan["domain"], plan["record"], _ALL)):
+        if first is None:
+            first = offset
+            found[first] = []
+        else:
+            found[first].append(offset)
+        if not int.from_bytes(data[at : at + length]) & join["more_bit"]:
+            first = None
+    return found
+
+
+def _continuing(
+    file: _native.MonwriteFile, chosen: Iterable[dict[str, Any]], offsets: Iterable[int]
+) -> list[int]:
+    """Where records begin that continue those at the offsets."""
+    wanted = set(offsets)
+    return [
+        offset
+        for plan in chosen
+        if plan["join"]
+        for first, others in _continued(file, plan).items()
+        if first in wanted
+        for offset in others
+        if offset not in wanted
+    ]
 
 
 def _record(handle: int, offset: int, path: str) -> bytes:
@@ -131,7 +170,7 @@ class MonwriteRejoined:
         }
         resets: list[monwrite_resets.Reset] = [(e.moment, e.table, e.subject, e.kind) for e in evidence]
         self._decoder = self._source.decode(self._group, list(self._plans.values()), resets)
-        self.moved = self._places(last, offsets)
+        self.moved = self._places(last, offsets, self._plans.values())
 
     @property
     def tables(self) -> list[str]:
@@ -158,12 +197,22 @@ class MonwriteRejoined:
         ]
 
     @staticmethod
-    def _places(last: _native.MonwriteFile, offsets: Sequence[int]) -> dict[int, int]:
+    def _places(
+        last: _native.MonwriteFile, offsets: Sequence[int], chosen: Iterable[dict[str, Any]]
+    ) -> dict[int, int]:
+        joined = {
+            offset
+            for plan in chosen
+            if plan["join"]
+            for others in _continued(last, plan).values()
+            for offset in others
+        }
         now = sorted(
             offset
             for row in last.inventory()
             if (row["domain"], row["record"]) != _FRAMING and (row["sample"] or not _twice(last, row))
             for offset, _ in last.records(row["domain"], row["record"], _ALL)
+            if offset not in joined
         )
         if len(now) != len(offsets):
             raise InputError(

@@ -1,0 +1,44 @@
+"""What opening files takes: no more for each than a small part of its size, however many there are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import monwrite_made as made
+from zlens import _native
+
+FILES = 24
+#: Opening asks for memory as it goes; the first files pay for what all of them share.
+SCRIPT = """
+import resource, sys, zlens
+def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+kept = [zlens.open(sys.argv[1:5])]
+first = most()
+kept.append(zlens.open(sys.argv[5:]))
+print(most() - first, sum(len(session.systems) for session in kept))
+"""
+
+
+def test_memory_grows_with_a_small_part_of_what_is_opened(tmp_path: Path) -> None:
+    records = [made.record("D6R3", made.START_US, {"IODDEV_RDEVDEV": number}) for number in range(150)]
+    groups = [made.configuration(made.START_US)]
+    for minute in range(200):
+        end = made.START_US + minute * made.MINUTE_US
+        tod = _native.tod_from_unix_us(end - 100).to_bytes(8, "big")
+        groups.append(made.interval(end, [data[:8] + tod + data[16:] for data in records]))
+    first = made.write(tmp_path / "F00.mon", groups).read_bytes()
+    name, size = _native.encode_text("MADETEST", 8), len(first)
+    paths = [tmp_path / "F00.mon"]
+    for number in range(1, FILES):
+        path = tmp_path / f"F{number:02}.mon"
+        path.write_bytes(first.replace(name, _native.encode_text(f"OTHER{number:02}", 8), 1))
+        paths.append(path)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *map(str, paths)], capture_output=True, text=True, check=True
+    )
+    grown, systems = map(int, done.stdout.split())
+    assert systems == FILES
+    # Twelve bytes for every page of 4096, and what a system is known by.
+    assert grown < (FILES - 4) * size / 20, (grown, size)
