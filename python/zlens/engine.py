@@ -170,6 +170,7 @@ class Engine:
             connection.execute("SET lock_configuration = true")
         self._views: set[str] = set()
         self._made: set[str] = set()
+        self._kept: dict[str, tuple[str, set[str]]] = {}
         self._columns: dict[str, list[tuple[str, str]]] = {}
 
     def close(self) -> None:
@@ -449,6 +450,33 @@ class Engine:
         )
         self._plan.execute(f"CREATE TABLE {expressions.quote(name)} ({typed})")
         self._comment(name)
+
+    def fills(self, name: str) -> bool:
+        """Whether the input has any table that a measure or a role (role.entity) is made from."""
+        entity = name.removeprefix("role.")
+        entities = {entity} if entity != name else measures.entities(name)
+        tables = [origin.table for each in entities for origin in roles.entity(each).origins]
+        return not entities or any(table in self._tables for table in tables)
+
+    def keep(self, name: str, columns: Iterable[str]) -> str:
+        """Work out some columns of a lazy measure once for several questions; the table that has them."""
+        if not metrics.table(name).lazy or self._summed:
+            return name
+        wanted = sorted({*columns} & {column for column, _ in measures.columns(name)})
+        kept = f"_kept_{name}_{len(self._kept)}"
+        known = (made for made, (of, has) in self._kept.items() if of == name and has >= set(wanted))
+        found = next(known, None)
+        if found is not None:
+            return found
+        self._measure(name)
+        sql = f"SELECT {', '.join(map(expressions.quote, wanted))} FROM {expressions.quote(name)}"
+        connection = self._ready(self._needs(sql))
+        _interruptible(connection, lambda: connection.execute(f"CREATE TABLE {kept} AS {sql}"))
+        types = dict(measures.columns(name))
+        typed = ", ".join(f"{expressions.quote(column)} {_TYPES[types[column]]}" for column in wanted)
+        self._plan.execute(f"CREATE TABLE {kept} ({typed})")
+        self._kept[kept] = (name, set(wanted))
+        return kept
 
     def _comment(self, name: str, kind: str = "TABLE") -> None:
         """Give a measure and its columns the catalog's words, for DESCRIBE and other clients."""

@@ -151,6 +151,14 @@ class Session:
         """
         return self.engine.ask(query)
 
+    def fills(self, name: str) -> bool:
+        """Whether the input has anything that a measure or a role could be made from."""
+        return self.engine.fills(name)
+
+    def keep(self, name: str, columns: Iterable[str]) -> str:
+        """A table with some columns of a measure that is worked out anew for every question, for many."""
+        return self.engine.keep(name, columns)
+
     def table(self, name: str) -> Answer:
         """All rows of one table."""
         if not name.replace("_", "").isalnum():

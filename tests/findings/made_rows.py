@@ -124,6 +124,12 @@ class Made:
                 [[_naive(row.get(name)) for name in columns] for row in rows],
             )
 
+    def fills(self, name: str) -> bool:
+        return True
+
+    def keep(self, name: str, columns: Iterable[str]) -> str:
+        return name
+
     def display(self, time: datetime, system: str) -> datetime:
         return time.astimezone(UTC)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import guest_made as guests
 import monwrite_made as made
 import zlens
 from zlens import cli
@@ -229,3 +230,41 @@ def test_every_caveat_is_a_sentence() -> None:
         assert isinstance(each, Caveat)
         assert each.text[0].isupper() or each.text.startswith("z/")
         assert not each.text.endswith(".")
+
+
+# Guests, whose rows are too many to work out for every rule
+
+
+def guests_of(path: Path, charged_s: float) -> Path:
+    """A guest that uses 54 seconds a minute and waits for pages, on a processor charged with so many."""
+    intervals = []
+    for n in range(5):
+        end = guests.end_of(n)
+        records = [guests.processor(end, charged_s * n, 40.0 * n)]
+        records.append(
+            guests.activity(end, "LNX1", 1000 + 54 * n, VMDTTIME_MT1=guests.seconds(1000 + 54 * n))
+        )
+        records.append(guests.states(end, "LNX1", {"CPURN": 24 * n, "WTPAG": 6 * n}))
+        intervals.append(records)
+    return guests.write(path, intervals)
+
+
+def test_rules_of_guests_share_what_was_worked_out(tmp_path: Path) -> None:
+    with zlens.open(guests_of(tmp_path / "guests", 54.2)) as session:
+        found = {each.rule.id: each for each in session.findings(classes=["ibm", "ours"]).rows}
+        again = {each.rule.id: each for each in session.findings(classes=["ibm", "ours"]).rows}
+        kept = list(session.engine._kept)
+        assert [row[0] for row in session.sql("SELECT DISTINCT userid FROM guest").rows] == ["LNX1"]
+    assert found["CPU-001"].value == pytest.approx(90.0)
+    assert (found["CPU-001"].subject, found["CPU-001"].held) == ("guest LNX1", 4)
+    assert found["USR-002"].value == pytest.approx(20.0)
+    assert "BAL-001" not in found
+    assert again == found
+    assert len(kept) == 1
+
+
+def test_time_that_no_guest_accounts_for(tmp_path: Path) -> None:
+    with zlens.open(guests_of(tmp_path / "guests", 57.0)) as session:
+        (missing,) = session.findings(only=["BAL-001"]).rows
+    assert missing.value == pytest.approx(100 * 54 / 57)
+    assert missing.limit == "< 98 %"

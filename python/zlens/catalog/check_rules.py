@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from zlens.catalog import caveats, metrics, roles, rules
 from zlens.catalog.check import Finding
@@ -37,6 +38,7 @@ def missing_columns(rule: Rule) -> list[str]:
     return [need for need in rule.needs if not _is_column(need)]
 
 
+@cache
 def _is_column(name: str) -> bool:
     table, _, column = name.rpartition(".")
     if table.startswith("role."):

@@ -50,10 +50,10 @@ def _head(findings: Findings, now: datetime) -> Iterator[str]:
 
 
 def _blocks(rows: list[Finding]) -> list[list[Finding]]:
-    """Findings of one rule, system and severity together, in the order of the worst of each."""
+    """Findings of one rule and system together, in the order of the worst of each."""
     blocks: dict[tuple[object, ...], list[Finding]] = {}
     for each in rows:
-        blocks.setdefault((each.rule.id, each.system, each.data, each.severity), []).append(each)
+        blocks.setdefault((each.rule.id, each.system, each.data), []).append(each)
     return list(blocks.values())
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, metrics
 from zlens.catalog.check_rules import missing_columns
 from zlens.catalog.rules import CLASSES, COMPARES, Rule, load
 from zlens.errors import CatalogError, QueryError
@@ -24,6 +25,10 @@ _ANSWER = frozenset({"event", "inventory", "interval", "problem"})
 _SMALL = ("<", "<=")
 
 
+#: Names of measures in a query.
+_TABLE = r"\b(FROM|JOIN)\s+{}\b"
+
+
 class _Answer(Protocol):
     @property
     def rows(self) -> list[tuple[Any, ...]]: ...
@@ -33,6 +38,10 @@ class Session(Protocol):
     """What findings ask of a session."""
 
     def sql(self, query: str) -> _Answer: ...
+
+    def fills(self, name: str) -> bool: ...
+
+    def keep(self, name: str, columns: Iterable[str]) -> str: ...
 
     def display(self, time: datetime, system: str) -> datetime: ...
 
@@ -110,8 +119,10 @@ def evaluate(
             chosen.append(rule)
         else:
             found.off.append(rule)
-    empty = _empty(session, chosen)
-    before = _empty(baseline, [rule for rule in chosen if rule.baseline]) if baseline is not None else {}
+    asked = _Asked(session, chosen)
+    related = _Asked(baseline, chosen) if baseline is not None else None
+    empty = asked.empty(chosen)
+    before = related.empty([rule for rule in chosen if rule.baseline]) if related else {}
     tested: dict[str, list[Tested]] = {}
     for rule in chosen:
         absent = [name for name in rule.needs if empty.get(name, False)]
@@ -124,8 +135,8 @@ def evaluate(
             found.missing.append((rule, tuple(absent)))
             continue
         found.asked.append(rule)
-        tested[rule.id] = _test(session, rule)
-        earlier = _test(baseline, rule, baseline=True) if baseline is not None else []
+        tested[rule.id] = asked.test(rule)
+        earlier = related.test(rule, baseline=True) if related else []
         found.rows += _holding(rule, tested[rule.id], earlier, baseline is not None, classes)
     found.rows = sorted(
         (replace(each, others=_others(each, rules, tested, found)) for each in found.rows),
@@ -137,11 +148,12 @@ def evaluate(
 def check(session: Session, rules: Mapping[str, Rule]) -> list[str]:
     """Rules whose query cannot be asked, a sentence each; a session over nothing will do."""
     found = []
+    asked = _Asked(session, ())
     for rule in rules.values():
         queries = [False] * rule.computable + [True] * bool(rule.baseline_query)
         for baseline in queries:
             try:
-                _test(session, rule, baseline=baseline)
+                asked.test(rule, baseline=baseline)
             except CatalogError as error:
                 found.append(str(error))
     return found
@@ -151,48 +163,68 @@ def _may_relate(rule: Rule) -> bool:
     return rule.threshold_class == "ours" or rule.baseline is not None
 
 
-# What there is
-
-
-def _empty(session: Session, rules: Iterable[Rule]) -> dict[str, bool]:
-    """Of the columns that rules need, whether they have no value at all."""
-    by_table: dict[str, list[str]] = {}
-    for rule in rules:
-        unknown = missing_columns(rule)
-        if unknown:
-            raise CatalogError(
-                f"{unknown[0]} is neither a column of a measure nor a role",
-                file=rule.where("needs"),
-                cure="zlens explain TABLE lists the columns of one",
-            )
-        for name in rule.needs:
-            table, _, column = name.rpartition(".")
-            columns = by_table.setdefault(table, [])
-            if column not in columns:
-                columns.append(column)
-    found: dict[str, bool] = {}
-    for table, columns in by_table.items():
-        if table in _ANSWER:
-            continue
-        counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
-        named = table if table.startswith("role.") else expressions.quote(table)
-        row = session.sql(f"SELECT {counts} FROM {named}").rows[0]
-        found |= {f"{table}.{column}": not n for column, n in zip(columns, row, strict=True)}
-    return found
-
-
 # Asking
 
 
-def _test(session: Session, rule: Rule, *, baseline: bool = False) -> list[Tested]:
-    try:
-        rows = session.sql(question(rule, baseline=baseline)).rows
-    except QueryError as error:
-        key = "baseline_query" if baseline and rule.baseline_query else "query"
-        raise CatalogError(
-            f"the query of {rule.id} is wrong: {error.message}", file=rule.where(key), cure=error.cure
-        ) from None
-    return [Tested(*row) for row in rows]
+class _Asked:
+    """A session that rules are held against; what is large is worked out once for all of them."""
+
+    def __init__(self, session: Session, rules: Iterable[Rule]) -> None:
+        self._session = session
+        self._instead: dict[str, str] = {}
+        words: dict[str, set[str]] = {}
+        for rule in rules:
+            for table in {name.rpartition(".")[0] for name in rule.needs} & set(metrics.tables()):
+                if metrics.table(table).lazy and table not in _ANSWER and session.fills(table):
+                    words.setdefault(table, set()).update(
+                        re.findall(r"\w+", rule.query + rule.baseline_query)
+                    )
+        for table, columns in words.items():
+            self._instead[table] = session.keep(table, columns)
+
+    def _sql(self, query: str) -> _Answer:
+        for table, kept in self._instead.items():
+            query = re.sub(_TABLE.format(table), rf"\1 {kept}", query)
+        return self._session.sql(query)
+
+    def empty(self, rules: Iterable[Rule]) -> dict[str, bool]:
+        """Of the columns that rules need, whether they have no value at all."""
+        by_table: dict[str, list[str]] = {}
+        for rule in rules:
+            unknown = missing_columns(rule)
+            if unknown:
+                raise CatalogError(
+                    f"{unknown[0]} is neither a column of a measure nor a role",
+                    file=rule.where("needs"),
+                    cure="zlens explain TABLE lists the columns of one",
+                )
+            for name in rule.needs:
+                table, _, column = name.rpartition(".")
+                columns = by_table.setdefault(table, [])
+                if column not in columns:
+                    columns.append(column)
+        found: dict[str, bool] = {}
+        for table, columns in by_table.items():
+            if table in _ANSWER:
+                continue
+            if not self._session.fills(table):
+                found |= {f"{table}.{column}": True for column in columns}
+                continue
+            counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
+            row = self._sql(f"SELECT {counts} FROM {table}").rows[0]
+            found |= {f"{table}.{column}": not n for column, n in zip(columns, row, strict=True)}
+        return found
+
+    def test(self, rule: Rule, *, baseline: bool = False) -> list[Tested]:
+        """What a rule says of every subject."""
+        try:
+            rows = self._sql(question(rule, baseline=baseline)).rows
+        except QueryError as error:
+            key = "baseline_query" if baseline and rule.baseline_query else "query"
+            raise CatalogError(
+                f"the query of {rule.id} is wrong: {error.message}", file=rule.where(key), cure=error.cure
+            ) from None
+        return [Tested(*row) for row in rows]
 
 
 def question(rule: Rule, *, baseline: bool = False) -> str:

@@ -48,6 +48,16 @@ def helper_sql(name: str) -> str:
     return text
 
 
+@cache
+def entities(name: str) -> frozenset[str]:
+    """The entities of roles that a measure or a helper reads, by way of other helpers too."""
+    text = _file(name)
+    if text is None:
+        return frozenset()
+    below = [entities(helper) for helper in helpers() if re.search(rf"\b{helper}\b", text) and helper != name]
+    return frozenset(re.findall(r"\brole\.(\w+)", text)).union(*below)
+
+
 def columns(name: str) -> list[tuple[str, str]]:
     """Names and types of a measure's columns, in order."""
     table = metrics.table(name)
