@@ -87,6 +87,7 @@ def test_what_is_published_of_the_device_is_printed(tmp_path: Path) -> None:
     assert len(details) == len(PUBLISHED)
     for fields, line in zip(details, PUBLISHED, strict=True):
         assert fields[: len(line.split()) + 1] == ["0145", *line.split()]
+    assert details[1][-4:] == ["Used", "for", ":", "minidisk"]
     assert part(text, "Path(s) to Device") == [["0145", "01", "41"]]
     assert part(text, "Overall CU-Cache Performance") == [
         ["0145", "VMPG1C", "5.5", "54", "0", "0", ".0", ".0"]
