@@ -130,7 +130,10 @@ def _factors(section: Any, path: str) -> dict[str, float]:
         number = isinstance(factor, int | float) and not isinstance(factor, bool)
         if not number or not 0 < factor < math.inf:
             raise InputError(
-                f"[{MEMBER}] {member!r} leads to {factor!r}", file=path, expected="a number above 0", cure=cure
+                f"[{MEMBER}] {member!r} leads to {factor!r}",
+                file=path,
+                expected="a number above 0",
+                cure=cure,
             )
     return {member: float(factor) for member, factor in section.items()}
 
