@@ -75,6 +75,8 @@ def role_pages(name: str) -> Iterator[str]:
     """An entity by its name, or a role as `entity.role` or alone."""
     of, _, role = name.rpartition(".")
     for entity in roles.entities():
+        if of and entity != of:
+            continue
         what = roles.entity(entity)
         if name == entity:
             yield page(
@@ -355,11 +357,18 @@ def _mentioning(field: str) -> list[str]:
 def _containing(pattern: str) -> list[str]:
     """Records whose files have the text; parsing them all would be slow."""
     found = re.compile(pattern)
+    root = layouts.pack_root()
     return [
         record
-        for record in layouts.records()
-        if any(found.search(path.read_text(encoding="utf-8")) for _, path in layouts.files(record))
+        for record in layouts.records(root)
+        if any(found.search(_text(path, path.stat().st_mtime_ns)) for _, path in layouts.files(record, root))
     ]
+
+
+@cache
+def _text(path: Path, changed: int) -> str:
+    """A file as it was when it was last changed."""
+    return path.read_text(encoding="utf-8")
 
 
 def field_names() -> list[str]:
