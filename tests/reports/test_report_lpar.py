@@ -109,6 +109,27 @@ def test_lsharact(path: Path) -> None:
     assert [row[:3] for row in rows(text, ">>Total>")] == [["CP", "1.0", "......"], ["IFL", "4.0", "......"]]
 
 
+def test_what_another_system_of_the_machine_tells_of_itself(path: Path, tmp_path: Path) -> None:
+    """LPAR2 ends its intervals two seconds later: idle for 40 s of each, it was suspended for 5 of 60."""
+    whole = {"MTRSYS_SYSMTYPE": "2097", "MTRSYS_SYSMMODL": "703", "MTRSYS_SYSMSEQC": "00000000000D3E01"}
+    first = written(tmp_path / "first.mon", config={**made.CONFIG, **whole})
+    config = {**made.CONFIG, **whole, "MTRSYS_SYSTMID": "SECOND", "MTRSYS_LPARNAME": "LPAR2"}
+    groups = [made.configuration(made.START_US, config)]
+    for number in range(MINUTES + 1):
+        end = made.START_US + number * made.MINUTE_US + 2 * made.S_US
+        times = {"SYTPRP_PFXUTIME": number * 15 * made.TOD_S, "SYTPRP_PFXTOTWT": number * 40 * made.TOD_S}
+        groups.append(made.interval(end, made.processors(end, {0: times, 1: times})))
+    second = made.write(tmp_path / "second.mon", groups)
+    with zlens.open([first, second]) as session:
+        log = reports.render("lparlog", session, now=NOW)
+        load = reports.render("lpar", session, now=NOW)
+    expected = [line.split() for line in PARTITIONS]
+    expected[1][-2] = "8.3"
+    assert rows(log, ">>Mean>>") == expected
+    assert rows(load, ">>Mean>>")[:3] == expected
+    assert rows(load, ">>Mean>>")[5:7] == [f"LPAR2 {cpu} 200 25.0 .0 8.3 25.0 IFL".split() for cpu in (0, 1)]
+
+
 def test_own_pack_and_pages_with_other_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = moved_pages.moved(tmp_path, ["D0R2", "D0R16"], "7.3", monkeypatch)
     more = {
