@@ -33,6 +33,7 @@ TABLES = {
     "event": "time kind subject detail inferred",
     "guest": "userid share cpu_s mt1_s prorated_s virtual_s dispatch_wait_s",
     "guest_cpu": "userid vcpu cpu_s mt1_s prorated_s virtual_s dispatch_wait_s",
+    "guest_wait": "userid vcpu samples running_samples dormant_samples",
     "interval": "system interval_end seconds source flag",
     "load": "online unparked busy_pct guest_pct chargeable_cp_pct nonchargeable_cp_pct tv capture_pct "
     "logged_on active page_rate virtual_io_rate etr itr",
