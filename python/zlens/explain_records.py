@@ -361,8 +361,14 @@ def _containing(pattern: str) -> list[str]:
     return [
         record
         for record in layouts.records(root)
-        if any(found.search(_text(path, path.stat().st_mtime_ns)) for _, path in layouts.files(record, root))
+        if any(found.search(_text(path, path.stat().st_mtime_ns)) for path in _files(record, root))
     ]
+
+
+def _files(record: str, root: Path) -> list[Path]:
+    """The files that describe a record, that of our own pack included."""
+    own = layouts.sim_root() / layouts.file_name(record)
+    return [*(path for _, path in layouts.files(record, root)), *([own] if own.is_file() else [])]
 
 
 @cache
@@ -421,7 +427,8 @@ def _layout(layout: Layout) -> str:
 def _field(record: str, wanted: str) -> Iterator[str]:
     """The fields of a record that a name means: with or without the record's prefix, or a difference."""
     found: dict[str, tuple[str, Field]] = {}
-    for layout in layouts.layouts(record):
+    # Ours first: what a real layout says of the same field goes before it.
+    for layout in (*layouts.sim_layouts(record), *layouts.layouts(record)):
         for section, field in _fields(layout):
             names = {field.name, field.name.partition("_")[2]}
             if field.differenced:

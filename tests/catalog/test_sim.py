@@ -180,3 +180,12 @@ def test_every_layout_of_it_is_in_order_and_reads_what_it_writes(record: str) ->
     values = {f.name: 1 for f in alone if f.type == "unsigned" and f.count == 1 and 1 <= f.length <= 8}
     data = plans.encode(layout, values, tod=1 << 63)
     assert {name: plans.decode(layout, data)[name] for name in values} == values
+
+
+def test_explain_knows_what_only_our_own_pack_has(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "SYTPRP_ZLOWN"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "D0R2 SYTPRP_ZLOWN: meaning not known" in said
+    assert "in no known layout but that of made files (zlens-sim); the record page MRSYTPRP of your" in said
+    assert main(["explain", "SYTPRP_PFXUTIME"]) == 0
+    assert "z/VM 5.3, 6.4: byte 32, 8 bytes" in capsys.readouterr().out
