@@ -141,7 +141,8 @@ def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
         ).rows
     }
     blocks: dict[str, Block] = {}
-    members = dict(session.sql(definition.members).rows) if definition.members else {}
+    named = session.sql(definition.members).rows if definition.members else []
+    members = {row[0]: row[1] for row in named}
     for row in answer.rows:
         system = dict(zip(answer.columns, row, strict=True))
         name = str(members.get(system["system"]) or system.get(definition.block) or system["system"])
