@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zlens.catalog import choose, layouts, packs, page_kinds, page_layout, page_table, page_text, pages
-from zlens.catalog.layouts import BUILTIN, Field, Layout, Section
+from zlens.catalog.layouts import BUILTIN, Field, Layout
 from zlens.catalog.page_layout import Built, build
 from zlens.errors import CatalogError
 
@@ -219,28 +219,6 @@ def test_a_field_is_known_without_the_prefix_of_its_record() -> None:
     field = one.field("SYTPRX_PFXPRBTM")
     assert field is not None
     assert (field.kind, field.direction) == ("timer", "down")
-
-
-def test_a_section_that_nobody_placed_names_the_fields_that_may_say_where_it_is() -> None:
-    layout = next(x for x in LAYOUTS if x.record == "D0R2")
-    end = layout.length
-    telling = (
-        Field("SYTPRP_NEWOFF", end, 2, "unsigned", text="offset to the first entry"),
-        Field("SYTPRP_NEWLEN", end + 2, 2, "unsigned", text="length of one entry"),
-        Field("SYTPRP_NEWNUM", end + 4, 2, "unsigned", text="number of entries"),
-        Field("SYTPRP_OTHER", end + 6, 2, "unsigned", text="what it is"),
-    )
-    entry = (Field("SYTPRP_WHO", 0, 2, "unsigned"),)
-    section = Section("STANZA", "one of them", 2, "SYTPRP_NEWOFF", 2, None, entry)
-    made = built(
-        page_render.page(
-            replace(layout, fields=(*layout.fields, *telling), length=end + 8, sections=(section,))
-        )
-    )
-    [said] = [finding for finding in made.findings if "nothing says" in finding]
-    assert "(perhaps offset SYTPRP_NEWOFF, stride SYTPRP_NEWLEN, count " in said
-    assert said.endswith("SYTPRP_NEWNUM)")
-    assert "SYTPRP_OTHER" not in said
 
 
 def test_letters_of_both_cases_are_the_same_name() -> None:
