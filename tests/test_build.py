@@ -114,6 +114,7 @@ ARROWS = {
     "readers": {"measures", "reports", "session", "session_tables", "cli", "explain"},
     "measures": {"readers", "engine", "reports", "session", "cli", "explain"},
     "reports": {"readers", "engine", "measures", "session", "cli", "explain"},
+    "findings": {"readers", "engine", "measures", "session", "reports", "cli"},
     "demo": {"readers", "engine", "measures", "reports", "session", "cli"},
 }
 

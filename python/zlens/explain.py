@@ -81,6 +81,9 @@ def _sections(wanted: str) -> Iterator[str]:
     yield from printed_pages(lower)
     yield from counter_pages(wanted)
     yield from _rules(wanted)
+    if lower == "caveats":
+        faults = caveats.lines(caveats.caveats())
+        yield page("caveats: known faults of the data, by level", [("Faults", faults)])
 
 
 def _unknown(wanted: str) -> QueryError:

@@ -11,7 +11,7 @@ import guest_made as guests
 import monwrite_made as made
 import zlens
 from zlens import cli
-from zlens.catalog import caveats
+from zlens.catalog import caveats, reference_rules, rules
 from zlens.catalog.caveats import Caveat
 from zlens.errors import QueryError
 from zlens.explain import explain
@@ -223,6 +223,19 @@ def test_a_footnote_in_a_report(folder: Path) -> None:
         assert session.systems[0].release == "6.4"
         text = " ".join(session.report("locklog").split())
     assert "IBM prints LOCKLOG (FCX265) only for data from before z/VM 6.4" in text
+
+
+def test_all_faults_are_listed() -> None:
+    text = " ".join(explain("caveats").split())
+    assert all(" ".join(each.text.split()) in text for each in caveats.caveats())
+
+
+def test_the_reference_page_has_every_rule_and_fault() -> None:
+    text = reference_rules.rules_page()
+    for rule in rules.builtin().values():
+        assert f"| {rule.id} | " in text
+    for each in caveats.caveats():
+        assert each.text in text
 
 
 def test_every_caveat_is_a_sentence() -> None:

@@ -155,7 +155,7 @@ def user_root() -> Path:
 
 def load(*folders: str | os.PathLike[str]) -> dict[str, Rule]:
     """All rules by id: built in, then the user's, then those of more folders; the last of an id counts."""
-    found = dict(_builtin())
+    found = dict(builtin())
     own = user_root()
     places = [own] if own.is_dir() else []
     for folder in map(Path, folders):
@@ -178,7 +178,8 @@ def load(*folders: str | os.PathLike[str]) -> dict[str, Rule]:
 
 
 @cache
-def _builtin() -> dict[str, Rule]:
+def builtin() -> dict[str, Rule]:
+    """The built-in rules by id."""
     rules = [read(path) for path in _files(root())]
     return {rule.id: rule for rule in rules}
 
