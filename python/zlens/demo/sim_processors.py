@@ -301,6 +301,36 @@ def _processor(moment: Moment, state: State, cpu: int) -> Iterator[bytes]:
         },
     )
     yield moment.record(
+        "D0R11",
+        {
+            "SYTCOM_PFXCPUAD": cpu,
+            "SYTCOM_PFXCPUTY": IFL,
+            "SYTCOM_PLSISEVM": get("external", 0) // 9,
+            "SYTCOM_ZLSIGP": get("signals", 0),
+            "SYTCOM_ZLMSGS": get("external", 0) // 30,
+        },
+    )
+    yield moment.record(
+        "D3R2",
+        {
+            "STORSP_PFXCPUAD": cpu,
+            "STORSP_PFXCPUTY": IFL,
+            "STORSP_ZLBLW2G": get("resumes", 0) // 40,
+            "STORSP_ZLPGIN": get("ssch", 0),
+            "STORSP_ZLPGINF": get("ssch", 0) * 9 // 10,
+        },
+    )
+    yield moment.record(
+        "D5R11",
+        {
+            "PRCINS_PFXCPUAD": cpu,
+            "PRCINS_PLSPRVLP": get("simulated", 0) // 9,
+            "PRCINS_PLSLPSWE": get("simulated", 0) // 3,
+            "PRCINS_PLSSTFLE": get("simulated", 0) // 90_000,
+            "PRCINS_PLSVIESB": get("simulated", 0) // 2,
+        },
+    )
+    yield moment.record(
         "D5R17",
         {
             "PRCRCD_PFXCPUAD": cpu,
