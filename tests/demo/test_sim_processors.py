@@ -95,3 +95,9 @@ def test_reports_of_processors_have_something_to_show(session: Session, name: st
     text = session.report(name)
     assert "nothing in it was measured" in text
     assert "This input has nothing for this report" not in text
+
+
+def test_cores_have_their_place(session: Session) -> None:
+    rows = session.sql("SELECT DISTINCT core_id, polarity, threads, nesting FROM core ORDER BY core_id").rows
+    assert rows[0] == (0, "Vh", 2, "1/1/1")
+    assert rows[-1] == (5, "Vl", 2, "1/2/3")

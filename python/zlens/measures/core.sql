@@ -1,4 +1,9 @@
--- core: one row per interval and core whose multithreading was counted.
+-- core: one row per interval and core whose multithreading was counted, with the place it was last told to be at.
 SELECT {columns}
 FROM _core_counted AS core_counted
+ASOF LEFT JOIN _core_placed AS core_placed
+    ON core_placed.system = core_counted.system
+    AND core_placed.source = core_counted.source
+    AND core_placed.core_id = core_counted.core_id
+    AND core_placed.tod <= core_counted.interval_end
 WHERE core_counted.c448 IS NOT NULL
