@@ -66,6 +66,15 @@ def pool(used_s: float) -> Tables:
     }
 
 
+def links(*devices: int) -> Tables:
+    """Logical links by how many real devices each has."""
+    return {
+        "role_isfc_link_configuration": [
+            {**SYSTEM, "tod": START, "node": f"NODE{n}", "devices": count} for n, count in enumerate(devices)
+        ]
+    }
+
+
 def page_volumes(*ssids: str) -> dict[str, list[Row]]:
     numbers = [f"0A{n:02X}" for n in range(len(ssids))]
     return {
@@ -314,6 +323,11 @@ CASES: dict[str, Case] = {
     "USR-001": one("guest", {"cpu_wait_pct": 20.0}, {"cpu_wait_pct": 8.0}, **GUEST, dormant_pct=60.0),
     "USR-002": one("guest", {"page_wait_pct": 7.0}, {"page_wait_pct": 2.0}, **GUEST),
     "USR-004": one("guest", {"running_pct": 48.0}, {"running_pct": 40.0}, **GUEST, dormant_pct=50.0),
+    "USR-006": Case(
+        {"guest": minutes(**GUEST, dispatch_wait_mean_s=0.0009)},
+        {"guest": minutes(**GUEST, dispatch_wait_mean_s=0.0007)},
+        {"guest": minutes(**GUEST, dispatch_wait_mean_s=0.0004)},
+    ),
     "MF-003": Case(
         {"system": system(), "inventory": inventory("D0R2")},
         {"system": system(), "inventory": inventory("D0R2", "D5R13")},
@@ -331,6 +345,7 @@ CASES: dict[str, Case] = {
         {"event": relocations((1, "D4R11", "A"), (2, "D4R11", "B"), (3, "D4R12", "A"), (3.5, "D4R12", "B"))},
         {"event": relocations((1, "D4R11", "A"), (2, "D4R12", "A"), (2.5, "D4R11", "B"), (3, "D4R12", "B"))},
     ),
+    "SSI-001": Case(links(4, 6), links(4, 16), subjects={"link to NODE1"}),
     "CHG-001": one("guest", {"mt1_s": 40.0}, {"mt1_s": 60.0}, **GUEST),
     "CHG-002": Case({"event": relocations((2, "D4R12", "A"))}, {"event": relocations((2, "D4R11", "A"))}),
     "CMP-004": Case(

@@ -122,7 +122,7 @@ def test_a_rule_is_one_question() -> None:
     made = Made(CASES["PAG-002"].fires)
     known = {name: rule for name, rule in BUILTIN.items() if rule.computable}
     found = evaluate(made, known, classes=rules.CLASSES)
-    tables = {need.partition(".")[0] for rule in known.values() for need in rule.needs}
+    tables = {need.rpartition(".")[0] for rule in known.values() for need in rule.needs}
     asked = [query for query in made.questions if "AS tested" in query]
     assert len(asked) == len(found.asked)
     assert len(made.questions) <= len(asked) + len(tables)
