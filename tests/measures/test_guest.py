@@ -10,7 +10,7 @@ import pytest
 import guest_made as guests
 import monwrite_made as made
 import zlens
-from zlens.catalog import metrics
+from zlens.catalog import layouts, metrics, plans
 from zlens.options import Options, parse_moment
 
 MINUTES = range(5)
@@ -246,15 +246,33 @@ def test_dispatch_wait_is_known_in_our_own_pack(tmp_path: Path) -> None:
 REAL = {"MTRSYS_SYSTMID": "REAL53", "MTRSYS_HCPCPEID": "5.3.0"}
 
 
+def known_of_it(end_us: int, userid: str) -> bytes:
+    """D4R3 as far as its page is public: who, and in which list."""
+    layout = layouts.layouts("D4R3")[0]
+    values = {"USEACT_VMDUSER": userid, "USEACT_VMDSLIST": 11}
+    return plans.encode(layout, values, tod=guests.tod(end_us - 200))
+
+
 def partial(path: Path) -> Path:
     """A real system without a page of D4R3: CMS1 ends two transactions and logs off."""
     second = made.S_US
     return guests.write(
         path,
-        ([*made.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}})] for n in MINUTES),
+        (
+            [
+                *made.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}}),
+                known_of_it(guests.end_of(n), "MAINT"),
+                *([known_of_it(guests.end_of(n), "CMS1")] if n < 3 else []),
+            ]
+            for n in MINUTES
+        ),
         {
             1: [guests.real_end("D4R9", guests.end_of(0) + 20 * second, "CMS1", 10.0, VMDCTPVR=300)],
-            2: [guests.real_end("D4R9", guests.end_of(1) + 20 * second, "CMS1", 16.0, VMDCTPVR=500)],
+            2: [
+                guests.real_end(
+                    "D4R9", guests.end_of(1) + 20 * second, "CMS1", 16.0, VMDCTPVR=500, VMDVDSCT=120
+                )
+            ],
             3: [guests.real_end("D4R2", guests.end_of(2) + 40 * second, "CMS1", 20.0)],
         },
         REAL,
@@ -266,7 +284,7 @@ def test_without_a_page_of_d4r3_ends_tell_of_some_guests(tmp_path: Path) -> None
     found = rows(
         path,
         "SELECT basis, seconds, flag, cpu_s, virtual_s, mt1_s, resident_pages "
-        "FROM guest_cpu ORDER BY interval_end",
+        "FROM guest_cpu WHERE basis <> 'sample' ORDER BY interval_end",
     )
     assert found == [
         # The first tells of all since logon, an hour before the first interval ended.
@@ -274,11 +292,26 @@ def test_without_a_page_of_d4r3_ends_tell_of_some_guests(tmp_path: Path) -> None
         ("transaction", pytest.approx(60), None, pytest.approx(6), pytest.approx(4.8), None, 500),
         ("session", pytest.approx(80), None, pytest.approx(4), pytest.approx(3.2), None, 0),
     ]
-    assert set(rows(path, "SELECT capture_pct FROM load")) == {(None,)}
+    assert set(rows(path, "SELECT capture_pct, active, virtual_io_rate FROM load")) == {(None, None, None)}
+    by_guest = rows(
+        path, "SELECT userid, basis, cpu_s, dasd_io_rate FROM guest ORDER BY interval_end, userid"
+    )
+    assert by_guest[:4] == [
+        ("CMS1", "transaction", pytest.approx(10), 0.0),
+        ("MAINT", "sample", None, None),
+        ("CMS1", "transaction", pytest.approx(6), pytest.approx(2)),
+        ("MAINT", "sample", None, None),
+    ]
+    assert by_guest[4] == ("CMS1", "session", pytest.approx(4), None)
+    assert set(rows(path, "SELECT userid, list FROM guest_cpu WHERE basis = 'sample'")) == {
+        ("CMS1", "dormant"),
+        ("MAINT", "dormant"),
+    }
 
 
 def test_times_of_a_system_are_those_it_was_asked_for(tmp_path: Path) -> None:
     path = partial(tmp_path / "data")
-    found = rows(path, "SELECT cpu_s FROM guest", start=parse_moment("2026-03-02 09:02:30"), utc=True)
+    query = "SELECT cpu_s FROM guest WHERE userid = 'CMS1'"
+    found = rows(path, query, start=parse_moment("2026-03-02 09:02:30"), utc=True)
     # What went before is known all the same.
     assert found == [(pytest.approx(4),)]

@@ -2,17 +2,23 @@
 -- Where samples tell the times of guests (D4R3), only what was used after the last sample before a logoff is new.
 -- Where they do not, this is all that is known: used since the record before. Without a sample or record before, it
 -- was used since logon. A row is as long as the time it tells of.
--- `used` are six times since logon, in the order of the columns below; `base` is what they were before.
+-- `used` are six times since logon, in the order of the columns below, `base` what they were before; `counted` and
+-- `last_counted` are counts.
 WITH ends AS (
     SELECT
         *,
         lag(tod) OVER same AS last_tod,
-        lag(used) OVER same AS last_used
+        lag(used) OVER same AS last_used,
+        lag(counted, 1, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]) OVER same AS last_counted
     FROM (
         SELECT
             *,
             [cpu_time, cpu_time_mt1, cpu_time_prorated, virtual_time, virtual_time_mt1, virtual_time_prorated]
-                AS used
+                AS used,
+            [
+                page_reads, page_writes, page_steals, page_faults, console_ios, dasd_ios, unit_record_ios,
+                ctca_ios, other_ios, avoided_ios, block_ios, iucv_sends, iucv_receives
+            ] AS counted
         FROM role.guest_end
     )
     WINDOW same AS (PARTITION BY system, source, userid, vcpu, logon ORDER BY tod)
@@ -74,6 +80,19 @@ SELECT
     CASE WHEN used[4] >= base[4] THEN used[4] - base[4] END AS virtual_time,
     CASE WHEN used[5] >= base[5] THEN used[5] - base[5] END AS virtual_time_mt1,
     CASE WHEN used[6] >= base[6] THEN used[6] - base[6] END AS virtual_time_prorated,
+    CASE WHEN NOT sampled AND counted[1] >= last_counted[1] THEN counted[1] - last_counted[1] END AS page_reads,
+    CASE WHEN NOT sampled AND counted[2] >= last_counted[2] THEN counted[2] - last_counted[2] END AS page_writes,
+    CASE WHEN NOT sampled AND counted[3] >= last_counted[3] THEN counted[3] - last_counted[3] END AS page_steals,
+    CASE WHEN NOT sampled AND counted[4] >= last_counted[4] THEN counted[4] - last_counted[4] END AS page_faults,
+    CASE WHEN NOT sampled AND counted[5] >= last_counted[5] THEN counted[5] - last_counted[5] END AS console_ios,
+    CASE WHEN NOT sampled AND counted[6] >= last_counted[6] THEN counted[6] - last_counted[6] END AS dasd_ios,
+    CASE WHEN NOT sampled AND counted[7] >= last_counted[7] THEN counted[7] - last_counted[7] END AS unit_record_ios,
+    CASE WHEN NOT sampled AND counted[8] >= last_counted[8] THEN counted[8] - last_counted[8] END AS ctca_ios,
+    CASE WHEN NOT sampled AND counted[9] >= last_counted[9] THEN counted[9] - last_counted[9] END AS other_ios,
+    CASE WHEN NOT sampled AND counted[10] >= last_counted[10] THEN counted[10] - last_counted[10] END AS avoided_ios,
+    CASE WHEN NOT sampled AND counted[11] >= last_counted[11] THEN counted[11] - last_counted[11] END AS block_ios,
+    CASE WHEN NOT sampled AND counted[12] >= last_counted[12] THEN counted[12] - last_counted[12] END AS iucv_sends,
+    CASE WHEN NOT sampled AND counted[13] >= last_counted[13] THEN counted[13] - last_counted[13] END AS iucv_receives,
     CASE WHEN NOT sampled THEN resident_low END AS resident_low,
     CASE WHEN NOT sampled THEN resident_high END AS resident_high,
     CASE WHEN NOT sampled THEN locked END AS locked,
