@@ -155,6 +155,21 @@ def test_configuration(
     assert found[found.index(["Date", "Time", "Changed"]) + 1][-3:] == ["No", "changes", "processed"]
 
 
+def test_what_stays_is_told_once(tmp_path: Path) -> None:
+    """Every file begins with the configuration; what it says again is not printed again."""
+    starts = {"16:00:00": {}, "16:04:00": {}, "16:08:00": {"MTRSYS_CPUCFGCT": 5}}
+    paths = [
+        made(tmp_path / start[3:5], start, {**MACHINE, **PLAIN, **change}, 1)
+        for start, change in starts.items()
+    ]
+    with zlens.open(paths) as session:
+        text, settings = session.report("sysconf"), session.report("sysset")
+    found = fields(text)
+    assert len([line for line in found if line[0] == "Log."]) == 2
+    assert len([line for line in found if line[-1:] == ["00/0"]]) == 1
+    assert len([line for line in fields(settings) if line[0] == "Polarization"]) == 1
+
+
 def test_changes_of_the_configuration(tmp_path: Path) -> None:
     begin = round(datetime(2015, 2, 14, 16, 4, 29, tzinfo=UTC).timestamp()) * S_US
     events = [
