@@ -102,6 +102,23 @@ def test_a_made_file_never_joins_a_real_system_of_its_name(own: Path, tmp_path: 
         assert busy == [("SAME-zlens-sim",)]
 
 
+@pytest.mark.parametrize("first", ["real", "made"])
+def test_nor_in_a_lake(own: Path, tmp_path: Path, first: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name = {"MTRSYS_SYSTMID": "SAME"}
+    files = {
+        "real": written(tmp_path / "real.mon", {**name, "MTRSYS_HCPCPEID": "5.3.0"}, "5.3"),
+        "made": written(tmp_path / "made.mon", {**name, "MTRSYS_HCPCPEID": "ZLENSSIM"}),
+    }
+    second = {"real": "made", "made": "real"}[first]
+    lake = str(tmp_path / "lake")
+    assert main(["import", str(files[first]), "--lake", lake]) == 0
+    capsys.readouterr()
+    assert main(["import", str(files[second]), "--lake", lake]) == 2
+    assert "SAME is in the lake with what " in capsys.readouterr().err
+    with zlens.open([lake]) as session:
+        assert [info.release for info in session.systems] == [{"real": "5.3", "made": "zlens-sim"}[first]]
+
+
 def test_choosing_takes_it_for_its_release_alone(own: Path) -> None:
     chosen = choose.choose("D0R2", 40, release="zlens-sim", root=NOWHERE)
     assert chosen.layout is not None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 
+from zlens.catalog.layouts import SIM
 from zlens.errors import InputError, LakeError
 from zlens.lake import folder
 from zlens.lake.folder import Folder, Staging
@@ -110,6 +111,7 @@ def _one(into: Folder, reader: str, path: str, options: Options, progress: Progr
         systems = [info.system for info in source.systems]
         wanted = [name for name in systems if known is None or name in known.forgotten]
         _hold_together(now, source, draft.input, wanted)
+        _hold_apart(into, now, source, draft.input, wanted)
         shop = Workshop(os.fspath(staged.path / "spill"))
         try:
             (staged.path / "rows").mkdir()
@@ -126,6 +128,7 @@ def _one(into: Folder, reader: str, path: str, options: Options, progress: Progr
                 if known is not None and not set(wanted) <= set(known.forgotten):
                     return _again(known, path)
                 _hold_together(now, source, draft.input, wanted)
+                _hold_apart(into, now, source, draft.input, wanted)
                 _commit(into, now, draft, staged, shop)
         finally:
             shop.close()
@@ -186,6 +189,26 @@ def _hold_together(now: Manifest, source: Source, draft: Input, systems: list[st
                     file=draft.path,
                     cure="import both with --tz, or both without",
                 )
+
+
+def _hold_apart(into: Folder, now: Manifest, source: Source, draft: Input, systems: list[str]) -> None:
+    """What is made with our own record layouts never becomes part of what a system wrote, nor the reverse."""
+    made = {info.system: info.release == SIM for info in source.systems}
+    for system in systems:
+        # All parts of a system are alike: each was held against those before it.
+        for one in now.inputs.values():
+            part = one.parts.get(system) if one.source == draft.source else None
+            if part is None:
+                continue
+            told = folder.part_of(into.document(one, part.document), part, into)
+            if (told.info.release == SIM) != made[system]:
+                what = "what a system wrote" if made[system] else f"what is made with zlens' own pack {SIM}"
+                raise LakeError(
+                    f"{system} is in the lake with {what}",
+                    file=draft.path,
+                    cure="import it into a lake of its own",
+                )
+            break
 
 
 def _again(known: Input, path: str) -> Added:
