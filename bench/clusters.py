@@ -3,8 +3,7 @@
     python bench/clusters.py --folder /tmp/clusters
 
 Writes the files once (one is made, the others are it under another name), opens them in a process of its own
-and prints what that process used at most: after opening, and after questions that read some kinds of record of
-all of them.
+and prints what that used at most: after opening, and after questions that read some kinds of record of all.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def record(name: str, time_us: int, values: dict[str, Any], length: int | None =
 
 
 def interval(guests: int, devices: int, cpus: int) -> list[bytes]:
-    """The samples of one interval: processors, storage, guests, devices, as long as those of a newer release."""
+    """The samples of one interval, as long as those of a newer release."""
     found = [record("D3R1", START_US, {}, 952), record("D0R3", START_US, {}, 604)]
     for cpu in range(cpus):
         found.append(record("D0R2", START_US, {"SYTPRP_PFXCPUAD": cpu}, 352))

@@ -65,6 +65,12 @@ _USER_TEMPLATE = """\
 #     stride = "SYTCUP_CALCPULN"
 #     count = "SYTCUP_LCUPCPCT"
 #     subject = ["SYTCUP_LCUCPUID"]
+#
+# Which field of a page it is that the catalog knows only under a name of ours (ZL...): ours = that of the
+# page. With all that the section `counters` of D5R13 needs of them, its records are joined.
+#
+#     [D5R13.names]
+#     PRCMFC_ZLCPUAD = "PRCMFC_XXX"
 """
 _RECORD = re.compile(r"D\d{1,2}R\d{1,5}")
 _FOLDER = re.compile(r"\d{1,2}\.\d{1,2}")
@@ -328,7 +334,8 @@ class _User:
         self.callevel = self.bits(table.get("callevel", []))
         sections = table.get("section", {})
         self.sections = self.tables("section ", sections if isinstance(sections, dict) else {"": sections})
-        known = ("subject", "reset_on", "callevel", "section")
+        self.called = self.pairs(table.get("names", {}))
+        known = ("subject", "reset_on", "callevel", "section", "names")
         rest = {key: value for key, value in table.items() if key not in known}
         self.fields = self.tables("", rest)
         self.met: set[str] = set()
@@ -355,7 +362,21 @@ class _User:
                 self.refuse(f"{what}{name} is not a table", name or "section")
         return {name: value for name, value in given.items() if isinstance(value, dict)}
 
+    def pairs(self, given: Any) -> dict[str, str]:
+        if isinstance(given, dict) and all(isinstance(name, str) for name in given.values()):
+            return dict(given)
+        self.refuse("names is no table of names", "names")
+        return {}
+
     def record_file(self, file: RecordFile) -> RecordFile:
+        if self.called:
+            from zlens.catalog.page_names import called
+
+            found = [
+                called(one, self.called, lambda what: self.refuse(what, "names")) for one in file.layouts
+            ]
+            subject = file.subject or (found[0].subject if found else ())
+            file = replace(file, layouts=tuple(found), subject=subject)
         made = tuple(self.layout(layout) for layout in file.layouts)
         for name in (*self.fields, *self.sections):
             if name not in self.met:

@@ -273,12 +273,12 @@ def _sections(
                 f"section {section.name} (line {structure.line}) stands there twice; left out"
             )
         made.setdefault(section.name.lower(), section)
-    for section in _carried(lookup, knowledge, fields):
+    for section in carried(lookup, knowledge, fields):
         made.setdefault(section.name.lower(), section)
     return tuple(made.values())
 
 
-def _carried(lookup: dict[str, str], knowledge: Known, fields: tuple[Field, ...]) -> Iterator[Section]:
+def carried(lookup: dict[str, str], knowledge: Known, fields: tuple[Field, ...]) -> Iterator[Section]:
     """What follows from fields of the record, wherever they stand, and is no table on any page."""
 
     def there(name: str) -> str:

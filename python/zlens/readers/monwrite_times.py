@@ -1,4 +1,4 @@
-"""The intervals of a system over all its files of z/VM monitor data: where they end, repeat, or are missing."""
+"""The intervals of a system over all its files: where they end, repeat, or are missing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,85 @@
+"""Fields that the catalog knows only under a name of ours: the user says which field of the page it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import page_render
+import pytest
+
+import counter_records
+import monwrite_made as made
+import zlens
+from zlens import _native
+from zlens.catalog import layouts, packs, pages, plans
+from zlens.catalog.layouts import Layout
+
+RECORD = "D5R13"
+
+
+def page_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Layout, dict[str, str], Path]:
+    """A page of the record whose fields have other names than ours, imported as a pack of 7.3."""
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
+    layouts.forget()
+    (own,) = layouts.sim_layouts(RECORD)
+    names = {field.name: field.name.replace("_ZL", "_X") for field in own.fields if "_ZL" in field.name}
+    fields = tuple(replace(field, name=names.get(field.name, field.name)) for field in own.fields)
+    there = replace(own, fields=fields, release="7.3", subject=(), reset_on=())
+    (tmp_path / "page.txt").write_text(page_render.page(there, release="7.3"), encoding="utf-8")
+    report = pages.import_pages([tmp_path / "page.txt"])
+    assert not report.skipped
+    return there, names, packs.root() / "7.3" / packs.USER_FILE
+
+
+def told(path: Path, names: dict[str, str]) -> list[str]:
+    lines = "".join(f'{ours} = "{theirs}"\n' for ours, theirs in names.items())
+    path.write_text(f"[{RECORD}.names]\n{lines}", encoding="utf-8")
+    wrong = packs.refresh("7.3")
+    layouts.forget()
+    return list(wrong)
+
+
+def file(path: Path, layout: Layout, names: dict[str, str]) -> Path:
+    def make(_: str, time_us: int, values: object) -> bytes:
+        given = {names.get(name, name): value for name, value in dict(values).items()}  # type: ignore[call-overload]
+        return plans.encode(layout, given, tod=_native.tod_from_unix_us(time_us))
+
+    config = {"MTRSYS_SYSTMID": "REAL", "MTRSYS_HCPCPEID": "7.3.0", "MTRSYS_SYSMTYPE": "3906"}
+    groups = [made.configuration(made.START_US, config)]
+    for minute in range(3):
+        end = made.START_US + minute * made.MINUTE_US
+        values = {"B0": minute * 10**9, "B1": minute * 5 * 10**8}
+        groups.append(made.interval(end, counter_records.counters(make, end - 500, 0, values)))
+    return made.write(path, groups)
+
+
+def test_names_of_the_page_bring_its_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, names, user = page_of(tmp_path, monkeypatch)
+    path = file(tmp_path / "real.mon", there, names)
+    with zlens.open([path]) as session:
+        assert "d5r13_counters" not in session.sources[0].tables
+        assert session.sql("SELECT * FROM cpumf").rows == []
+    assert told(user, names) == []
+    with zlens.open([path]) as session:
+        assert session.sql("SELECT cpi, generation FROM cpumf").rows == [(2.0, "z14"), (2.0, "z14")]
+
+
+def test_names_that_cannot_be_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, user = page_of(tmp_path, monkeypatch)
+    wrong = told(
+        user,
+        {
+            "PRCMFC_ZLNOTHING": "PRCMFC_XCPUAD",
+            "PRCMFC_ZLCPUAD": "PRCMFC_NOTHING",
+            "PRCMFC_ZLCPSP": "PRCMFC_XCFVN",
+            "PRCMFC_CCFCMFAC": "PRCMFC_XCFVN",
+        },
+    )
+    for what in (
+        "PRCMFC_ZLNOTHING is no field that the catalog knows",
+        "there is no field PRCMFC_NOTHING",
+        "PRCMFC_XCFVN has not the 4 bytes of PRCMFC_ZLCPSP",
+        "the page itself has a field PRCMFC_CCFCMFAC",
+    ):
+        assert any(what in one for one in wrong), wrong
