@@ -144,6 +144,15 @@ def test_a_baseline_may_have_another_name() -> None:
     assert page.limit == "more than 20 % above the baseline's 10"
 
 
+def test_text_tells_what_differs_from_the_baseline() -> None:
+    now = {"system": system(machine_type="8561", model="704", release="7.3.0"), "load": minutes(**LOAD)}
+    before = {**now, "system": system(machine_type="8561", model="703", release="7.3.0")}
+    text = render(find(Made(now), baseline=Made(before)))
+    assert "against SYSA  zvm-monitor  2026/03/02 09:00:00 to 09:04:00, 4 intervals" in text
+    assert "machine: 8561-704 against 8561-703 in the baseline" in text
+    assert "level:" not in text
+
+
 def test_what_cannot_be_computed_is_named() -> None:
     found = find(Made({"load": minutes(**LOAD)}))
     missing = {rule.id: names for rule, names in found.missing}

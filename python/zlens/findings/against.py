@@ -38,7 +38,7 @@ def changed(rule: Rule, each: Tested, before: Tested) -> tuple[float | None, str
     if how == "differs":
         if each.any_detail == before.any_detail:
             return None
-        return None, f"baseline: {before.any_detail or 'nothing'}"
+        return None, f"{before.any_detail or 'nothing'} in the baseline"
     if each.mean is None or before.mean is None:
         return None
     was = amount(before.mean, rule.unit)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import zlens
 from zlens.catalog.rules import CLASSES, SEVERITIES
-from zlens.findings.evaluate import Findings
+from zlens.findings.evaluate import Findings, Session
 from zlens.findings.finding import Finding, amount
 
 WIDTH = 100
@@ -37,16 +37,23 @@ def _head(findings: Findings, now: datetime) -> Iterator[str]:
     program = f"zlens {zlens.__version__}"
     left = f"FINDINGS  Run {now:%Y/%m/%d %H:%M:%S}"
     yield f"{left}{program:>{WIDTH - len(left)}}"
-    spans = findings.session.sql(
-        "SELECT system, source, count(*), min(interval_start), max(interval_end) "
-        'FROM "interval" GROUP BY ALL ORDER BY ALL'
-    ).rows
-    for system, data, count, start, end in spans:
-        yield f"{system}  {data}  {_span(findings, system, start, end)}, {count:,} intervals"
+    yield from _inputs(findings.session)
+    if findings.baseline is not None:
+        yield from (f"against {line}" for line in _inputs(findings.baseline))
     counts = Counter(block[0].severity for block in _blocks(findings.rows))
     told = [f"{n} {_COUNTED[severity][n > 1]}" for severity in SEVERITIES if (n := counts[severity])]
     yield f"{', '.join(told) or 'Nothing found'}; {len(findings.asked)} rules held against this input"
     yield "_" * WIDTH
+
+
+def _inputs(session: Session) -> Iterator[str]:
+    """The systems of a session and their time."""
+    spans = session.sql(
+        "SELECT system, source, count(*), min(interval_start), max(interval_end) "
+        'FROM "interval" GROUP BY ALL ORDER BY ALL'
+    ).rows
+    for system, data, count, start, end in spans:
+        yield f"{_one_line(system)}  {data}  {_span(session, system, start, end)}, {count:,} intervals"
 
 
 def _blocks(rows: list[Finding]) -> list[list[Finding]]:
@@ -99,7 +106,7 @@ def _shared(block: list[Finding], findings: Findings) -> Iterator[str]:
     starts = [each.first for each in block if each.first]
     ends = [each.last for each in block if each.last]
     if starts and ends:
-        yield _span(findings, block[0].system or "", min(starts), max(ends))
+        yield _span(findings.session, block[0].system or "", min(starts), max(ends))
 
 
 def _listed(each: Finding, findings: Findings, *, limit: bool) -> str:
@@ -121,6 +128,8 @@ def _found(each: Finding, *, limit: bool) -> list[str]:
     words = each.limit if limit else ""
     if value or words:
         parts.append(f"{value} against {words}" if value and words else value or words)
+    if not value and words and each.detail:
+        return [f"{each.detail} against {words}"]
     if each.detail:
         parts.append(each.detail)
     if each.baseline is not None and each.value != each.mean:
@@ -133,7 +142,7 @@ def _when(each: Finding, findings: Findings) -> str:
     if each.first is None or each.last is None:
         return ""
     system = each.system or ""
-    span = _span(findings, system, each.first, each.last)
+    span = _span(findings.session, system, each.first, each.last)
     if each.rule.compare == "exists":
         return f"{span}, {each.held:,} times" if each.held > 1 else span
     if each.tested == 1:
@@ -144,10 +153,10 @@ def _when(each: Finding, findings: Findings) -> str:
     return told
 
 
-def _span(findings: Findings, system: str, start: datetime | None, end: datetime | None) -> str:
+def _span(session: Session, system: str, start: datetime | None, end: datetime | None) -> str:
     if start is None or end is None:
         return ""
-    a, b = findings.session.display(start, system), findings.session.display(end, system)
+    a, b = session.display(start, system), session.display(end, system)
     if end - start < timedelta(seconds=1):
         return f"{b:%Y/%m/%d %H:%M:%S}"
     if a.date() == b.date():

@@ -54,6 +54,7 @@ class Findings:
     asked    rules that were held against the input
     missing  rules that could not be, with the columns that have no value in this input
     off      rules that were not asked for, by class
+    baseline what the session was held against
     """
 
     session: Session
@@ -61,7 +62,7 @@ class Findings:
     asked: list[Rule] = field(default_factory=list)
     missing: list[tuple[Rule, tuple[str, ...]]] = field(default_factory=list)
     off: list[Rule] = field(default_factory=list)
-    baseline: bool = False
+    baseline: Session | None = None
 
     def __iter__(self) -> Any:
         return iter(self.rows)
@@ -110,7 +111,7 @@ def evaluate(
     Rules of classes not asked for are left out; balances are always held. With a baseline, rules that compare
     with one are held too, and those of class `ours` where they hold and the baseline was clearly better.
     """
-    found = Findings(session, baseline=baseline is not None)
+    found = Findings(session, baseline=baseline)
     chosen: list[Rule] = []
     for rule in rules.values():
         if not rule.computable:
@@ -322,7 +323,7 @@ def _related(rule: Rule, each: Tested, before: Tested, threshold: float | None, 
         system=each.system,
         data=each.data,
         subject=each.subject,
-        value=each.mean,
+        value=None if rule.baseline and rule.baseline[0] == "differs" else each.mean,
         threshold=threshold,
         limit=words,
         detail=each.any_detail,
