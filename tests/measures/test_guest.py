@@ -315,3 +315,9 @@ def test_times_of_a_system_are_those_it_was_asked_for(tmp_path: Path) -> None:
     found = rows(path, query, start=parse_moment("2026-03-02 09:02:30"), utc=True)
     # What went before is known all the same.
     assert found == [(pytest.approx(4),)]
+
+
+def test_transactions_are_counted_in_the_interval_they_ended_in(tmp_path: Path) -> None:
+    path = partial(tmp_path / "data")
+    query = "SELECT transaction_rate FROM guest WHERE userid = 'CMS1' ORDER BY interval_end"
+    assert rows(path, query) == [(pytest.approx(1 / 60),), (pytest.approx(1 / 60),), (None,)]

@@ -213,3 +213,45 @@ def test_every_guest_report_says_what_it_leaves_out() -> None:
         assert load(name).absent, name
     text = reports.explain_report("dispwait")
     assert "unbound for real releases" in text
+
+
+#: Table 11, mean dispatch wait in microseconds by 16, 32, 48, 64 and 80 logical processors.
+LARGE = (("0.36", "0.60", "0.66", "0.90", "0.73"), ("6.50", "2.20", "2.43", "3.26", "1.76"))
+SMALL = (("1.23", "9.58", "11.78", "17.89", "16.22"), ("23.78", "87.28", "145.23", "208.51", "257.17"))
+
+
+@pytest.mark.parametrize("published", [LARGE, SMALL], ids=["large", "small"])
+def test_mean_dispatch_wait_of_clients_and_servers(
+    tmp_path: Path, published: tuple[tuple[str, ...], ...]
+) -> None:
+    """IBM, z/VM Performance Report, Eighty Logical Processors, table 11: each run is a system here."""
+    groups = tmp_path / "groups.toml"
+    groups.write_text('[guest]\n"CLI*" = "clients"\n"SRV*" = "servers"\n', encoding="utf-8")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for run, (client, server) in enumerate(zip(*published, strict=True)):
+        # Clients are 4-ways and servers 1-ways; of two guests of a kind one waits shorter and more often.
+        waits = [("CLI1", vcpu, 3000, 0.8, client) for vcpu in range(4)]
+        waits += [("CLI2", vcpu, 1000, 1.6, client) for vcpu in range(4)]
+        waits += [("SRV1", 0, 20_000, 1.0, server)]
+        intervals = [
+            [
+                guests.activity(
+                    guests.end_of(n),
+                    userid,
+                    n,
+                    vcpu=vcpu,
+                    ZLDSPCT=n * count,
+                    ZLDSPWT=guests.seconds(n * count * part * float(mean) / 1e6),
+                )
+                for userid, vcpu, count, part, mean in waits
+            ]
+            for n in MINUTES
+        ]
+        guests.write(
+            folder / f"run{run}", intervals, config={**made.SIM_CONFIG, "MTRSYS_SYSTMID": f"AP{run}Z604"}
+        )
+    text = printed(folder, "dispwait", group=str(groups))
+    for name, kind in (("clients", 0), ("servers", 1)):
+        means = [line.split()[5] for line in text.split("\n") if line.startswith(name)]
+        assert means == [one.removeprefix("0") for one in published[kind]]
