@@ -13,13 +13,14 @@ from zlens.errors import CatalogError, QueryError
 SUMMARY = "record layouts and formulas: show, check, what a file lacks, import of IBM's record pages"
 DESCRIPTION = """\
 Show and check the facts zlens works by, find out which of IBM's monitor record pages would add fields for a
-file, and import such pages as a layout pack for a release of z/VM.
+file and what its reports lack, and import such pages as a layout pack for a release of z/VM.
 """
 EXAMPLES = """\
 Examples:
   zlens catalog show D0R2
   zlens catalog needs monwrite.data
-  zlens catalog import ~/Downloads/mon730
+  zlens catalog import ~/Downloads/mon730.zip
+  zlens catalog show D4R3 --release 7.3
 """
 
 
@@ -45,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     check = action("check", "whether the catalog and your packs agree with themselves", "zlens catalog check")
     check.set_defaults(act=_check)
     needs = action(
-        "needs", "which record pages would add fields for a file", "zlens catalog needs monwrite.data"
+        "needs", "which pages would add fields, and what reports lack", "zlens catalog needs monwrite.data"
     )
     inputs.add_inputs(needs)
     needs.set_defaults(act=_needs)
