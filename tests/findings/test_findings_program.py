@@ -10,6 +10,10 @@ import pytest
 import guest_made as guests
 import monwrite_made as made
 import zlens
+from counter_rows import opened, row
+from fakes import TOD_PER_S, FakeSource, intervals, processors
+from fakes import session as session_over
+from fakes import system as fake_system
 from zlens import cli
 from zlens.catalog import caveats, reference_rules, rules
 from zlens.catalog.caveats import Caveat
@@ -20,6 +24,7 @@ from zlens.reports.definition import load
 from zlens.reports.rows import Block
 
 MINUTES = 6
+TOD_MINUTE = round(60 * TOD_PER_S)
 
 
 @pytest.fixture(autouse=True)
@@ -281,3 +286,29 @@ def test_time_that_no_guest_accounts_for(tmp_path: Path) -> None:
         (missing,) = session.findings(only=["BAL-001"]).rows
     assert missing.value == pytest.approx(100 * 54 / 57)
     assert missing.limit == "< 98 %"
+
+
+# Balances over what a reader hands over
+
+
+def test_counters_that_contradict_each_other() -> None:
+    good = {"B0": 4e9, "B1": 2e9, "P32": 1e9, "P33": 5e8}
+    with opened(
+        [row(good, generation="z13"), row({**good, "P33": 3e9}, generation="z13", minute=1)]
+    ) as session:
+        (found,) = session.findings(only=["BAL-005"]).rows
+    assert found.severity == "crit"
+    assert "3000000000 against 2000000000, 1 times" in found.detail
+    with opened([row(good, generation="z13")]) as session:
+        assert session.findings(only=["BAL-005"]).rows == []
+
+
+def test_a_processor_cannot_have_more_time_than_the_interval() -> None:
+    # Half of each minute for users and nine tenths of it idle or in the system besides.
+    table = processors("SYSA", [[0.5], [0.5], [1.0]])
+    table.rows = [(*each[:-1], each[-1] + TOD_MINUTE // 2) for each in table.rows]
+    source = FakeSource([fake_system(intervals=intervals(3))], [table])
+    with session_over([source]) as session:
+        (found,) = session.findings(only=["BAL-003"]).rows
+    assert found.subject == "CPU 00"
+    assert found.value == pytest.approx(100 * (0.5 + 0.05 + 0.4 + 0.5))
