@@ -25,6 +25,8 @@ from monwrite_made import (
     write,
 )
 from zlens.cli import main
+from zlens.demo import sim
+from zlens.options import Options, parse_moment
 
 OWN = (sim_record, SIM_CONFIG)
 REAL = (record, CONFIG)
@@ -203,6 +205,16 @@ def test_decisions(tmp_path: Path) -> None:
     assert rows(text, "09:00:02") == [[*same_words, "8.0", "ff00000000000000"]]
     assert rows(text, "09:00:04") == [[*same_words, "6.0", "fc00000000000000"]]
     assert rows(text, ">>Mean>>") == [[*same_words, "7.0", "MIX"]]
+
+
+def test_decisions_of_a_part_of_the_time(tmp_path: Path) -> None:
+    path = tmp_path / "sim.monwrite"
+    sim.write(str(path), 530)
+    options = Options(start=parse_moment("10:00"), end=parse_moment("10:10"))
+    with zlens.open([path], options=options) as session:
+        times = re.findall(r"^(\d\d:\d\d):\d\d IFL", session.report("pucfglog"), re.MULTILINE)
+    assert len(times) == 20
+    assert set(times) == {f"10:{minute:02}" for minute in range(10)}
 
 
 def test_topology(tmp_path: Path) -> None:
