@@ -122,6 +122,31 @@ def test_syssumlg_ends_with_the_captured_percentage(tmp_path: Path) -> None:
 def test_indicate_load_in_the_form_of_the_command(tmp_path: Path) -> None:
     text = printed(written(tmp_path / "data"), "indload")
     assert "\n09:01:00 AVGPROC-080% 01\n09:01:00 PROC 0000-080% IFL\n" in text
+    queues = {"CDISP": 9, "CDLDG": 1, "C1DSP": 2, "C3DSP": 6, "C3DLD": 1, "C2ELG": 4, "LLCNT": 3}
+    queued = {f"SYTSCG_SRM{name}": count for name, count in queues.items()}
+    users = {"SYTUSR_SYSUSRS": 40, "SYTUSR_SRMCDORM": 33}
+    intervals = [
+        [
+            *(guests.processor(guests.end_of(n), rate * n, cpu=cpu) for cpu, rate in enumerate((30, 6, 54))),
+            made.record("D0R8", guests.end_of(n) - 90, users),
+            made.record("D0R10", guests.end_of(n) - 80, queued),
+            made.record("D0R1", guests.end_of(n) - 70, {"SYTSYP_PLSPIOPR": 600 * n}),
+        ]
+        for n in MINUTES
+    ]
+    text = printed(guests.write(tmp_path / "queues", intervals), "indload")
+    lines = [line[9:] for line in text.split("\n") if line.startswith("09:01:00")]
+    assert lines == [
+        "AVGPROC-050% 03",
+        "PAGING-10/SEC",
+        "Q0-00001(00000)                           DORMANT-00033",
+        "Q1-00002(00000)           E1-00000(00000)",
+        "Q2-00000(00000)           E2-00004(00000)",
+        "Q3-00006(00001)           E3-00000(00000)",
+        "PROC 0000-050% IFL   PROC 0001-010% IFL",
+        "PROC 0002-090% IFL",
+        "LIMITED-00003",
+    ]
 
 
 def test_relocations_that_ended_and_that_did_not(tmp_path: Path) -> None:

@@ -210,6 +210,9 @@ def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
     there = states(moment.seed)[moment.number]
     logged_on = [guest for guest in GUESTS if sampled(guest, moment.number)]
     yield True, moment.record("D0R8", {"SYTUSR_SYSUSRS": len(logged_on), "SYTUSR_SRMCDORM": 2})
+    queued = len(logged_on) - 2
+    queues = {"SYTSCG_SRMCDISP": queued, "SYTSCG_SRMC1DSP": 1, "SYTSCG_SRMC3DSP": queued - 1}
+    yield True, moment.record("D0R10", queues)
     for guest in logged_on:
         for vcpu in range(guest.vcpus):
             used = there[guest.userid, vcpu]
