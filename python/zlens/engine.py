@@ -9,7 +9,6 @@ Measures are materialised when they are first asked for: windows and joins over 
 
 from __future__ import annotations
 
-import datetime as dt
 import difflib
 import errno
 import json
@@ -25,6 +24,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from zlens import _native, measures
+from zlens.answers import Answer, Stream, leaving, plain, type_name, with_times
 from zlens.catalog import expressions, groups, metrics, roles
 from zlens.catalog.columns import FIXED
 from zlens.catalog.cpumf_formulas import SURE, Trust
@@ -34,7 +34,6 @@ from zlens.readers import Column, ParquetTable, RawTable
 
 _T = TypeVar("_T")
 _TYPES = roles.SQL_TYPES
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _WORD = re.compile(r"(?:role\.)?[A-Za-z_][A-Za-z0-9_]*", re.IGNORECASE)
 _FROM = re.compile(r"\b(?:FROM|JOIN)\s+((?:role\.)?[A-Za-z_][A-Za-z0-9_]*)")
 _HELPED = re.compile(r"\b(?:FROM|JOIN) _[a-z]")
@@ -43,59 +42,9 @@ _SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
 #: Words of statements that list tables: they need to see all of them.
 _LISTINGS = frozenset({"show", "information_schema", "duckdb_tables", "duckdb_columns", "duckdb_views"})
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?:\([^)]*\)\s*)?", re.IGNORECASE)
-_NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
 
 #: What the engine may use of memory; the rest spills to a private folder.
 MEMORY_LIMIT = "4GB"
-
-
-def _type_of(sql_type: str) -> str:
-    name = sql_type.upper()
-    if name.startswith("TIMESTAMP"):
-        return "time"
-    if name == "BOOLEAN":
-        return "bool"
-    if name.startswith(_NUMBERS):
-        return "float"
-    if name.endswith("INT") or name in ("INTEGER", "BIGINT", "HUGEINT", "UHUGEINT"):
-        return "int"
-    return "text"
-
-
-def type_name(sql_type: Any) -> str:
-    """int, float, text, bool or time for a type of the engine; what has no such type is shown as text."""
-    return _type_of(str(sql_type))
-
-
-class Answer:
-    """The answer to a question; it is worked out when its rows are looked at or taken as an Arrow stream.
-
-    columns, types: names, and int, float, text, bool or time of each. Times are aware datetimes in UTC.
-    """
-
-    def __init__(
-        self,
-        columns: list[str],
-        types: list[str],
-        rows: Callable[[], list[tuple[Any, ...]]],
-        stream: Callable[[], Any],
-    ) -> None:
-        self.columns = columns
-        self.types = types
-        self._work = rows
-        self._rows: list[tuple[Any, ...]] | None = None
-        self._stream = stream
-
-    @property
-    def rows(self) -> list[tuple[Any, ...]]:
-        """All rows; QueryError where they cannot be worked out."""
-        if self._rows is None:
-            self._rows = self._work()
-        return self._rows
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """What pandas, Polars, pyarrow and DuckDB read: int64, float64, bool, string and UTC timestamps."""
-        return self._stream().__arrow_c_stream__(requested_schema)
 
 
 def _connect(spill: str | None, files: Sequence[str] = ()) -> duckdb.DuckDBPyConnection:
@@ -212,14 +161,14 @@ class Engine:
             return _projected(relation, names, types, form)
 
         def rows() -> list[tuple[Any, ...]]:
-            plain = formed(_plain)
+            shown = formed(plain)
             try:
-                found = _interruptible(connection, plain.fetchall)
+                found = _interruptible(connection, shown.fetchall)
             except duckdb.Error as error:
                 raise _query_error(error) from None
-            return [_with_times(row, times) for row in found] if times else found
+            return [with_times(row, times) for row in found] if times else found
 
-        return Answer(names, kinds, rows, lambda: formed(_leaving))
+        return Answer(names, kinds, rows, lambda: formed(leaving))
 
     def _listing(self) -> Answer:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""
@@ -246,12 +195,12 @@ class Engine:
     def write_parquet(self, query: str, path: str) -> None:
         """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
         _, relation = self._relation(query)
-        relation = _projected(relation, list(relation.columns), list(map(str, relation.types)), _leaving)
+        relation = _projected(relation, list(relation.columns), list(map(str, relation.types)), leaving)
         staging = f"{path}.part-{os.getpid()}"
         writer = duckdb.connect(config={"autoload_known_extensions": "false"})
         try:
             # As a stream: another database does not take a relation of this one.
-            writer.register("answer", _Stream(relation))
+            writer.register("answer", Stream(relation))
             copy = f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
             _interruptible(writer, lambda: writer.execute(copy))
             os.replace(staging, path)
@@ -495,27 +444,7 @@ class Engine:
                 f"role.{entity}" in measures.helper_sql(h) for h in measures.helpers()
             ):
                 self._role_view(entity, summed=False)
-        base = self._unsummed(sql)
-        keys = ["system", "source", *metrics.table(name).key]
-        quoted = [expressions.quote(key) for key in keys]
-        stats = ", ".join(
-            f"quantile_cont(b.{expressions.quote(g)}, 0.5) AS {expressions.quote(g + '_p50')}, "
-            f"quantile_cont(b.{expressions.quote(g)}, 0.95) AS {expressions.quote(g + '_p95')}, "
-            f"max(b.{expressions.quote(g)}) AS {expressions.quote(g + '_max')}"
-            for g in gauges
-        )
-        chosen = ", ".join(f"b.{key}" for key in quoted)
-        on = " AND ".join(f"m.{key} IS NOT DISTINCT FROM s.{key}" for key in quoted)
-        shown = ", ".join(
-            f"s.{expressions.quote(g + suffix)}" for g in gauges for suffix in ("_p50", "_p95", "_max")
-        )
-        return (
-            f"SELECT m.*, {shown} FROM ({sql}) AS m LEFT JOIN ("
-            f"SELECT {chosen}, i.bucket_end, {stats} FROM ({base}) AS b "
-            "JOIN _interval AS i USING (system, source, interval_end) "
-            f"WHERE b.flag IS NULL GROUP BY {chosen}, i.bucket_end"
-            f") AS s ON {on} AND m.interval_end = s.bucket_end"
-        )
+        return measures.percentiles_sql(name, sql, self._unsummed(sql), gauges)
 
     def _unsummed(self, sql: str) -> str:
         """The same SELECT over the intervals as they are, and so the helpers it reads."""
@@ -646,47 +575,6 @@ def _projected(
         return relation
     named = (f"{one} AS {expressions.quote(name)}" for one, name in zip(forms, names, strict=True))
     return relation.project(", ".join(named))
-
-
-class _Stream:
-    """A relation as nothing but an Arrow stream."""
-
-    def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
-        self._relation = relation
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._relation.__arrow_c_stream__(requested_schema)
-
-
-def _plain(place: str, type: str) -> str:
-    """SQL that turns a result column into what Python can hold: times as microseconds, decimals as floats."""
-    kind = type_name(type)
-    if kind == "time":
-        return f"epoch_us({place})"
-    if type.startswith("DECIMAL"):
-        return f"CAST({place} AS DOUBLE)"
-    if kind == "text" and type != "VARCHAR":
-        return f"CAST({place} AS VARCHAR)"
-    return place
-
-
-#: The types of answers as they leave the program, by their name here.
-_LEAVING = {"int": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "bool": "BOOLEAN", "time": "TIMESTAMPTZ"}
-
-
-def _leaving(place: str, type: str) -> str:
-    """SQL that turns a result column into one of the types that other programs know."""
-    known = _LEAVING[type_name(type)]
-    same = type == known or (type, known) == ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
-    return place if same else f"CAST({place} AS {known})"
-
-
-def _with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:
-    values = list(row)
-    for index in times:
-        if values[index] is not None:
-            values[index] = _EPOCH + dt.timedelta(microseconds=values[index])
-    return tuple(values)
 
 
 def _query_error(error: duckdb.Error) -> QueryError:

@@ -15,9 +15,10 @@ from zlens.problems import Problem
 from zlens.readers import Column, Interval, Progress, RawTable, Source, SystemInfo, open_inputs
 
 if TYPE_CHECKING:
+    from zlens.answers import Answer
     from zlens.catalog.cpumf_formulas import Trust
     from zlens.catalog.groups import Groups
-    from zlens.engine import Answer, Engine
+    from zlens.engine import Engine
     from zlens.findings import Findings
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -12,7 +12,7 @@ from zlens.cli import inputs
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.engine import Answer
+    from zlens.answers import Answer
     from zlens.session import Session
 
 SUMMARY = "any question in SQL"

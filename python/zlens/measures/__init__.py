@@ -140,6 +140,28 @@ def measure_sql(name: str, trust: Trust = SURE) -> str:
     return f"SELECT {ordered}\nFROM ({sql})"
 
 
+def percentiles_sql(name: str, sql: str, unsummed: str, gauges: list[str]) -> str:
+    """A summed measure with p50, p95 and maximum of its gauges over the intervals as they are."""
+    quote = expressions.quote
+    quoted = [quote(key) for key in ("system", "source", *metrics.table(name).key)]
+    stats = ", ".join(
+        f"quantile_cont(b.{quote(g)}, 0.5) AS {quote(g + '_p50')}, "
+        f"quantile_cont(b.{quote(g)}, 0.95) AS {quote(g + '_p95')}, "
+        f"max(b.{quote(g)}) AS {quote(g + '_max')}"
+        for g in gauges
+    )
+    chosen = ", ".join(f"b.{key}" for key in quoted)
+    on = " AND ".join(f"m.{key} IS NOT DISTINCT FROM s.{key}" for key in quoted)
+    shown = ", ".join(f"s.{quote(g + suffix)}" for g in gauges for suffix in ("_p50", "_p95", "_max"))
+    return (
+        f"SELECT m.*, {shown} FROM ({sql}) AS m LEFT JOIN ("
+        f"SELECT {chosen}, i.bucket_end, {stats} FROM ({unsummed}) AS b "
+        "JOIN _interval AS i USING (system, source, interval_end) "
+        f"WHERE b.flag IS NULL GROUP BY {chosen}, i.bucket_end"
+        f") AS s ON {on} AND m.interval_end = s.bucket_end"
+    )
+
+
 def _layers(table: metrics.Table, trust: Trust) -> list[dict[str, str]]:
     """Formulas of the columns that machines tell differently, each layer over columns of those before it.
 
