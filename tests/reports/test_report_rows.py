@@ -262,6 +262,29 @@ def test_folded_in_a_terminal_only() -> None:
     assert body(FakeSession(tables), report(), 200) == body(FakeSession(tables), report())
 
 
+def test_header_and_what_is_lacking_fit_a_terminal() -> None:
+    made = system("A") | {"release": "zlens-demo", "source": "zvm-monitor", "made": True}
+    longer = definition.read(REPORT.replace("records of proc", "records of very, " * 9 + "proc"), "x", "every")
+    text = reports.render(longer, FakeSession({"system": [made]}), now=NOW, width=80)
+    assert '"made data, not measured" z/VM zlens-demo' in text
+    assert f"It needs: {'records of very, ' * 9}processors *" in " ".join(text.split())
+    assert max(map(len, text.split("\n"))) == 80
+
+
+def test_a_fixed_text_of_a_row_is_no_lack() -> None:
+    own = """
+[[tables.rows]]
+kind = "query"
+label = ">>None>>"
+cells = { busy_pct = "--" }
+query = "SELECT system, cpu_id, cpu_type, busy_pct, user_pct FROM cpu"
+"""
+    only = definition.read(REPORT.split("[[tables.rows]]")[0] + own, "x", "every")
+    row = cpu("A", 3, 0, 10.0) | {"busy_pct": None, "user_pct": None}
+    (block,) = rows.fetch(only, FakeSession({"system": [system("A")], "cpu": [row]}))
+    assert [column.key for column in rows.dotted(block)] == ["user_pct"]
+
+
 def test_a_heading_is_torn_only_if_it_must_be() -> None:
     tables = {"system": [system("A")], "cpu": [cpu("A", 3, 0, 10.0)]}
     narrow = body(FakeSession(tables), report(), 20)

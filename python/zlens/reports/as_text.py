@@ -7,6 +7,7 @@ that say what a row is about.
 
 from __future__ import annotations
 
+import textwrap
 from copy import copy
 from datetime import datetime
 
@@ -36,7 +37,8 @@ def _block(definition: Definition, block: Block, session: Session, now: datetime
     lines = header(definition, block, display, now, full)
     lines.append("_" * full)
     if block.empty:
-        lines += ["", f"This input has nothing for this report. It needs: {definition.needs}"]
+        lacking = f"This input has nothing for this report. It needs: {definition.needs}"
+        lines += ["", *textwrap.wrap(lacking, full, break_on_hyphens=False, break_long_words=False)]
     else:
         for sheet in sheets:
             lines.append("")

@@ -81,7 +81,7 @@ def _level(system: dict[str, style.Value]) -> str:
 
 
 def _ends(left: str, right: str, width: int) -> str:
-    return f"{left}{right:>{max(width - len(left), len(right) + 2)}}" if right else left
+    return f"{left}{right:>{max(width - len(left), len(right) + 1)}}" if right else left
 
 
 def notes(definition: Definition, block: Block, session: Session, width: int) -> list[str]:

@@ -102,12 +102,13 @@ def order(part: Part) -> Iterator[tuple[Section, int]]:
 
 
 def dotted(block: Block) -> list[Column]:
-    """Columns without a single value in the rows of this block."""
+    """Columns without a single value in the rows of this block; a row's fixed text wants none."""
     found = []
     for table, parts in block.tables:
         sections = [section for part in parts for section in part if len(section)]
         for i, column in enumerate(table.columns):
-            if sections and all(missing(value) for section in sections for value in section.values[i]):
+            wanting = [section for section in sections if column.key not in section.rows.cells]
+            if wanting and all(missing(value) for section in wanting for value in section.values[i]):
                 found.append(column)
     return found
 
