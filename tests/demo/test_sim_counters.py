@@ -1,0 +1,52 @@
+"""Hardware counters of the file written with zlens' own pack: they agree with what the processors did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import zlens
+from zlens.demo import sim
+from zlens.session import Session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
+    sim.write(str(path), 530)
+    with zlens.open([path]) as opened:
+        yield opened
+
+
+def test_every_thread_is_measured_in_every_minute(session: Session) -> None:
+    rows = session.sql(
+        "SELECT cpu_id, count(*), any_value(generation) FROM cpumf GROUP BY cpu_id ORDER BY 1"
+    ).rows
+    assert rows == [(cpu, 60, "z15") for cpu in range(12)]
+    (problems,) = session.sql("SELECT count(*) FROM problem").rows
+    assert problems == (0,)
+
+
+def test_cycles_are_those_of_the_time_a_processor_was_busy(session: Session) -> None:
+    (apart,) = session.sql(
+        "SELECT max(abs(counter.used - processor.user_time - processor.system_time)) "
+        "FROM role.counter JOIN role.processor USING (system, source, interval_end, cpu_id)"
+    ).rows
+    assert apart[0] < 0.01
+
+
+def test_the_load_shows_in_the_caches(session: Session) -> None:
+    rows = session.sql(
+        "SELECT min(cpi), max(cpi), min(l1mp), max(l2p), max(memp), min(problem_state_pct) "
+        "FROM cpumf WHERE cpi IS NOT NULL"
+    ).rows
+    ((least, most, l1mp, l2p, memp, problem),) = rows
+    assert 1.9 < least < most < 2.3
+    assert l1mp > 3.5
+    assert 75 < l2p < 90
+    assert memp < 2
+    assert problem == pytest.approx(28.8, abs=0.1)
+    report = session.report("$cpumflg")
+    assert "$CPUMFLG" in report
+    assert ">>Mean>>  11 IFL" in report
