@@ -81,7 +81,7 @@ INFERRED = [
 UNKNOWN = [
     ("D0R3", "RSAAVAIL"),
     ("D0R8", "CALMPTRV"),
-    ("D0R10", "SRMCDISP"),
+    ("D0R10", "SRMABSDL"),
     ("D0R13", "PLSDSPCN"),
     ("D0R14", "HCPMDCEX"),
     ("D1R16", "SRMTSLIC"),
