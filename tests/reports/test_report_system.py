@@ -125,6 +125,7 @@ def cells(text: str) -> dict[str, tuple[str, str]]:
 
 def test_the_published_figures(tmp_path: Path) -> None:
     text = printed(made(tmp_path / "x")).split("Operation", 1)[1]
+    assert "Lines of dots" not in text
     wanted = cells(LISTING)
     assert len(wanted) == 33
     found = cells(text)
@@ -147,3 +148,4 @@ def test_what_5_3_tells(tmp_path: Path) -> None:
     assert found["FP successful x-lates"] == ("19", ".3")
     assert found["Nr. of SIE executions"] == (".........", "....")
     assert "Storage Management" not in text
+    assert "* Lines of dots: " in text
