@@ -263,10 +263,12 @@ def test_folded_in_a_terminal_only() -> None:
 
 
 def test_header_and_what_is_lacking_fit_a_terminal() -> None:
-    made = system("A") | {"release": "zlens-demo", "source": "zvm-monitor", "made": True}
-    longer = definition.read(REPORT.replace("records of proc", "records of very, " * 9 + "proc"), "x", "every")
+    made = system("A") | {"release": "zlens-sim", "source": "zvm-monitor", "made": True}
+    longer = definition.read(
+        REPORT.replace("records of proc", "records of very, " * 9 + "proc"), "x", "every"
+    )
     text = reports.render(longer, FakeSession({"system": [made]}), now=NOW, width=80)
-    assert '"made data, not measured" z/VM zlens-demo' in text
+    assert '"made data, not measured" z/VM zlens-sim' in text
     assert f"It needs: {'records of very, ' * 9}processors *" in " ".join(text.split())
     assert max(map(len, text.split("\n"))) == 80
 
