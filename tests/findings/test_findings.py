@@ -327,3 +327,19 @@ def test_the_skeleton_is_a_rule() -> None:
     rule = rules.read(rules.root() / "_skeleton.toml")
     found = evaluate(Made({"load": minutes(**{**LOAD, "busy_pct": 97.0})}), {rule.id: rule}, classes=["ours"])
     assert [each.rule.id for each in found.rows] == ["OWN-001"]
+
+
+PAGE_OF_DOCS = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_page_on_findings_is_a_rule(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", PAGE_OF_DOCS, re.DOTALL)
+    rule = rules.read(write(tmp_path, text))
+    waiting = Made({"guest": minutes(**{**GUEST, "userid": "DB2"}, page_wait_pct=3.0)})
+    assert [each.subject for each in find(waiting, only=[rule.id], folders=[tmp_path])] == ["guest DB2"]
+
+
+def test_the_page_on_findings_names_every_class() -> None:
+    assert set(re.findall(r"^\| ([a-z-]+) \| [^-]", PAGE_OF_DOCS, re.MULTILINE)) - {"class"} == set(
+        rules.CLASSES
+    )
