@@ -84,9 +84,16 @@ def test_machine_by_type_first_and_version_second(
     assert said == why or said.endswith(f": {cpumf.COMMON_ONLY}")
     asked = (
         f"SELECT {cpumf_formulas.generation_sql()}, {cpumf_formulas.generation_by_sql()} "
-        "FROM (SELECT CAST(? AS VARCHAR) AS machine_type, CAST(? AS BIGINT) AS csvn) AS counter"
+        "FROM (SELECT CAST(? AS VARCHAR) AS machine_type, CAST(? AS BIGINT) AS csvn, "
+        "CAST(? AS VARCHAR) AS told_generation) AS counter"
     )
-    assert duckdb.execute(asked, [machine_type, version]).fetchall() == [(chosen, said)]
+    assert duckdb.execute(asked, [machine_type, version, None]).fetchall() == [(chosen, said)]
+    # What names tell counts where nothing else does.
+    named = cpumf.choose(machine_type, version, "z14 or z15")
+    assert named == (
+        ("z14 or z15", "names of counters") if (machine_type, version) == (None, None) else (chosen, said)
+    )
+    assert duckdb.execute(asked, [machine_type, version, "z14 or z15"]).fetchall() == [named]
 
 
 def test_sizes_of_sets_by_version() -> None:

@@ -163,6 +163,17 @@ def _facts(name: str) -> dict[str, Any]:
         raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
 
 
+def linux_facts() -> dict[str, Any]:
+    """How Linux calls counters besides the names of the generations."""
+    return _facts("linux")
+
+
+@cache
+def alike() -> dict[str, tuple[str, ...]]:
+    """Generations that names of counters may not tell apart, by what the two are called together."""
+    return {each["name"]: tuple(each["generations"]) for each in linux_facts()["alike"]}
+
+
 def sources() -> dict[str, str]:
     """The sources that the files call by one word."""
     return dict(_facts("architecture")["sources"])
@@ -401,19 +412,22 @@ def machines() -> dict[str, Machine]:
     }
 
 
-def choose(machine_type: str | None, csvn: int | None) -> tuple[str | None, str]:
+def choose(machine_type: str | None, csvn: int | None, told: str | None = None) -> tuple[str | None, str]:
     """The generation whose formulas hold, and why: by machine type, and by counter version without one.
 
-    A type that nobody knows has none, whatever its version: the meaning of its extended counters may be
-    another. So has a type whose record gives a version that is not of its generation.
+    `told` is what the names of the counters say, where nothing else says it. A type that nobody knows has no
+    generation, whatever its version: the meaning of its extended counters may be another. So has a type whose
+    record gives a version that is not of its generation.
     """
     type = (machine_type or "").strip()
     by_version = {generation(name).csvn: name for name in GENERATIONS}
     if not type:
         if csvn in by_version:
             return by_version[csvn], BY_VERSION
-        told = "" if csvn is None else f" and counter version {csvn} is not known"
-        return None, f"no machine type{told}: {COMMON_ONLY}"
+        if csvn is None and told is not None:
+            return told, BY_NAMES
+        unknown = "" if csvn is None else f" and counter version {csvn} is not known"
+        return None, f"no machine type{unknown}: {COMMON_ONLY}"
     machine = machines().get(type)
     if machine is None:
         return None, f"machine type {type} is not known: {COMMON_ONLY}"
@@ -424,6 +438,7 @@ def choose(machine_type: str | None, csvn: int | None) -> tuple[str | None, str]
 
 BY_TYPE = "machine type"
 BY_VERSION = "counter version"
+BY_NAMES = "names of counters"
 COMMON_ONLY = "only metrics that all machines have in common"
 
 

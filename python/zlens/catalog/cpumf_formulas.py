@@ -151,7 +151,9 @@ def _by_generation(formula: Callable[[str | None], str]) -> str:
     cases = []
     for each, generations in groups.items():
         if each != common:
-            cases.append(" or ".join(f"counter.generation = '{generation}'" for generation in generations))
+            # Two generations that nothing tells apart have what both compute alike.
+            pairs = [name for name, alike in cpumf.alike().items() if set(alike) <= set(generations)]
+            cases.append(" or ".join(f"counter.generation = '{name}'" for name in (*generations, *pairs)))
             cases.append(each or "null")
     return f"case({', '.join([*cases, common] if common else cases)})"
 
@@ -220,10 +222,13 @@ def generation_sql() -> str:
         f"= {cpumf.generation(name).csvn} THEN '{name}'"
         for name in cpumf.GENERATIONS
     )
-    return f"CASE WHEN {_NO_TYPE} THEN CASE counter.csvn {versions} END ELSE CASE {types} END END"
+    by_version = f"coalesce(CASE counter.csvn {versions} END, {_TOLD})"
+    return f"CASE WHEN {_NO_TYPE} THEN {by_version} ELSE CASE {types} END END"
 
 
 _NO_TYPE = "coalesce(trim(counter.machine_type), '') = ''"
+#: What the names of the counters say, where no version of the record says more.
+_TOLD = "CASE WHEN counter.csvn IS NULL THEN counter.told_generation END"
 
 
 def _type_in(generation: str) -> str:
@@ -238,6 +243,7 @@ def generation_by_sql() -> str:
     only = literal(f": {cpumf.COMMON_ONLY}")
     return (
         f"CASE WHEN {_NO_TYPE} THEN CASE WHEN counter.csvn IN ({known}) THEN {literal(cpumf.BY_VERSION)} "
+        f"WHEN {_TOLD} IS NOT NULL THEN {literal(cpumf.BY_NAMES)} "
         "ELSE 'no machine type' || coalesce(' and counter version ' || counter.csvn || ' is not known', '') "
         f"|| {only} END "
         f"WHEN {generation_sql()} IS NOT NULL THEN {literal(cpumf.BY_TYPE)} "
