@@ -22,9 +22,13 @@ from zlens.catalog.made import is_made
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
+from zlens.readers.sysinfo_tree import is_tree
 
 #: In the order they are asked.
-READERS = ("monwrite", "rmf_xml", "smf")
+READERS = ("monwrite", "rmf_xml", "smf", "sysinfo")
+
+#: The source of folders that are read as one thing.
+FOLDERS = "linux-sysinfo"
 
 #: How much of a file a reader sees to recognise its format.
 HEAD = 64 * 1024
@@ -167,7 +171,7 @@ class Found:
 
 
 def expand(inputs: Iterable[str]) -> Iterator[str]:
-    """The files of files, folders and patterns, in order.
+    """The files of files, folders and patterns, in order; a folder with the texts of a Linux is one of them.
 
     Raises InputError when a name fits nothing. Folders are read in full depth; links to folders are
     not followed, so that no loop is possible.
@@ -175,7 +179,19 @@ def expand(inputs: Iterable[str]) -> Iterator[str]:
     for name in inputs:
         if os.path.isdir(name):
             found = False
+            if os.path.realpath(name) == os.sep and not is_tree(name):
+                raise InputError(
+                    "the folder / stands for the live machine, and this one is no IBM Z with Linux",
+                    file=name,
+                    expected="/proc/sysinfo",
+                    cure="name the folder that holds the data",
+                )
             for folder, subfolders, files in os.walk(name):
+                if is_tree(folder):
+                    found = True
+                    subfolders.clear()
+                    yield folder
+                    continue
                 subfolders.sort()
                 for file in sorted(files):
                     if not file.startswith("."):
@@ -223,6 +239,9 @@ def find(inputs: Iterable[str]) -> Found:
     by_inode: dict[tuple[int, int], str] = {}
     by_head: dict[tuple[int, bytes], list[str]] = {}
     for path in expand(inputs):
+        if os.path.isdir(path):
+            files.setdefault(FOLDERS, []).append(path)
+            continue
         try:
             head, status = _head(path)
             inode = (status.st_dev, status.st_ino)
@@ -325,7 +344,7 @@ def open_inputs(
     for name in READERS:
         module = import_module(f"zlens.readers.{name}")
         paths = found.files.get(module.NAME, [])
-        for path in [path for path in paths if opened]:
+        for path in [path for path in paths if opened and not os.path.isdir(path)]:
             twin = lake.already_there(opened, path, lambda path: _digest(path).hex())
             if twin is not None:
                 paths.remove(path)

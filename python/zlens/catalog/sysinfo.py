@@ -1,0 +1,65 @@
+"""What the lines of /proc/sysinfo say: `linux/sysinfo.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog.columns import Column
+from zlens.errors import CatalogError
+
+_TYPES = ("int", "float", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the text; several columns are the words of its value."""
+
+    label: str
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The lines of the machine and the partition, and those that every virtual machine has, by label."""
+
+    machine: dict[str, Line]
+    vm: dict[str, Line]
+    source: str
+    status: str
+
+    def columns(self, part: str) -> tuple[Column, ...]:
+        """The columns of `machine` or `vm`, in the order of the lines."""
+        lines: dict[str, Line] = getattr(self, part)
+        return tuple(column for line in lines.values() for column in line.columns)
+
+
+@cache
+def facts() -> Facts:
+    """The facts of the catalog."""
+    path = Path(__file__).parent / "linux" / "sysinfo.toml"
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    return Facts(
+        machine=_lines(data["machine"], path),
+        vm=_lines(data["vm"], path),
+        source=data["source"],
+        status=data["status"],
+    )
+
+
+def _lines(entries: list[dict[str, Any]], path: Path) -> dict[str, Line]:
+    lines: dict[str, Line] = {}
+    for entry in entries:
+        columns = tuple(
+            Column(one["name"], one["type"], one.get("unit", ""), one["text"]) for one in entry["columns"]
+        )
+        label = entry["label"]
+        wrong = [column.name for column in columns if column.type not in _TYPES]
+        if label in lines or wrong or not columns:
+            what = f"it has the type of {wrong[0]} wrong" if wrong else "it stands twice or has no column"
+            raise CatalogError(f"line {label!r}: {what}", file=str(path), expected=", ".join(_TYPES))
+        lines[label] = Line(label, columns)
+    return lines

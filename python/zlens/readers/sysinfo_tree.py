@@ -1,0 +1,290 @@
+"""/proc/sysinfo and the sysfs CPU tree as a set of small files, from a folder, a tar or the live machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from zlens.readers.sysinfo_text import MAX_CPU
+
+SYSINFO = "proc/sysinfo"
+CPUS = "sys/devices/system/cpu"
+
+#: Texts beside the CPUs, and of each CPU. Nothing else is read.
+_SINGLE = (
+    SYSINFO,
+    "proc/cpuinfo",
+    "proc/sys/kernel/hostname",
+    "proc/sys/kernel/osrelease",
+    *(f"{CPUS}/{name}" for name in ("dispatching", "online", "offline", "present", "possible")),
+)
+_LEVELS = ("thread", "core", "book", "drawer")
+_OF_CPU = (
+    "address",
+    "configure",
+    "dedicated",
+    "online",
+    "polarization",
+    *(f"topology/{name}_id" for name in ("core", "physical_package", "book", "drawer")),
+    *(f"topology/{level}_siblings{form}" for level in _LEVELS for form in ("", "_list")),
+)
+_CPU = re.compile(r"cpu(\d{1,4})\Z")
+_WANTED = re.compile(
+    "(?P<root>(?:.*/)?)(?P<name>"
+    + "|".join(re.escape(name) for name in _SINGLE)
+    + rf"|{re.escape(CPUS)}/cpu\d{{1,4}}/(?:"
+    + "|".join(re.escape(name) for name in _OF_CPU)
+    + "))",
+    re.DOTALL,
+)
+
+#: A text of the kernel is a page or a few; an archive holds some hundred systems at most.
+MAX_FILE = 256 * 1024
+MAX_KEPT = 128 * 1024 * 1024
+MAX_TREES = 10_000
+_BLOCK = 512
+_NAME_LIMIT = 64 * 1024
+
+
+@dataclass(slots=True)
+class Tree:
+    """The texts of one system at one moment."""
+
+    path: str
+    files: dict[str, bytes] = field(default_factory=dict)
+    #: Where a text stands: its own file, or the archive.
+    places: dict[str, str] = field(default_factory=dict)
+    time_us: int | None = None
+    #: kind, file, offset, sentence, bytes
+    notes: list[tuple[str, str, int | None, str, int | None]] = field(default_factory=list)
+
+    def text(self, name: str) -> str | None:
+        """A short text, None where it is not there or empty."""
+        data = self.files.get(name)
+        return data.decode("utf-8", "replace").strip("\0 \t\r\n") or None if data is not None else None
+
+    def cpus(self) -> list[int]:
+        """Numbers of the CPUs that have a folder."""
+        found = {int(name[len(CPUS) + 4 :].partition("/")[0]) for name in self.files if _of_cpu(name)}
+        return sorted(cpu for cpu in found if cpu < MAX_CPU)
+
+
+def _of_cpu(name: str) -> bool:
+    return name.startswith(f"{CPUS}/cpu")
+
+
+def is_tree(folder: str) -> bool:
+    """Whether a folder holds the texts of a system."""
+    return os.path.isfile(os.path.join(folder, *SYSINFO.split("/")))
+
+
+def of_folder(folder: str) -> Tree:
+    """The texts of a folder; `/` is the live machine."""
+    tree = Tree(folder)
+    for name in _SINGLE:
+        _add(tree, name)
+    try:
+        entries = sorted(os.listdir(os.path.join(folder, *CPUS.split("/"))))
+    except OSError:
+        entries = []
+    for entry in entries:
+        if _CPU.match(entry):
+            for name in _OF_CPU:
+                _add(tree, f"{CPUS}/{entry}/{name}")
+    return tree
+
+
+def of_file(path: str) -> Tree:
+    """A /proc/sysinfo alone. One named proc/sysinfo has the rest of its system beside it."""
+    parts = os.path.abspath(path).split(os.sep)
+    if parts[-2:] == SYSINFO.split("/"):
+        return of_folder(os.sep.join(parts[:-2]) or os.sep)
+    tree = Tree(path)
+    _read(tree, SYSINFO, path)
+    return tree
+
+
+def _add(tree: Tree, name: str) -> None:
+    _read(tree, name, os.path.join(tree.path, *name.split("/")))
+
+
+def _read(tree: Tree, name: str, path: str) -> None:
+    try:
+        # Not to block on a pipe, and not to follow a link out of a folder that was copied.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        tree.notes.append(("changed", path, None, f"cannot be read: {error.strerror or error}", None))
+        return
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            tree.notes.append(("changed", path, None, "is not a regular file; not read", None))
+            return
+        try:
+            data = file.read(MAX_FILE + 1)
+        except OSError:
+            # A CPU that is not configured has no topology to tell of.
+            return
+    _keep(tree, name, data, path, status.st_mtime_ns // 1000)
+
+
+def _keep(tree: Tree, name: str, data: bytes, place: str, time_us: int) -> None:
+    if len(data) > MAX_FILE:
+        said = f"{name} is longer than {MAX_FILE:,} bytes; read up to there"
+        tree.notes.append(("length", place, MAX_FILE, said, None))
+        data = data[:MAX_FILE]
+    tree.files[name] = data
+    tree.places[name] = place
+    # The kernel makes the text when it is read: the date of a copy is when that was.
+    if name == SYSINFO or tree.time_us is None:
+        tree.time_us = time_us
+
+
+class DamageError(Exception):
+    """What makes an archive end before its end: kind, offset, sentence."""
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether a file that begins so is a tar, packed with gzip or not."""
+    if head.startswith(b"\x1f\x8b"):
+        try:
+            head = zlib.decompressobj(wbits=31).decompress(head, 2 * _BLOCK)
+        except zlib.error:
+            return False
+    return head[257:262] == b"ustar"
+
+
+def of_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
+    """The systems in an archive, and what is damaged in it: kind, offset, sentence."""
+    trees: dict[str, Tree] = {}
+    damage: list[tuple[str, int, str]] = []
+    kept = 0
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        read = _unpacked(file.read) if packed else file.read
+        try:
+            for offset, name, data, time_us in _members(read):
+                found = _WANTED.fullmatch(name.removeprefix("./"))
+                if not found:
+                    continue
+                kept += len(data)
+                root = found["root"]
+                if kept > MAX_KEPT or (root not in trees and len(trees) >= MAX_TREES):
+                    raise DamageError("length", offset, "more of systems than zlens keeps of an archive")
+                tree = trees.setdefault(root, Tree(os.path.join(path, root.strip("/")) if root else path))
+                _keep(tree, found["name"], data, path, time_us)
+        except DamageError as error:
+            damage.append(error.args)
+        except zlib.error as error:
+            damage.append(("truncated", file.tell(), f"the gzip data are damaged: {error}"))
+    return list(trees.values()), damage
+
+
+def _unpacked(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    """Reads what gzip data unpack to, a piece at a time."""
+    unpack = zlib.decompressobj(wbits=31)
+    rest = b""
+
+    def go(size: int) -> bytes:
+        nonlocal rest
+        parts: list[bytes] = []
+        while size:
+            if not rest:
+                rest = read(64 * 1024)
+            part = unpack.decompress(rest, size)
+            more = bool(rest)
+            rest = unpack.unconsumed_tail
+            if not part and (unpack.eof or not more):
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    return go
+
+
+def _members(read: Callable[[int], bytes]) -> Iterator[tuple[int, str, bytes, int]]:
+    """Offset, name, first bytes and time of every file in a tar."""
+    at = 0
+    long_name: str | None = None
+    while True:
+        head = read(_BLOCK)
+        begin = at
+        at += len(head)
+        if head and not head.strip(b"\0"):
+            return
+        if len(head) < _BLOCK:
+            raise DamageError("truncated", begin, "the archive ends before its end")
+        if not _sums_up(head):
+            raise DamageError("header", begin, "no header of a tar stands here; not read from here on")
+        size, time = _field(head[124:136]), _field(head[136:148])
+        if size is None or time is None:
+            raise DamageError("length", begin, "a header without a length; not read from here on")
+        padded = -(-size // _BLOCK) * _BLOCK
+        kind = head[156:157]
+        limit = _NAME_LIMIT if kind in b"Lxg" else MAX_FILE + 1
+        data = read(min(padded, limit))
+        at += len(data)
+        if len(data) < min(padded, limit):
+            raise DamageError("truncated", begin, "the archive ends inside a file")
+        at += _skip(read, padded - len(data), begin)
+        if kind == b"L":
+            long_name = data[:size].rstrip(b"\0").decode("utf-8", "replace")
+        elif kind == b"x":
+            long_name = _pax_path(data[:size]) or long_name
+        elif kind != b"g":
+            if kind in b"0\0" and kind:
+                name = long_name if long_name is not None else _name(head)
+                yield begin, name, data[:size], min(time, 2**40) * 1_000_000
+            long_name = None
+
+
+def _skip(read: Callable[[int], bytes], size: int, begin: int) -> int:
+    left = size
+    while left:
+        part = read(min(left, 64 * 1024))
+        if not part:
+            raise DamageError("truncated", begin, "the archive ends inside a file")
+        left -= len(part)
+    return size
+
+
+def _sums_up(head: bytes) -> bool:
+    said = _field(head[148:156])
+    return said == sum(head) - sum(head[148:156]) + 8 * 0x20
+
+
+def _field(raw: bytes) -> int | None:
+    """A number of a header: octal digits, or binary behind a byte of 80."""
+    if raw[:1] == b"\x80":
+        return int.from_bytes(raw[1:], "big")
+    text = raw.strip(b"\0 ")
+    return int(text or b"0", 8) if re.fullmatch(rb"[0-7]*", text) else None
+
+
+def _name(head: bytes) -> str:
+    name = head[:100].partition(b"\0")[0]
+    # GNU archives have other things where POSIX has the name's first part.
+    if head[257:263] == b"ustar\0" and (prefix := head[345:500].partition(b"\0")[0]):
+        name = prefix + b"/" + name
+    return name.decode("utf-8", "replace")
+
+
+def _pax_path(data: bytes) -> str | None:
+    """The name in an extended header: records of a length, a blank, key=value and a line end."""
+    while data:
+        said, _, _ = data.partition(b" ")
+        if not re.fullmatch(rb"\d{1,6}", said) or not len(said) + 2 < int(said) <= len(data):
+            return None
+        record = data[len(said) + 1 : int(said) - 1]
+        if record.startswith(b"path="):
+            return record[5:].decode("utf-8", "replace")
+        data = data[int(said) :]
+    return None
