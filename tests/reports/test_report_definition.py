@@ -119,7 +119,13 @@ WRONG = [
     ('# cells = { cpu_type = ">Sum" }', 'cells = { core = ">Sum" }', "a fixed text for the column 'core'"),
     ('kind = "interval" ', 'kind = "query" ', "a query of their own"),
     ("[[tables]]", "[[tables]", "not a TOML file"),
-    ("[[tables.rows]]", "[[tables.lines]]", "the key 'lines' is not known"),
+    ("[[tables.rows]]", "[[tables.line]]", "the key 'line' is not known"),
+    ('time = "interval_end"', 'line_count = 3\ntime = "interval_end"', "lines and line_count.*both or none"),
+    (
+        'time = "interval_end"',
+        'lines = { x = "cpu_id" }\nline_count = 1\ntime = "interval_end"',
+        "column 'x'",
+    ),
 ]
 
 

@@ -28,6 +28,7 @@ from monwrite_made import (
     sim_record,
     write,
 )
+from zlens import reports
 
 OWN = (sim_record, SIM_CONFIG)
 
@@ -130,6 +131,16 @@ def test_the_published_figures(tmp_path: Path) -> None:
     assert len(wanted) == 33
     found = cells(text)
     assert {name: found[name] for name in wanted} == wanted
+
+
+def test_lines_are_counted_in_place_of_columns(tmp_path: Path) -> None:
+    """35 lines have a value, 26 are of what z/VM counts no longer: the report is not partial."""
+    with zlens.open([made(tmp_path / "x")]) as session:
+        entry = next(entry for entry in reports.listing(session) if entry.name == "system")
+    assert (entry.columns, entry.known, entry.available, entry.state) == (35, 61, 35, "available")
+    with zlens.open([made(tmp_path / "old", (record, CONFIG), ("5.3",))]) as session:
+        entry = next(entry for entry in reports.listing(session) if entry.name == "system")
+    assert (entry.known, entry.available, entry.state) == (61, 7, "partial")
 
 
 def test_fields_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,14 @@ class Table:
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
     rows: tuple[Rows, ...]
+    #: Where the names stand in rows, not in headings: columns of names, each with the column of their values.
+    lines: dict[str, str]
+    line_count: int  # how many names its rows have; 0 = its columns are counted
+
+    @property
+    def shown(self) -> int:
+        """How many things it shows a value of."""
+        return self.line_count or len(self.columns)
 
     def group(self, key: str) -> Group:
         return next(group for group in self.groups if group.key == key)
@@ -140,8 +148,8 @@ class Definition:
 
     @property
     def shown(self) -> int:
-        """How many columns it has."""
-        return sum(len(table.columns) for table in self.tables)
+        """How many columns it has; a table whose names stand in rows has as many as there are names."""
+        return sum(table.shown for table in self.tables)
 
     @property
     def known(self) -> int:
@@ -241,6 +249,8 @@ def _table(reader: _Reader) -> Table:
         ),
         columns=tuple(_column(column) for column in reader.each("columns", "column", ("key",))),
         rows=tuple(_rows(rows) for rows in reader.each("rows", "rows", ("kind", "label"))),
+        lines=reader.cells("lines"),
+        line_count=reader.integer("line_count", 0, 1000, 0),
     )
     reader.done()
     _check_columns(table, reader)
@@ -335,6 +345,11 @@ def _check_columns(table: Table, reader: _Reader) -> None:
                 f"the group heading {group.heading!r} is wider than its columns",
                 f"at most {width - 2} characters",
             )
+    if bool(table.lines) != bool(table.line_count):
+        reader.fail("lines and line_count", "both or none")
+    strange = {*table.lines, *table.lines.values()} - {column.key for column in table.columns}
+    if strange:
+        reader.fail(f"lines of the column {min(strange)!r}", "keys of columns")
     known = {group.key for group in table.groups}
     for column in table.columns:
         if column.group and column.group not in known:

@@ -56,7 +56,9 @@ def listing(
         definition = load(name, folder)
         if menu is not None and not menu.leads_to(definition.group):
             continue
-        available = None if session is None else len(with_values(definition, session))
+        available = (
+            None if session is None else values_of(definition, session, with_values(definition, session))
+        )
         entries.append(entry(definition, available))
     return sorted(entries, key=lambda entry: (entry.group, entry.name))
 
@@ -79,15 +81,15 @@ def listing_text(entries: list[Entry]) -> str:
     lines: list[str] = []
     group = ""
     width = max((len(entry.name) for entry in entries), default=0)
+    number = max((len(entry.number) for entry in entries), default=0)
     title = max((len(entry.title) for entry in entries), default=0)
     counted = max((len(entry.counted) for entry in entries), default=0)
     for entry in entries:
         if entry.group != group:
             group = entry.group
             lines += ([""] if lines else []) + [menus.heading(group)]
-        line = (
-            f"  {entry.name:<{width}}  {entry.number:<7} {entry.title:<{title}}  {entry.counted:>{counted}}"
-        )
+        line = f"  {entry.name:<{width}}  {entry.number:<{number}} {entry.title:<{title}}"
+        line += f"  {entry.counted:>{counted}}"
         if entry.available is not None:
             line += f", {entry.available} available"
         line += {"partial": " (partial)", "none": " (no data)"}.get(entry.state, "")
@@ -103,6 +105,30 @@ def with_values(definition: Definition, session: Session) -> set[tuple[str, str]
         row = session.sql(f"SELECT {counts} FROM ({table.query}) AS base").rows[0]
         found |= {(table.key, column.key) for column, count in zip(table.columns, row, strict=True) if count}
     return found
+
+
+def values_of(definition: Definition, session: Session, filled: set[tuple[str, str]]) -> int:
+    """How many of what a report shows has a value: columns, or names where these stand in rows."""
+    found = 0
+    for table in definition.tables:
+        if not table.lines:
+            found += sum(key == table.key for key, _ in filled)
+            continue
+        column = {column.key: quoted(column.column) for column in table.columns}
+        found += sum(
+            int(
+                str(
+                    session.sql(
+                        _NAMED.format(name=column[name], value=column[value], query=table.query)
+                    ).rows[0][0]
+                )
+            )
+            for name, value in table.lines.items()
+        )
+    return found
+
+
+_NAMED = "SELECT count(DISTINCT {name}) FROM ({query}) AS base WHERE {value} IS NOT NULL"
 
 
 def explain_report(wanted: str, folder: Path = FOLDER) -> str:

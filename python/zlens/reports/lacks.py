@@ -16,7 +16,7 @@ from typing import Any
 from zlens.catalog import layouts, roles
 from zlens.explain_records import entities_of, roles_behind
 from zlens.reports.definition import FOLDER, Column, load, names
-from zlens.reports.explain import Entry, entry, with_values
+from zlens.reports.explain import Entry, entry, values_of, with_values
 from zlens.reports.rows import Session
 
 #: Names of fields in zlens' own pack where no public one is known.
@@ -69,7 +69,7 @@ def lacks(session: Session, given: Input, folder: Path | None = None) -> list[La
     for name in names(here):
         definition = load(name, here)
         filled = with_values(definition, session)
-        one = Lacks(entry(definition, len(filled)))
+        one = Lacks(entry(definition, values_of(definition, session, filled)))
         for table in definition.tables:
             for column in table.columns:
                 if (table.key, column.key) not in filled:
