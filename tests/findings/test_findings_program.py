@@ -148,6 +148,16 @@ def test_a_rule_is_explained() -> None:
     assert explain("pag-002") == text
 
 
+def test_a_rule_of_the_user_is_explained(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "rules"
+    folder.mkdir(parents=True)
+    skeleton = (rules.root() / "_skeleton.toml").read_text(encoding="utf-8")
+    (folder / "mine.toml").write_text(skeleton, encoding="utf-8")
+    text = explain("OWN-001")
+    assert str(folder / "mine.toml") in "".join(text.split())
+    assert "OWN-001" in explain("findings")
+
+
 def test_a_note_is_explained_with_its_reason() -> None:
     text = explain("NET-001")
     assert "note: something to know" in text

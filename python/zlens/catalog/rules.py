@@ -188,6 +188,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.toml") if not path.name.startswith(("_", ".")))
 
 
+def is_id(name: str) -> bool:
+    """Whether a name is of the form that ids of rules have."""
+    return _ID.fullmatch(name) is not None
+
+
 def names() -> list[str]:
     """Ids of the built-in rules and the user's, from the names of the files alone."""
     folders = [root(), user_root()]
@@ -241,7 +246,7 @@ class _Reader:
             if value not in known:
                 listed = ", ".join(filter(None, known))
                 raise self.wrong(key, f"{key} is {value!r}", expected=f"one of {listed}")
-        if not _ID.fullmatch(texts["id"]):
+        if not is_id(texts["id"]):
             raise self.wrong(
                 "id", f"{texts['id']!r} is not the id of a rule", expected="an id such as CPU-001"
             )

@@ -19,15 +19,11 @@ def rule_pages(name: str) -> Iterator[str]:
     """The page of a rule, or the list of all rules."""
     if name.lower() == "findings":
         yield _overview(rules.load())
-    elif name.upper() in rules.names():
+    elif rules.is_id(name.upper()):
+        # A file of the user's need not be named after its rule.
         found = rules.load()
         if name.upper() in found:
             yield rule_page(found[name.upper()])
-
-
-def names() -> list[str]:
-    """What rule_pages knows."""
-    return ["findings", *rules.names()]
 
 
 def rule_page(rule: Rule) -> str:
