@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sysinfo_made import CPUS, MOMENT_S, SYSINFO, folder, rows, tar, texts
 
 import zlens
+from sysinfo_made import CPUS, MOMENT_S, SYSINFO, folder, rows, tar, texts
 from zlens import readers
 from zlens.errors import InputError
 from zlens.options import Options
@@ -78,6 +78,8 @@ def test_where_the_cpus_are(tmp_path: Path) -> None:
         4: (0, 2, 1, 0, 0, 6, "Vl"),
         **dict.fromkeys((5, 6, 7), (None, None, None, None, None, None, None)),
     }
+    cores = {r["cpu"]: r["core_address"] for r in rows(source, "linux_cpu") if r["address"] is not None}
+    assert cores == {0: 0, 1: 0, 2: 1, 3: 1, 4: 2}, "the last bit of an address is the thread"
     states = {r["cpu"]: (r["online"], r["configured"]) for r in rows(source, "linux_cpu")}
     assert states[5] == (False, True)
     assert states[6] == (False, False)

@@ -1,4 +1,5 @@
--- _own_cores: how many cores of each polarity the partition has that reports, by type.
+-- _own_cores: how many cores of each polarity the partition has that reports, by type. Linux tells of its
+-- cores where it runs in the partition itself, but not of their type.
 SELECT
     system, source, interval_end, cpu_type,
     count(DISTINCT core_id) FILTER (WHERE polarity = 'Vh') AS vh,
@@ -7,3 +8,12 @@ SELECT
 FROM role.processor
 WHERE source_kind = 'zvm' AND polarity IS NOT NULL AND polarity <> 'Hor'
 GROUP BY system, source, interval_end, cpu_type
+UNION ALL
+SELECT
+    system, source, tod, NULL,
+    count(DISTINCT core_address) FILTER (WHERE polarity = 'Vh'),
+    count(DISTINCT core_address) FILTER (WHERE polarity = 'Vm'),
+    count(DISTINCT core_address) FILTER (WHERE polarity = 'Vl')
+FROM role.linux_cpu
+WHERE configured AND core_address IS NOT NULL AND polarity IS NOT NULL AND polarity <> 'Hor'
+GROUP BY system, source, tod

@@ -9,5 +9,5 @@ LEFT JOIN _own_cores AS own_cores
     ON own_cores.system = partition.system
     AND own_cores.source = partition.source
     AND own_cores.interval_end = partition.interval_end
-    AND own_cores.cpu_type = partition.cpu_type
+    AND own_cores.cpu_type IS NOT DISTINCT FROM partition.cpu_type
     AND own_partition.number = partition.number

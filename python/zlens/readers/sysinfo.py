@@ -93,7 +93,10 @@ _CAF = (
 _CPU = (
     *HEADER,
     Column("cpu", "int", "", "number of the CPU, a thread"),
-    Column("address", "int", "", "address of its core as the machine knows it"),
+    Column("address", "int", "", "address of the CPU: that of its core, then the bits of the thread"),
+    Column(
+        "core_address", "int", "", "address of its core as the machine knows it; NULL in a virtual machine"
+    ),
     Column("online", "bool", "", "in use by Linux"),
     Column("configured", "bool", "", "configured; false: standby"),
     Column("polarization", "text", "", "as Linux prints it"),
@@ -505,6 +508,8 @@ def _cpus(moment: Moment, problems: list[Problem]) -> Iterator[Row]:
     numbers: dict[str, dict[frozenset[int], int]] = {
         level: {} for level in ("thread", "core", "book", "drawer")
     }
+    said, vms = moment.sysinfo.machine, moment.sysinfo.vms
+    shift = max(said.get("lpar_ps_mtid") or 0, 0).bit_length() if said and not vms else None
     for cpu in tree.cpus():
 
         def text(name: str, cpu: int = cpu) -> str | None:
@@ -544,7 +549,8 @@ def _cpus(moment: Moment, problems: list[Problem]) -> Iterator[Row]:
         threads = siblings["thread"]
         yield {
             "cpu": cpu,
-            "address": count("address"),
+            "address": (address := count("address")),
+            "core_address": address >> shift if address is not None and shift is not None else None,
             "online": _truth(online),
             "configured": _truth(count("configure")),
             "polarization": polarization,

@@ -62,7 +62,7 @@ def cpu(
     """The texts of a CPU that is online."""
     at = f"{CPUS}/cpu{number}"
     return {
-        f"{at}/address": str(number // 2),
+        f"{at}/address": str(number),
         f"{at}/configure": "1",
         f"{at}/online": "1",
         f"{at}/dedicated": "1",
