@@ -82,6 +82,7 @@ class Engine:
     files      Parquet files that tables stand in; no other file can be read
     trust      formulas of CPU MF that the user wants beyond those that are known well
     groups     subjects that the user wants to see together
+    published  round as published tables do, where a column has a formula for that
     """
 
     def __init__(
@@ -94,10 +95,12 @@ class Engine:
         files: Sequence[str] = (),
         trust: Trust = SURE,
         groups: Groups | None = None,
+        published: bool = False,
     ) -> None:
         self._tables = tables
         self._trust = trust
         self._groups = groups
+        self._published = published
         self._condition = where or (lambda _: None)
         self._where: dict[str, str] = {}
         self._lasting: dict[str, str] = {}
@@ -377,7 +380,9 @@ class Engine:
             tables = {event["table"] for event in roles.events() if event["table"] in self._tables}
             sql = roles.events_sql({t: frozenset(c for c, _ in self.raw_columns(t)) for t in tables})
         else:
-            sql = groups.sql(name, measures.measure_sql(name, self._trust), self._groups)
+            sql = groups.sql(
+                name, measures.measure_sql(name, self._trust, published=self._published), self._groups
+            )
             self._prepare_own(sql)
         gauges = [column.name for column in metrics.table(name).columns if column.aggregate == "gauge"]
         if self._summed and gauges and ("role." in sql or _HELPED.search(sql)):

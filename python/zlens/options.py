@@ -67,6 +67,10 @@ class Options:
     allow_unverified  give metrics too whose formula no source confirms
     weights       file with the user's own numbers for RNI and finite CPI
     group         file with the user's groups of guests, devices, volumes and partitions (catalog/groups.py)
+    throughput    CSV file of what an application achieved (readers/throughput.py)
+    throughput_columns   the user's word on its columns: 'time=When,rate=Load:per min'
+    throughput_offset_s  seconds to add to its times to fit the system's clock
+    as_published  round as published tables do where our own value is not rounded: ITR
     """
 
     systems: tuple[str, ...] = ()
@@ -81,6 +85,10 @@ class Options:
     allow_unverified: bool = False
     weights: str | None = None
     group: str | None = None
+    throughput: str | None = None
+    throughput_columns: str | None = None
+    throughput_offset_s: float = 0.0
+    as_published: bool = False
 
     @property
     def selects(self) -> bool:
@@ -102,6 +110,19 @@ def parse_duration(text: str) -> int:
     if not 0 < seconds <= 366 * 86400:
         raise QueryError(f"{text!r} is not a usable length of time", expected="one second to one year")
     return seconds
+
+
+def parse_offset(text: str) -> float:
+    """Seconds of '+90', '-1h', '2m30s' or '-0.5', for --throughput-offset."""
+    clean = text.strip()
+    sign = -1 if clean.startswith("-") else 1
+    bare = clean.removeprefix("-").removeprefix("+")
+    if re.fullmatch(r"\d{1,8}(\.\d{1,6})?", bare):
+        return sign * float(bare)
+    try:
+        return float(sign * parse_duration(bare))
+    except QueryError:
+        raise QueryError(f"{text!r} is no clock offset", expected="something like +90, -1h or 0.5") from None
 
 
 def parse_minutes(text: str) -> int:

@@ -7,12 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zlens.errors import QueryError
 from zlens.options import Moment, Options
 from zlens.problems import Problem
 from zlens.readers import Column, Interval, Progress, RawTable, Source, SystemInfo, open_inputs
+from zlens.readers import throughput as throughput_file
+from zlens.throughput import Suggestion, belongs, joined, said, suggest
 
 if TYPE_CHECKING:
     from zlens.answers import Answer
@@ -65,6 +67,8 @@ class Session:
         self.options = options or Options()
         self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
         self._engine: Engine | None = None
+        if self.throughput is not None:
+            belongs(self.throughput, self.systems)
 
     #: First and last interval end of those selected, in microseconds UTC.
     _ends: tuple[int, int] | None = None
@@ -194,6 +198,52 @@ class Session:
 
         return find(self, classes=classes, only=only, folders=rules, baseline=baseline)
 
+    # -- the user's throughput -----------------------------------------------------------------------
+
+    @cached_property
+    def throughput(self) -> throughput_file.Throughput | None:
+        """The throughput file that the options name, as read; None without one."""
+        options = self.options
+        if options.throughput is None:
+            return None
+        columns = options.throughput_columns
+        return throughput_file.read(
+            options.throughput, throughput_file.parse_columns(columns) if columns else None
+        )
+
+    def throughput_rows(self, intervals: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
+        """What the throughput file tells of intervals."""
+        found = self.throughput
+        return joined(found, intervals, self.options.tz, self.options.throughput_offset_s) if found else []
+
+    def throughput_offsets(self) -> list[Suggestion]:
+        """For each source of a system the clock offset at which rate and busy go together best."""
+        if self.throughput is None:
+            return []
+        rows = self.sql(
+            "SELECT system, source, interval_end, seconds, busy_pct FROM load WHERE flag IS NULL"
+        ).rows
+        found = []
+        for info in self.systems:
+            busy = [
+                (_micro(end), seconds, percent)
+                for system, source, end, seconds, percent in rows
+                if (system, source) == (info.system, info.source) and not info.local_time
+            ]
+            offset = self.options.throughput_offset_s
+            found.append(suggest(self.throughput, info, busy, self.options.tz, offset))
+        return [one for one in found if one is not None]
+
+    def throughput_said(self, *, suggested: bool = False) -> list[str]:
+        """What the throughput file was taken for, in lines; also the clock offset that it suggests."""
+        if self.throughput is None:
+            return []
+        intervals = self._selected()
+        lines = said(
+            self.throughput, self.systems, self.throughput_rows(intervals), len(intervals), self.options
+        )
+        return lines + [one.said() for one in self.throughput_offsets()] if suggested else lines
+
     # -- intervals -----------------------------------------------------------------------------------
 
     def _selected(self) -> list[tuple[SystemInfo, Interval]]:
@@ -268,6 +318,7 @@ class Session:
             files=[path for source in self.sources for path in getattr(source, "paths", ())],
             trust=self._trust,
             groups=self._groups,
+            published=self.options.as_published,
         )
 
     @cached_property

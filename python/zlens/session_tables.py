@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from zlens import throughput
 from zlens.catalog import metrics
 from zlens.catalog.resets import called
 from zlens.readers import ArrowSource, Column, Interval, RawTable, SystemInfo
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from zlens.session import Session
 
 _MICROSECONDS = 1_000_000
+#: What the user's throughput file tells of each interval.
+THROUGHPUT = "throughput_file"
 #: A bucket of --every of which less than this part is covered is a stub.
 SHORT = 0.5
 
@@ -132,7 +135,7 @@ def tables(
         # The measure `interval` has its own order of columns: the length stands before the start.
         return [(s, o, end, seconds, flag, start, n) for s, o, end, start, seconds, flag, n in rows]
 
-    made = (
+    made: tuple[Made, ...] = (
         Made("system", _columns("system"), systems),
         Made("interval", _columns("interval"), shown),
         Made("problem", _columns("problem"), problems),
@@ -140,6 +143,8 @@ def tables(
         Made("_interval", _INTERVAL, joined),
         Made("_reset", _RESET, resets),
     )
+    if session.throughput is not None:
+        made += (Made(THROUGHPUT, throughput.COLUMNS, lambda: session.throughput_rows(intervals())),)
     return {table.name: [table] for table in made}
 
 

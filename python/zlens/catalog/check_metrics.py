@@ -118,6 +118,10 @@ def _column(table: Table, column: Column, seen: set[str]) -> _Found:
         if table.empty:
             yield name, "has a formula, but the table is empty", "give it as definition, or fill the table"
         yield from _formula(name, column.formula, seen)
+    if column.published:
+        if not column.formula:
+            yield name, "has a published form, but no formula", "give the formula"
+        yield from _formula(name, column.published, seen)
 
 
 def _formula(name: str, formula: str, seen: set[str]) -> _Found:

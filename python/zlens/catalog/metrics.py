@@ -82,8 +82,8 @@ BY = ("", "generation")
 
 _TABLE_KEYS = frozenset({"table", "text", "grain", "key", "scope", "plain", "empty", "lazy", "column"})
 _COLUMN_KEYS = frozenset(
-    {"name", "type", "unit", "text", "formula", "by", "given", "definition", "aggregate", "scope", "needs", "status"}
-    | {"source", "note"}
+    {"name", "type", "unit", "text", "formula", "published", "by", "given", "definition"}
+    | {"aggregate", "scope", "needs", "status", "source", "note"}
 )
 
 
@@ -94,6 +94,7 @@ class Column:
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' where there is none
     by          'generation': the formula depends on the machine, see catalog/cpumf
     given       beside by: a formula over roles that tell the value itself; where they do, it is taken
+    published   the formula in its place with --as-published: rounded as published tables are
     definition  the formula in words or counters, where nothing computes it yet or machines differ
     aggregate   what --every does with it: see AGGREGATES
     scope       what one value is of: see SCOPES
@@ -115,6 +116,7 @@ class Column:
     note: str
     by: str = ""
     given: str = ""
+    published: str = ""
 
 
 @dataclass(frozen=True, slots=True)

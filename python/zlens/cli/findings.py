@@ -74,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress.close()
         with output.opened(arguments.output) as out:
             out.write(text)
+        inputs.say_throughput(session)
         return inputs.status_of(session.problems, strict=arguments.strict)
 
 
@@ -84,4 +85,11 @@ def _whole(options: Options) -> Options:
         for side, moment in (("start", options.start), ("end", options.end))
         if moment is not None and moment.date is None
     }
-    return replace(options, systems=(), start=days.get("start"), end=days.get("end"))
+    return replace(
+        options,
+        systems=(),
+        start=days.get("start"),
+        end=days.get("end"),
+        throughput=None,
+        throughput_columns=None,
+    )

@@ -31,7 +31,7 @@ Examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
     parser.add_argument("--lake", required=True, metavar="DIR", help="folder of the lake; made if need be")
-    inputs.add_options(parser, selection=False)
+    inputs.add_options(parser, selection=False, throughput=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

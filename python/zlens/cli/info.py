@@ -67,8 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.format == "json":
                 names = list(dict.fromkeys(name for one in found for name in one))
                 rows.write_json(out, names, [[one.get(name) for name in names] for one in found])
+                inputs.say_throughput(session)
             else:
                 _write(out, found, problems, arguments)
+                _write_throughput(out, session.throughput_said(suggested=True))
         return inputs.status_of(problems, strict=arguments.strict, quiet=True)
 
 
@@ -197,6 +199,11 @@ def _write(
             out.write(f"  {_safe(problem.file)}: {_safe(problem.detail)}\n")
         if len(others) > limit:
             out.write(f"  and {len(others) - limit} more: --all\n")
+
+
+def _write_throughput(out: TextIO, lines: list[str]) -> None:
+    for number, line in enumerate(lines):
+        out.write(f"{'  ' if number else chr(10) + 'Throughput '}{_safe(line)}\n")
 
 
 def _write_one(out: TextIO, one: dict[str, Any], arguments: argparse.Namespace, *, again: bool) -> None:

@@ -10,19 +10,24 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from zlens.errors import InputError, ZlensError
+from zlens.errors import InputError, QueryError, ZlensError
 from zlens.options import (
     Options,
     parse_duration,
     parse_leap,
     parse_minutes,
     parse_moment,
+    parse_offset,
     parse_shift,
     parse_zone,
 )
 from zlens.problems import Problem
+from zlens.readers.throughput import parse_columns
+
+if TYPE_CHECKING:
+    from zlens.session import Session
 
 #: Standard input is kept in a file, because formats are recognised and read in more than one pass.
 SPOOL_LIMIT = 64 * 1024**3
@@ -37,7 +42,7 @@ def add_inputs(parser: argparse.ArgumentParser, *, required: bool = True) -> Non
     )
 
 
-def add_options(parser: argparse.ArgumentParser, *, selection: bool = True) -> None:
+def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, throughput: bool = True) -> None:
     """The options every question takes; `selection`: also those that choose intervals."""
     if selection:
         chosen = parser.add_argument_group("which data")
@@ -77,8 +82,34 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True) -> N
         formulas.add_argument(
             "--weights", metavar="FILE", help="your own numbers for RNI and finite CPI: explain cpumf.rni"
         )
+    if throughput:
+        _add_throughput(parser)
     parser.add_argument(
         "--strict", action="store_true", help="exit status 1 when something could not be read as it stands"
+    )
+
+
+def _add_throughput(parser: argparse.ArgumentParser) -> None:
+    beside = parser.add_argument_group("throughput")
+    beside.add_argument(
+        "--throughput",
+        metavar="FILE",
+        help="CSV of what an application achieved: time (or start, end), transactions (or rate), response",
+    )
+    beside.add_argument(
+        "--throughput-columns",
+        metavar="LIST",
+        help="which of its columns is what: 'time=When,rate=Load:per min,response=RT:ms'",
+    )
+    beside.add_argument(
+        "--throughput-offset",
+        metavar="TIME",
+        help="what to add to its times to fit the system's clock: 90, -1h; info suggests it",
+    )
+    beside.add_argument(
+        "--as-published",
+        action="store_true",
+        help="ITR from busy rounded to 0.1 %%, as published tables have it",
     )
 
 
@@ -101,7 +132,30 @@ def options_of(arguments: argparse.Namespace) -> Options:
         allow_unverified=asked.get("allow_unverified", False),
         weights=asked.get("weights"),
         group=asked.get("group"),
+        **_throughput_of(asked),
     )
+
+
+def _throughput_of(asked: dict[str, Any]) -> dict[str, Any]:
+    path, columns = asked.get("throughput"), asked.get("throughput_columns")
+    offset = asked.get("throughput_offset")
+    if path is None and (columns or offset is not None):
+        raise QueryError("no throughput file", cure="name it with --throughput FILE")
+    if columns:
+        parse_columns(columns)
+    return {
+        "throughput": path,
+        "throughput_columns": columns,
+        "throughput_offset_s": parse_offset(offset) if offset is not None else 0.0,
+        "as_published": asked.get("as_published", False),
+    }
+
+
+def say_throughput(session: Session) -> None:
+    """Tell on standard error what a throughput file was taken for."""
+    if session.throughput is not None:
+        for line in session.throughput_said():
+            print(f"zlens: {line}", file=sys.stderr)
 
 
 @contextmanager

@@ -70,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress.close()
         with output.opened(arguments.output) as out:
             out.write(text)
+        inputs.say_throughput(session)
         return inputs.status_of(session.problems, strict=arguments.strict)
 
 

@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.format == "parquet":
             with output.whole_file(arguments.output) as temporary:
                 session.engine.write_parquet(query, temporary)
+            inputs.say_throughput(session)
             return inputs.status_of(session.problems, strict=arguments.strict)
         result = session.sql(query)
         progress.close()
@@ -73,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
                 rows.write_json(out, result.columns, result.rows)
             else:
                 _table(out, session, result, arguments)
+        inputs.say_throughput(session)
         return inputs.status_of(session.problems, strict=arguments.strict)
 
 

@@ -72,10 +72,11 @@ def empty_sql(name: str) -> str:
     return f"SELECT {typed} WHERE false"
 
 
-def measure_sql(name: str, trust: Trust = SURE) -> str:
+def measure_sql(name: str, trust: Trust = SURE, *, published: bool = False) -> str:
     """SELECT of a measure over role views and helpers, formulas compiled from the catalog.
 
-    `trust` says which formulas of CPU MF the user wants beyond those that are known well.
+    `trust` says which formulas of CPU MF the user wants beyond those that are known well; `published`
+    takes the formulas that round as published tables do.
     """
     text = _file(name)
     if text is None:
@@ -102,7 +103,8 @@ def measure_sql(name: str, trust: Trust = SURE) -> str:
     listed = [column for column in table.columns if column.name not in LEADING]
     plain = [column for column in listed if not column.by]
     compiled = expressions.compile_columns(
-        [(column.name, column.formula, column.type) for column in plain], resolve
+        [(column.name, (published and column.published) or column.formula, column.type) for column in plain],
+        resolve,
     )
     layers = _layers(table, trust)
     above = {column for layer in layers[1:] for column in layer}

@@ -1,0 +1,3 @@
+-- throughput: one row per interval and workload of the user's own file.
+SELECT {columns}
+FROM role.throughput AS throughput
