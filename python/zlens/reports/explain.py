@@ -81,7 +81,7 @@ def listing_text(entries: list[Entry]) -> str:
     lines: list[str] = []
     group = ""
     width = max((len(entry.name) for entry in entries), default=0)
-    number = max((len(entry.number) for entry in entries), default=0)
+    number = max([7, *(len(entry.number) for entry in entries)])
     title = max((len(entry.title) for entry in entries), default=0)
     counted = max((len(entry.counted) for entry in entries), default=0)
     for entry in entries:
