@@ -29,14 +29,15 @@ placed AS (
         (e.system, e.source) IN (SELECT (system, source) FROM role.guest WHERE cpu_time_total IS NOT NULL)
             AS sampled
     FROM ends AS e
-    ASOF JOIN (
+    JOIN _interval AS within
+        ON within.system = e.system AND within.source = e.source AND within.interval_end = e.told_in
+    JOIN (
         SELECT
             *,
             lag(interval_end, 1, interval_start) OVER (PARTITION BY system, source ORDER BY interval_end) AS before
         FROM interval
     ) AS i
-        ON i.system = e.system AND i.source = e.source AND i.interval_end >= e.tod
-    WHERE e.tod > i.interval_start
+        ON i.system = e.system AND i.source = e.source AND i.interval_end = within.bucket_end
 ),
 -- The sample before a logoff; with --every it may be of the same interval.
 last_sample AS (
@@ -72,7 +73,7 @@ based AS (
     WHERE NOT p.sampled OR p.kind = 'logoff'
 )
 SELECT
-    system, source, interval_end, seconds, CASE WHEN seconds > 1.5 * whole THEN 'gap' END AS flag,
+    sampled, system, source, interval_end, seconds, CASE WHEN seconds > 1.5 * whole THEN 'gap' END AS flag,
     CASE WHEN sampled OR kind <> 'logoff' THEN kind ELSE 'session' END AS basis, userid, vcpu, cpu_type, account, logon,
     CASE WHEN used[1] >= base[1] THEN used[1] - base[1] END AS cpu_time,
     CASE WHEN used[2] >= base[2] THEN used[2] - base[2] END AS cpu_time_mt1,
