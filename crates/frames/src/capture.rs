@@ -362,18 +362,23 @@ impl Capture {
                 return Ok(None);
             }
             let bytes = &buffer[..got];
-            for place in 0..=got - BEGIN {
-                // Almost all places end here.
-                if !matches!(bytes[place], 0xE2 | 0xC5) || bytes[place + 3] != 0 {
-                    continue;
+            let mut place = 0;
+            // Almost all places are passed over here.
+            while let Some(next) = bytes[place..=got - BEGIN]
+                .iter()
+                .position(|byte| matches!(byte, 0xE2 | 0xC5))
+            {
+                place += next;
+                if let Some((entry, true)) = element(&bytes[place..]) {
+                    let found = at + place as u64;
+                    let end = found + ENTRY as u64 + u64::from(entry.end - entry.start) + 1;
+                    if end > size || self.goes_on(end) {
+                        return Ok(Some(found));
+                    }
                 }
-                let Some((entry, true)) = element(&bytes[place..]) else {
-                    continue;
-                };
-                let found = at + place as u64;
-                let end = found + ENTRY as u64 + u64::from(entry.end - entry.start) + 1;
-                if end > size || self.goes_on(end) {
-                    return Ok(Some(found));
+                place += 1;
+                if place > got - BEGIN {
+                    break;
                 }
             }
             at += (got - BEGIN + 1) as u64;

@@ -1,9 +1,10 @@
 //! Huge files of nothing end soon and in little memory.
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use zlens_frames::{Class, Group, HEADER, Header, Index, ReadAt, Writer, index, tod};
+use zlens_frames::{Capture, Class, Group, HEADER, Header, Index, ReadAt, Writer, index, tod};
 
 const SIZE: u64 = 4 << 30;
 
@@ -36,8 +37,8 @@ impl ReadAt for Huge {
     }
 }
 
-/// A control record whose data fill the rest of 4 GB, or just one frame.
-fn control(long: bool) -> Vec<u8> {
+/// A control record, and a frame with one record.
+fn control_and_frame() -> Vec<u8> {
     let header = Header {
         length: HEADER as u16,
         domain: 4,
@@ -53,7 +54,12 @@ fn control(long: bool) -> Vec<u8> {
     };
     let mut writer = Writer::new(Vec::new());
     writer.write(&[group]).expect("a good group");
-    let mut bytes = writer.finish().expect("memory takes it");
+    writer.finish().expect("memory takes it")
+}
+
+/// A control record whose data fill the rest of 4 GB, or just one frame.
+fn control(long: bool) -> Vec<u8> {
+    let mut bytes = control_and_frame();
     bytes.truncate(4096);
     if long {
         bytes[48..52].fill(0xFF);
@@ -85,6 +91,45 @@ fn run(head: Vec<u8>, rest: Vec<u8>) -> Index {
         begin.elapsed()
     );
     found
+}
+
+/// An element of a capture with one record, whose data fill the rest of 4 GB or are just that.
+fn element(long: bool) -> Vec<u8> {
+    let record = control_and_frame()[4096..4096 + HEADER].to_vec();
+    let end = if long { u32::MAX } else { HEADER as u32 - 1 };
+    [
+        &[0xE2, 0x08, 0, 0][..],
+        &0_u32.to_be_bytes(),
+        &end.to_be_bytes(),
+        &record,
+    ]
+    .concat()
+}
+
+fn run_capture(head: Vec<u8>, rest: Vec<u8>) -> Index {
+    let begin = Instant::now();
+    let source = Arc::new(Huge { head, rest });
+    let capture = Capture::walk(source, &mut |_, _| true).expect("it can be read");
+    let lost: u64 = capture.problems().rows().iter().map(|row| row.bytes).sum();
+    assert_eq!(capture.read_bytes() + lost, SIZE);
+    let found = capture.index(&mut |_, _| true).expect("it can be read");
+    assert!(
+        begin.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        begin.elapsed()
+    );
+    found
+}
+
+#[test]
+fn captures_of_nothing_end_soon_and_in_little_memory() {
+    let noise = random((1 << 23) + 4099);
+    for (long, rest) in [(false, noise), (true, vec![0; 1 << 20])] {
+        let found = run_capture(element(long), rest);
+        assert!(found.records() >= 1);
+    }
+    let used = peak();
+    assert!(used < 200 << 20, "{used}");
 }
 
 /// The most memory this process has used, in bytes (where the system says so).
