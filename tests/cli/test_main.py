@@ -224,6 +224,11 @@ def test_report_list(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None
 QUERY = "select partition, count(*) as n from partition where cpu_type = 'IFL' group by all order by all"
 
 
+def test_a_report_that_there_is_not_is_told_before_the_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no report 'fcx999'" in run(capsys, "report", "fcx999")[2]
+    assert "no input" in run(capsys, "report", "fcx304")[2]
+
+
 def test_sql_forms(capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path) -> None:
     base = ["sql", str(rmf_file), "-q", QUERY, *ZONE]
     status, out, _ = run(capsys, *base)

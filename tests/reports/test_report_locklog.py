@@ -6,9 +6,12 @@ Publication: IBM, z/VM 7.3 Performance Toolkit Reference, FCX265 Spin Lock Log S
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import moved_pages
 import pytest
 
 import monwrite_made as made
@@ -24,6 +27,7 @@ LOCKS = (
 SPUN = "RSACALLK"
 PUBLISHED = ".1 .249 .000 .1 .1 .249 .000 .1 .0 .000 .000 .0"
 IDLE = ".0 .000 .000 .0 .0 .000 .000 .0 .0 .000 .000 .0"
+OWN = (made.sim_record, made.SIM_CONFIG)
 HALF_MINUTE = 30 * made.S_US
 
 
@@ -40,24 +44,27 @@ def entry(name: str, number: int, sim: bool, rate: float, shared: float = 0) -> 
     return found | ({"SYTLCK_ZLXCADS": own, "SYTLCK_ZLSCADS": 2 * others} if sim else {})
 
 
-def locks(time_us: int, entries: list[Mapping[str, object]], sim: bool) -> bytes:
+def locks(
+    time_us: int, entries: list[Mapping[str, object]], sim: bool, record: Any = made.sim_record
+) -> bytes:
     values = {"SYTLCK_CALNMLKS": len(entries)}
     if sim:
-        return made.sim_record("D0R23", time_us, values, {"CALLKDATA": entries})
+        return bytes(record("D0R23", time_us, values, {"CALLKDATA": entries}))
     layout = next(one for one in layouts.layouts("D0R23") if one.release == "5.3")
     tod = _native.tod_from_unix_us(time_us)
     return plans.encode(layout, values, tod=tod, entries={"CALLKDATA": entries})
 
 
-def written(path: Path, sim: bool, shared: float = 0, count: int = 5) -> Path:
-    groups = [made.configuration(made.START_US, made.SIM_CONFIG if sim else made.CONFIG, interval_s=30)]
+def written(path: Path, sim: bool, shared: float = 0, count: int = 5, way: Any = OWN) -> Path:
+    record, config = way
+    groups = [made.configuration(made.START_US, config if sim else made.CONFIG, interval_s=30)]
     for number in range(count):
         end = made.START_US + number * HALF_MINUTE
         entries = [
             entry(name, number, sim, 0.1 if name == SPUN else 0, shared if name == "RSAAVLLK" else 0)
             for name in LOCKS
         ]
-        groups.append(made.interval(end, [locks(end - 100, entries, sim)]))
+        groups.append(made.interval(end, [locks(end - 100, entries, sim, record)]))
     return made.write(path, groups)
 
 
@@ -80,6 +87,22 @@ def test_every_published_field_is_printed(tmp_path: Path, name: str, sim: bool) 
     expected = {lock: masked(PUBLISHED if lock == SPUN else IDLE, sim) for lock in LOCKS}
     assert {row[1]: row[2:] for row in rows[:-1]} == expected
     assert rows[-1][1:] == [">>Total>", *masked(PUBLISHED, sim)]
+
+
+@pytest.mark.parametrize("name", ["fcx265", "lockact"])
+def test_pages_with_other_places_print_the_same(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = moved_pages.moved(tmp_path, ["D0R23"], "7.3", monkeypatch)
+    texts = []
+    for way in (OWN, (elsewhere.record, elsewhere.config)):
+        folder = tmp_path / way[1]["MTRSYS_HCPCPEID"]
+        folder.mkdir()
+        with zlens.open(written(folder / "a.mon", True, shared=0.2, way=way)) as session:
+            # Footnotes tell which of the two reports a level has.
+            texts.append(re.sub("Run .{19}", "", session.report(name)).split("\n* ")[0])
+    assert PUBLISHED.split()[1] in texts[0]
+    assert moved_pages.same(*texts)
 
 
 def test_headings_are_those_of_the_listing(tmp_path: Path) -> None:

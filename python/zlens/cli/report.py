@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
-    from zlens.reports import menus
+    from zlens.reports import definition, menus
 
     menu = menus.find(arguments.name or "")
     if menu is not None:
@@ -56,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.name is None:
         raise QueryError("which report?", cure="zlens report --list names them")
     if not arguments.inputs:
+        # A name that no report has is told before the input that it has not.
+        definition.find(arguments.name)
         raise QueryError("no input", cure=f"zlens report {arguments.name} INPUT")
     import zlens
     from zlens.progress import Progress
