@@ -15,8 +15,8 @@ SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "s
 def test_system_and_interval(tmp_path: Path) -> None:
     with zlens.open([folder(tmp_path / "s", texts())]) as session:
         assert session.sql(
-            "SELECT system, source, machine, model, release, lpar, lpar_number, mt_ifl, first_time = last_time"
-            " FROM system"
+            "SELECT system, source, machine, model, release, lpar, lpar_number, mt_ifl,"
+            " first_time = last_time FROM system"
         ).rows == [("made", "linux-sysinfo", "3931-12345", "7A1", "6.4.0-made", "MADE1", 7, None, True)]
         assert session.sql("SELECT count(*), count(seconds) FROM interval").rows == [(1, 0)]
 

@@ -344,10 +344,9 @@ class SysinfoSource:
             for name, data in moment.tree.files.items():
                 kinds.setdefault(CPUS if name.startswith(CPUS) else name, []).append(len(data))
             for kind, sizes in sorted(kinds.items()):
-                place = moment.tree.places.get(kind, moment.tree.path)
                 rows.append(
                     InventoryRow(
-                        moment.system, NAME, place, None, None, kind, _TITLES.get(kind, "text of the kernel"),
+                        moment.system, NAME, moment.tree.path, None, None, kind, _TITLES.get(kind, "text of the kernel"),
                         "section", len(sizes), sum(sizes), moment.time_us, moment.time_us, min(sizes),
                         max(sizes), "linux",
                     )
