@@ -25,7 +25,7 @@ from zlens.problems import Problem
 from zlens.readers.sysinfo_tree import is_tree
 
 #: In the order they are asked.
-READERS = ("monwrite", "rmf_xml", "smf", "sysinfo")
+READERS = ("monwrite", "rmf_xml", "smf", "sysinfo", "linux_counters")
 
 #: The source of folders that are read as one thing.
 FOLDERS = "linux-sysinfo"
@@ -160,6 +160,13 @@ class Source(Protocol):
     def info(self) -> list[dict[str, Any]]:
         """One object per file: format, path, bytes, and what the format has to say of itself."""
         ...
+
+
+@runtime_checkable
+class Accompanied(Protocol):
+    """A source that takes name and machine of its systems from what other sources tell of them."""
+
+    def accompany(self, others: Sequence[SystemInfo]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +329,8 @@ def _unknown(path: str, head: bytes) -> InputError:
         f"this is {what}, which no reader of zlens knows",
         file=path,
         offset=0,
-        expected="a z/VM MONWRITE file, an SMF dump or an RMF Postprocessor XML report",
+        expected="a z/VM MONWRITE file, an SMF dump, an RMF Postprocessor XML report, or what a Linux on Z "
+        "tells of its machine or its counters",
         cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
         "record descriptor words",
     )
@@ -358,6 +366,10 @@ def open_inputs(
             errors.append(error)
             continue
         sources.append(source)
+    for source in sources:
+        # What tells nothing of its machine may stand beside what does.
+        if isinstance(source, Accompanied):
+            source.accompany([info for other in sources if other.name == FOLDERS for info in other.systems])
     for source in sources:
         for info in source.systems:
             info.made = is_made(info.system, info.serial)
