@@ -346,7 +346,8 @@ class SysinfoSource:
             for kind, sizes in sorted(kinds.items()):
                 rows.append(
                     InventoryRow(
-                        moment.system, NAME, moment.tree.path, None, None, kind, _TITLES.get(kind, "text of the kernel"),
+                        moment.system, NAME, moment.tree.path, None, None, kind,
+                        _TITLES.get(kind, "text of the kernel"),
                         "section", len(sizes), sum(sizes), moment.time_us, moment.time_us, min(sizes),
                         max(sizes), "linux",
                     )
