@@ -264,7 +264,7 @@ def _origin(table: str, how: Mapping[str, Any]) -> list[str]:
 def _record_of(table: str) -> str | None:
     match = _RECORD_TABLE.fullmatch(table)
     record = layouts.record_id(int(match[1]), int(match[2])) if match else None
-    return record if record in layouts.records() else None
+    return record if record and layouts.files(record) else None
 
 
 def _place(table: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,7 @@ def load(wanted: str, folder: Path = FOLDER) -> Definition:
     return read(path.read_text(encoding="utf-8"), str(path), path.stem)
 
 
+@lru_cache(maxsize=128)
 def read(text: str, file: str, stem: str) -> Definition:
     """A definition from the text of its file; CatalogError says what is wrong in it."""
     try:
