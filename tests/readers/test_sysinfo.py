@@ -13,6 +13,7 @@ import zlens
 from sysinfo_made import CPUS, MOMENT_S, SYSINFO, folder, rows, tar, texts
 from zlens import readers
 from zlens.errors import InputError
+from zlens.lake import imports
 from zlens.options import Options
 from zlens.readers import sysinfo, sysinfo_text
 from zlens.readers.sysinfo import open_files
@@ -201,3 +202,14 @@ def test_inventory_and_info(tmp_path: Path) -> None:
     assert counts[CPUS] > 60
     (info,) = source.info()
     assert (info["system"], info["cpus_online"], info["runs_on"]) == ("made", 5, "partition MADE1")
+
+
+def test_a_folder_stands_in_a_lake_as_it_is(tmp_path: Path) -> None:
+    root, lake = folder(tmp_path / "s", texts()), str(tmp_path / "lake")
+    assert not imports.add([root], lake)[0][0].again
+    assert imports.add([root], lake)[0][0].again, "only what is new"
+    columns = "cpu, online, configured, core, socket, book, drawer, polarity, mhz_dynamic, tod"
+    question = f"SELECT {columns} FROM linux_cpu ORDER BY cpu"
+    with zlens.open([root]) as raw, zlens.open([lake]) as kept:
+        assert raw.sql(question).rows == kept.sql(question).rows
+        assert raw.sql("SELECT * FROM partition").rows == kept.sql("SELECT * FROM partition").rows

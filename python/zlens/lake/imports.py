@@ -19,7 +19,7 @@ from zlens.lake.tables import Draft, Writer
 from zlens.lake.workshop import Workshop
 from zlens.options import Options
 from zlens.problems import Problem
-from zlens.readers import READERS, Progress, Source, find
+from zlens.readers import READERS, Progress, Source, find, sysinfo_tree
 
 _BLOCK = 1 << 20
 
@@ -216,6 +216,8 @@ def _again(known: Input, path: str) -> Added:
 
 
 def _digest(path: str, size: int, progress: Progress) -> str:
+    if os.path.isdir(path):
+        return sysinfo_tree.of_folder(path).digest()
     found = hashlib.sha256()
     done = 0
     with open(path, "rb", buffering=0) as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -66,6 +67,14 @@ class Tree:
         """A short text, None where it is not there or empty."""
         data = self.files.get(name)
         return data.decode("utf-8", "replace").strip("\0 \t\r\n") or None if data is not None else None
+
+    def digest(self) -> str:
+        """SHA-256 of the texts and their moment."""
+        found = hashlib.sha256(str(self.time_us).encode())
+        for name, data in sorted(self.files.items()):
+            found.update(f"\0{name}\0{len(data)}\0".encode())
+            found.update(data)
+        return found.hexdigest()
 
     def cpus(self) -> list[int]:
         """Numbers of the CPUs that have a folder."""
