@@ -42,6 +42,8 @@ TABLES = {
     "paging": "read_rate write_rate slots_used_pct mload_s queue block_size",
     "partition": "weight logical_cpus effective_s total_s entitlement vh vm vl machine observer cpu_type",
     "pci": "function function_type load_rate store_rate received_rate sent_rate",
+    "per_transaction": "etr itr response_s busy_pct cpu_s guest_s chargeable_cp_s nonchargeable_cp_s cp_s "
+    "instructions cpi est_finite_cpi est_instr_cmplx_cpi ghz counted_cpu_s complexity_s finite_cache_s",
     "problem": "system source file offset record kind detail bytes",
     "storage": "frames available reserved overcommit",
     "system": "system source machine_type model serial release lpar utc_offset_s",
@@ -88,6 +90,7 @@ def test_names_of_other_sources_lead_to_columns() -> None:
     assert [f"{t.name}.{c.name}" for t, c in metrics.find("est  finite cpi")] == [
         "cpumf.est_finite_cpi",
         "cpumf_type.est_finite_cpi",
+        "per_transaction.est_finite_cpi",
     ]
     assert metrics.alias_of("prbstate")
     assert metrics.alias_of("busy_pct") == ""

@@ -1,0 +1,12 @@
+-- _cost: beside what was achieved, how busy processors were and what their counters counted in the same interval.
+SELECT
+    load.system, load.source, load.interval_end, load.seconds, load.flag, load.etr, load.itr, load.busy_pct, load.online,
+    load.guest_pct, load.chargeable_cp_pct, load.nonchargeable_cp_pct,
+    CASE WHEN load.etr IS NOT NULL THEN achieved.response_time / nullif(achieved.answered, 0) END AS response_s,
+    counted.instructions / counted.seconds AS instruction_rate,
+    counted.cycles / counted.seconds AS cycle_rate,
+    counted.finite_cycles / counted.seconds AS finite_cycle_rate,
+    counted.ghz
+FROM load
+JOIN _achieved AS achieved USING (system, source, interval_end)
+LEFT JOIN _counted_beside AS counted USING (system, source, interval_end)
