@@ -27,7 +27,7 @@ from zlens.readers import linux_perf as perf
 from zlens.readers.linux_counter_store import NAME, Moment, Run, Store, tables
 from zlens.readers.linux_lshwc import Facility
 from zlens.readers.linux_perf import Count, Reading
-from zlens.readers.linux_times import Clock
+from zlens.readers.linux_times import LAST_US, Clock
 
 __all__ = ["NAME", "LinuxCounterSource", "detect", "open_files"]
 
@@ -225,6 +225,9 @@ class LinuxCounterSource:
                 run = reading.run
                 before.clear()
             end, seconds = clock.at(reading)
+            if not 0 <= end <= LAST_US:
+                file.note("time", "a reading of a time that cannot be; not read", reading.offset)
+                continue
             seen = self._ends.setdefault(id(file.info), {})
             if end in seen:
                 file.note(

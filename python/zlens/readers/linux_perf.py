@@ -22,6 +22,9 @@ _STATES = {"<not supported>": NOT_SUPPORTED, "<not counted>": NOT_COUNTED}
 #: Counts kept of one moment: 2,000 CPUs with 200 events, and a bound for files that are no output of perf.
 MAX_COUNTS = 400_000
 
+#: No run takes longer, in seconds.
+_LONGEST = 1e9
+
 #: Longest count: an unsigned number of 64 bits has 20 digits.
 _DIGITS = 24
 
@@ -75,7 +78,7 @@ _RUNNING = re.compile(r"\(\s*(\d+\.\d+)%\)\s*$")
 _ELAPSED = re.compile(rf"\s*({_COUNT})\s+(?:\+-\s*{_COUNT}\s+)?seconds time elapsed")
 _HEADER = re.compile(r"\s*Performance counter stats for |#\s+time\s.*\bevents\b")
 _AGGREGATE = re.compile(r"(?:S\d+(?:-D\d+)?(?:-CLS\d+)?(?:-L\d+-ID\d+)?(?:-C\d+)?|N\d+|D\d+)")
-_SINCE = re.compile(r"\s*\d+\.\d{9}")
+_SINCE = re.compile(r"\s*\d{1,9}\.\d{9}")
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 _SEPARATORS = (",", ";", "|", "\t", ":")
 
@@ -130,9 +133,11 @@ class _Gathering:
         yield from self.end()
         self._run += 1
         try:
-            self._started = dt.datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y")
+            started = dt.datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y")
         except ValueError:
-            self._started = None
+            started = dt.datetime.min
+        self._started = started if 1971 <= started.year < 2200 else None
+        if self._started is None:
             self._note("time", f"a run that started on {text.strip()[:40]!r}, which is no time", offset)
 
     def begin(self) -> Iterator[Reading]:
@@ -197,7 +202,8 @@ def text(lines: Lines, note: Note) -> Iterator[Reading]:
                 yield from gathering.begin()
         elif elapsed is not None:
             seconds = _number(elapsed[1], decimals=True)
-            yield from gathering.elapsed(seconds) if seconds is not None else gathering.end()
+            told = seconds is not None and seconds < _LONGEST
+            yield from gathering.elapsed(float(seconds or 0)) if told else gathering.end()
         elif _said(line):
             continue
         else:
@@ -342,7 +348,8 @@ def _object(line: str) -> tuple[float | None, Count | None] | None:
         )
         count.group = str(group) if group is not None else None
     count.running_pct = _real(facts.get("pcnt-running"))
-    return _real(facts.get("interval")), count
+    since = _real(facts.get("interval"))
+    return (since if since is not None and since < _LONGEST else None), count
 
 
 def _real(value: Any) -> float | None:

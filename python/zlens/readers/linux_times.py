@@ -10,6 +10,8 @@ from zlens.readers.linux_perf import Reading
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _SECOND = 1_000_000
+#: No time is later than the year 2200.
+LAST_US = 7_258_118_400 * _SECOND
 
 
 class Clock:

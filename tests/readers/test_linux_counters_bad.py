@@ -1,0 +1,179 @@
+"""Damaged and odd output of counter tools: what can be read is read, and the rest is said."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import zlens
+from readers.test_linux_counters import (
+    LSCPUMF,
+    LSHWC,
+    PERF_CSV,
+    PERF_EACH,
+    PERF_TEXT,
+    SERVICE,
+    counted,
+    lshwc_json,
+    opened,
+    perf_json,
+)
+from zlens.cli import main
+from zlens.errors import InputError
+from zlens.options import Options
+from zlens.problems import KINDS
+from zlens.readers import linux_counters
+from zlens.readers.linux_counters import form_of, open_files
+
+#: Each form, and where its data begin.
+FORMS = {
+    "text": PERF_TEXT, "each": PERF_EACH, "csv": PERF_CSV, "json": perf_json(), "lshwc": LSHWC,
+    "lshwc-json": json.dumps(lshwc_json(), indent=1), "lscpumf": LSCPUMF, "service": SERVICE,
+}  # fmt: skip
+
+
+def kinds(session: zlens.Session) -> dict[str, str]:
+    return {problem.kind: problem.detail for problem in session.problems}
+
+
+def test_counters_absent_inside_a_guest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    absent = PERF_TEXT.replace("57,431,083", "<not supported>").replace("131,817,067", "<not supported>")
+    for number in ("2,000,000,000", "1.000.000.000", "252"):
+        absent = absent.replace(f" {number} ", " <not supported> ")
+    with opened(tmp_path, {"guest.txt": absent}) as session:
+        assert {row[3] for row in counted(session) if row[1] is not None} == {"not supported"}
+        assert session.sql("SELECT count(*) FROM cpumf").rows == [(0,)]
+        assert "counted none of its counters" in kinds(session)["section"]
+    assert main(["info", str(tmp_path)]) == 0
+    assert "absent inside a guest" in capsys.readouterr().out
+    (tmp_path / "guest.txt").write_text("lshwc: No support for CPU Measurement Counter set facility\n")
+    with zlens.open(tmp_path) as session:
+        assert "a guest is given none" in kinds(session)["section"]
+        assert session.table("cpumf").rows == []
+        assert [info.system for info in session.systems] == ["unknown-guest"]
+
+
+def test_lines_between_and_values_beyond(tmp_path: Path) -> None:
+    text = PERF_CSV + "what is this\n2.000100000,CPU2,99999999999999999999,,cpum_cf/CPU_CYCLES/,1,100.00,,\n"
+    with opened(tmp_path, {"counts.csv": text}) as session:
+        assert counted(session)[-1][:3] == (1, 1, 100)
+        found = kinds(session)
+        assert "'what is this' is no line of perf stat -x" in found["header"]
+        assert "more than a counter holds" in found["length"]
+
+
+def test_lshwc_cut_off(tmp_path: Path) -> None:
+    with opened(tmp_path, {"hw.csv": LSHWC[: LSHWC.rindex("CPU1") + 12]}) as session:
+        assert session.sql("SELECT count(*) FROM linux_cpumf").rows == [(2,)]
+        assert "ends before the line of all CPUs" in kinds(session)["truncated"]
+    whole = json.dumps(lshwc_json())
+    with opened(tmp_path / "json", {"hw.json": whole[: whole.rindex('"cpu"')]}) as session:
+        assert session.sql("SELECT DISTINCT cpu FROM linux_counter ORDER BY 1").rows == [(0,), (None,)]
+        assert "truncated" in kinds(session)
+    broken = whole.replace('"value": 500}', '"value": 5x0}', 1)
+    with opened(tmp_path / "broken", {"hw.json": broken}) as session:
+        assert "resync" in kinds(session)
+        assert session.sql("SELECT count(*) FROM linux_counter").rows == [(9,)]
+
+
+def test_lshwc_of_other_shape(tmp_path: Path) -> None:
+    lines = LSHWC.splitlines()
+    lines[5] = lines[5] + ",7"
+    lines[7] = lines[7].rpartition(",")[0] + ",-"
+    lines.insert(4, "2021-04-01,11:55:47,CPUX,1,2")
+    lines.insert(4, "2021-13-01,11:55:47,CPU0,1,2")
+    with opened(tmp_path, {"hw.csv": "\n".join(lines)}) as session:
+        details = [problem.detail for problem in session.problems]
+        assert any("3 values under 2 names" in detail for detail in details)
+        assert any("'-' is no value of a counter" in detail for detail in details)
+        assert any("'CPUX' is no CPU" in detail for detail in details)
+        assert any("is no line of lshwc" in detail for detail in details)
+        assert len([row for row in counted(session) if row[2] is not None]) == 11
+
+
+def test_the_same_twice_and_a_host_twice(tmp_path: Path) -> None:
+    first = json.dumps(lshwc_json())
+    with opened(tmp_path, {"a.json": first, "b.json": first + "\n"}) as session:
+        assert session.sql("SELECT system, cpu_id FROM cpumf").rows == [("lnx1", 0)]
+        assert kinds(session)["duplicate"].endswith("a.json; not read")
+        assert len(session.systems) == 1
+    with opened(tmp_path / "two", {"x/perf.csv": PERF_CSV, "y/perf.csv": PERF_CSV + "\n"}) as session:
+        assert [info.system for info in session.systems] == ["unknown-perf", "unknown-y-perf"]
+
+
+def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linux_counters, "MAX_VALUES", 5)
+    monkeypatch.setattr(linux_counters, "MAX_LINE", 200)
+    with opened(tmp_path, {"counts.csv": PERF_CSV + "x" * 1000 + "\n"}) as session:
+        assert len(counted(session)) == 4
+        assert "more values than zlens keeps" in kinds(session)["length"]
+    monkeypatch.setattr(linux_counters, "MAX_NOTES", 3)
+    monkeypatch.setattr(linux_counters, "MAX_VALUES", 1000)
+    with opened(tmp_path, {"counts.csv": PERF_CSV + "nothing\n" * 10}) as session:
+        assert len([p for p in session.problems if p.kind == "header"]) == 4
+        assert "7 more like these" in [p.detail for p in session.problems][-1]
+
+
+def test_files_that_change(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(PERF_CSV)
+    path.write_text("nothing\n")
+    with pytest.raises(InputError, match="no output of a counter tool any more"):
+        open_files([str(path)], Options())
+    path.unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        open_files([str(path)], Options())
+
+
+def test_odd_bytes(tmp_path: Path) -> None:
+    for name, data in {
+        "bom.csv": b"\xef\xbb\xbf" + PERF_CSV.encode(),
+        "crlf.csv": PERF_CSV.replace("\n", "\r\n").encode(),
+        "latin.csv": PERF_CSV.encode() + b"\xff\xfe\n",
+    }.items():
+        path = tmp_path / name
+        path.write_bytes(data)
+        with zlens.open(path) as session:
+            assert len(counted(session)) == 8, name
+    assert form_of(PERF_CSV.encode("utf-16")) is None
+    assert form_of(PERF_CSV.encode("cp037")) is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str) -> None:
+    generator = random.Random(f"counters of {form}")
+    whole = FORMS[form].encode()
+    read = 0
+    for nth in range(40):
+        data = bytearray(whole)
+        for _ in range(generator.randrange(1, 7)):
+            at = generator.randrange(len(data))
+            what = generator.randrange(5)
+            if what == 0:
+                del data[at : at + generator.randrange(60)]
+            elif what == 1:
+                data[at:at] = generator.randbytes(generator.randrange(20))
+            elif what == 2:
+                data[at:at] = generator.choice(
+                    (b"9" * 30, b",,,", b"{", b"[[[[", b"\n", b"1e999", b"-1", b"/")
+                )
+            else:
+                data[at] = generator.choice((0, 10, 32, 44, 48, 57, 60, 255, generator.randrange(256)))
+        path = tmp_path / f"damaged-{nth}"
+        path.write_bytes(data)
+        try:
+            source = open_files([str(path)], Options())
+        except InputError:
+            continue
+        read += 1
+        for table in (table for tables in source.tables.values() for table in tables):
+            table.stream([column.name for column in table.columns]).__arrow_c_stream__()
+        found = source.problems(complete=True)
+        assert {problem.kind for problem in found} <= set(KINDS)
+        assert all(problem.offset is None or 0 <= problem.offset <= len(data) for problem in found)
+        assert source.inventory()
+        assert source.info()
+    assert read >= 10
