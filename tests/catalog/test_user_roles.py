@@ -234,7 +234,7 @@ def test_a_name_that_no_layout_has_is_told(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Rules are held by tests of their own; asking all of them takes long.
-    monkeypatch.setattr(rules, "load", list)
+    monkeypatch.setattr(rules, "load", dict)
     say(data, '[processor]\nspins = { field = "SYTPRP_PFXSPINK" }\n')
     assert main(["catalog", "check"]) == 1
     said = capsys.readouterr().out
