@@ -163,3 +163,17 @@ def test_an_unknown_name_is_an_error_with_near_matches(wrong: str, near: str) ->
 def test_known_names_can_all_be_explained() -> None:
     for name in known_names()[:50]:
         assert explain(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("d10r2_mon_fsstatd.fs_dir", "a text of an entry of mon_fsstatd, behind its length"),
+        ("d10r2_mon_fsstatd.fs_flag", "byte 64 behind the texts of an entry of mon_fsstatd, 8 bytes"),
+        ("d3r8_blocks.stobpg_block_size", "which entry of blocks it is"),
+        ("d5r13_counters.c0_d", "c0_d is the difference from the sample before"),
+        ("freeram", "column   freeram of table d10r2_linux_mem"),
+    ],
+)
+def test_what_stands_in_no_fixed_place(name: str, words: str) -> None:
+    assert words in explain(name).replace("Column", "column")

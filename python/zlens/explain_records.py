@@ -286,7 +286,7 @@ def _fields(layout: Layout) -> Iterator[tuple[str, Field]]:
         if not field.reserved:
             yield "", field
     for section in layout.sections:
-        for field in section.fields:
+        for field, _ in section.rows:
             if not field.reserved:
                 yield section.name, field
 
@@ -309,9 +309,7 @@ def _places(table: str, name: str) -> list[str]:
     for layout in layouts.layouts(record):
         for section, field in _fields(layout):
             if field.name == name:
-                of = f" of an entry of {section}" if section else ""
-                length = f"{field.length} bytes" if field.length else "to the end"
-                place = f"byte {field.offset}{of}, {length}, {_kind(field)}"
+                place = f"{_spot(layout, section, field)}, {_kind(field)}"
                 found.setdefault(place, []).append(_release(layout))
     if not found and name != "seconds":
         own = any(
@@ -320,6 +318,22 @@ def _places(table: str, name: str) -> list[str]:
         but = f" but that of made files ({layouts.SIM})" if own else ""
         return [f"in no known layout{but}; the record page {_page_name(table)} of your release would give it"]
     return [f"z/VM {', '.join(dict.fromkeys(releases))}: {place}" for place, releases in found.items()]
+
+
+def _spot(layout: Layout, section: str, field: Field) -> str:
+    """Where in a record a field stands."""
+    rows = next((each.rows for each in layout.sections if each.name == section), ())
+    part = next((part for one, part in rows if one == field), "record")
+    if part == "ordinal":
+        return f"which entry of {section} it is"
+    if part == "string":
+        return f"a text of an entry of {section}, behind its length"
+    if part in ("counter", "count"):
+        return f"{section}, joined of the records that continue each other"
+    of = f" of an entry of {section}" if section else ""
+    behind = " behind the texts" if part == "tail" else ""
+    length = f"{field.length} bytes" if field.length else "to the end"
+    return f"byte {field.offset}{behind}{of}, {length}"
 
 
 def record_pages(name: str) -> Iterator[str]:
@@ -336,7 +350,7 @@ def record_pages(name: str) -> Iterator[str]:
             yield page(f"{name}: {RAW_LEADING[bare]}", [("Where", "the first columns of every raw table")])
         return
     wanted = bare.upper()
-    if len(wanted) >= 3:
+    if of or len(wanted) >= 3:
         searched = [_record_of(of)] if of else _mentioning(wanted) + _mentioning(wanted.removesuffix("_D"))
         for each in dict.fromkeys(searched):
             if each is not None:
@@ -356,7 +370,7 @@ def _mentioning(field: str) -> list[str]:
 
 def _containing(pattern: str) -> list[str]:
     """Records whose files have the text; parsing them all would be slow."""
-    found = re.compile(pattern)
+    found = re.compile(pattern, re.IGNORECASE)
     root = layouts.pack_root()
     return [
         record
@@ -430,7 +444,7 @@ def _field(record: str, wanted: str) -> Iterator[str]:
     # Ours first: what a real layout says of the same field goes before it.
     for layout in (*layouts.sim_layouts(record), *layouts.layouts(record)):
         for section, field in _fields(layout):
-            names = {field.name, field.name.partition("_")[2]}
+            names = {field.name.upper(), field.name.upper().partition("_")[2]}
             if field.differenced:
                 names |= {f"{name}_D" for name in names}
             if wanted in names:
