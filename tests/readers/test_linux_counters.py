@@ -248,12 +248,17 @@ def test_a_run_that_was_started_again(tmp_path: Path) -> None:
 
 
 def test_names_in_short_and_hexadecimal(tmp_path: Path) -> None:
-    text = "Date,Time,CPU,B0,B1,E145,U250\n2025-01-01,00:00:00,Total,1f,a,10,0\n"
-    text += "2025-01-01,00:01:00,Delta,20,10,0x11,1\n"
+    text = "Date,Time,CPU,B0,B1,E145,U250\n2025-01-01,00:00:00,Total,1f00,ab12,10,0\n"
+    text += "2025-01-01,00:01:00,Delta,20000,1c0de,0x11,1\n2025-01-01,00:02:00,Delta,10,10,11,0\n"
     with opened(tmp_path, {"hw.csv": text}) as session:
-        assert [row[:3] for row in counted(session)][4:] == [
-            (None, 0, 32), (None, 1, 16), (None, 145, 17), (None, 250, 1)
+        assert [row[:3] for row in counted(session)][4:8] == [
+            (None, 0, 0x20000), (None, 1, 0x1C0DE), (None, 145, 17), (None, 250, 1)
         ]  # fmt: skip
+        assert metrics(session, "cpi") == [(pytest.approx(0x20000 / 0x1C0DE),), (1.0,)]
+    # One letter in decimal values is damage.
+    with opened(tmp_path, {"hw.csv": LSHWC.replace("1489122591", "14891a2591")}) as session:
+        assert "'14891a2591' is no value" in session.problems[-1].detail
+        assert session.sql("SELECT c33 FROM linux_cpumf WHERE cpu_id = 1").rows[-1] == (1489277006,)
 
 
 def test_lshwc_in_json(tmp_path: Path) -> None:

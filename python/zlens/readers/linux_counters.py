@@ -186,7 +186,8 @@ class LinuxCounterSource:
                     file.facility = lshwc.facility(lines)
                     readings = iter(())
                 elif file.form == "lshwc-csv":
-                    readings = lshwc.rows(lines, file.note)
+                    plain = head.decode("utf-8", "replace")
+                    readings = lshwc.rows(lines, file.note, hexadecimal=lshwc.is_hexadecimal(plain))
                 elif file.form == "perf-text":
                     readings = perf.text(lines, file.note)
                 elif file.form == "perf-json":

@@ -7,7 +7,6 @@ values are, the line for all CPUs tells, which comes last of a reading: `Total` 
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import json
 import re
@@ -80,10 +79,16 @@ def is_json(head: str) -> bool:
     return bare.startswith("{") and '"lshwc"' in bare and '"measurements"' in bare
 
 
-def rows(lines: Lines, note: Note) -> Iterator[Reading]:
+def is_hexadecimal(head: str) -> bool:
+    """Whether values are hexadecimal without saying so (-x): most long ones have a letter then."""
+    cells = [cell.strip().strip('"') for line in head.splitlines()[1:] for cell in line.split(",")[3:]]
+    long = [cell for cell in cells if len(cell) >= 4 and _HEX.fullmatch(cell)]
+    return sum(_is_hex(cell) for cell in long) > 0.3 * len(long)
+
+
+def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[Reading]:
     """Readings of lshwc's CSV."""
     labels: list[str] = []
-    hexadecimal = False
     run = -1
     reading: Reading | None = None
     for offset, line in lines:
@@ -98,7 +103,7 @@ def rows(lines: Lines, note: Note) -> Iterator[Reading]:
             labels = [each.strip().strip('"') for each in header[1].split(",")[:_COLUMNS]]
             run += 1
             continue
-        cells = next(csv.reader([bare]), [])
+        cells = [each.strip().strip('"') for each in bare.split(",")]
         moment = _moment(cells[:2])
         if not labels or moment is None or len(cells) < 4:
             if not any(each in bare for each in NOTHING):
@@ -116,8 +121,6 @@ def rows(lines: Lines, note: Note) -> Iterator[Reading]:
             reading = None
         if reading is None:
             reading = Reading(offset, run, local=moment, absolute=True)
-        # Nothing but a letter tells that values are hexadecimal; once one was seen, they are from there on.
-        hexadecimal = hexadecimal or any(_is_hex(each) for each in shown)
         cpu = _cpu(who)
         if who.lower() not in ("total", "delta") and cpu is None:
             note("header", f"{who[:20]!r} is no CPU; not read", offset)
