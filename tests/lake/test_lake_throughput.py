@@ -1,0 +1,32 @@
+"""The user's throughput beside a lake: the same as beside the file it was made from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lake_made import end_us, piece, write
+
+import zlens
+from zlens import lake
+from zlens.options import Options
+
+
+@pytest.mark.parametrize("every", [None, 180])
+def test_a_lake_tells_what_the_file_tells(tmp_path: Path, every: int | None) -> None:
+    data = write(tmp_path / "a.data", piece(range(12)))
+    lake.add([data], tmp_path / "lake")
+    rows = [f"{end_us(k) / 1e6 - 60:.0f},{end_us(k) / 1e6:.0f},{60 + k},2" for k in range(12)]
+    achieved = tmp_path / "achieved.csv"
+    achieved.write_text("\n".join(["start,end,transactions,response", *rows]))
+    options = Options(throughput=str(achieved), every_s=every)
+    asked = "SELECT interval_end, etr, itr, cpu_s, guest_s FROM per_transaction ORDER BY 1"
+    found = []
+    for name in (data, tmp_path / "lake"):
+        with zlens.open(name, options=options) as session:
+            found.append(session.sql(asked).rows)
+            text = session.report("throughput")
+            assert ">>Mean>>" in text
+            assert "LAKETEST" in text
+    assert found[0] == found[1]
+    assert any(row[3] for row in found[0])

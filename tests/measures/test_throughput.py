@@ -1,0 +1,193 @@
+"""The user's throughput beside a system: joined by overlapping time, summed, moved by a clock offset."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fakes
+import monwrite_made as made
+import zlens
+from zlens.errors import InputError
+from zlens.options import Options
+from zlens.session import Session
+
+FIRST_S = fakes.START_US // 10**6 - 60
+
+
+def written(tmp_path: Path, rows: list[str], heading: str = "start,end,transactions,response (ms)") -> str:
+    path = tmp_path / "achieved.csv"
+    path.write_text("\n".join([heading, *rows]))
+    return str(path)
+
+
+def opened(path: str, shares: list[float], *, facts: dict[str, Any] | None = None, **options: Any) -> Session:
+    info = fakes.system(intervals=fakes.intervals(len(shares)), **(facts or {}))
+    table = fakes.processors("SYSA", [[share, share] for share in shares])
+    return fakes.session([fakes.FakeSource([info], [table])], Options(throughput=path, **options))
+
+
+def column(session: Session, name: str, table: str = "load") -> list[Any]:
+    return [value for (value,) in session.sql(f"SELECT {name} FROM {table} ORDER BY interval_end").rows]
+
+
+def test_rows_are_shared_out_by_overlap(tmp_path: Path) -> None:
+    # One row over minutes 0 to 2.5, one from there to the end of minute 5.
+    rows = [f"{FIRST_S},{FIRST_S + 150},1500,100", f"{FIRST_S + 150},{FIRST_S + 360},420,400"]
+    with opened(written(tmp_path, rows), [0.3] * 7) as session:
+        assert column(session, "transactions", "throughput") == pytest.approx([600, 600, 360, 120, 120, 120])
+        assert column(session, "etr", "throughput") == pytest.approx([10, 10, 6, 2, 2, 2])
+        # Response times are weighted by the transactions they are of.
+        assert column(session, "response_s", "throughput")[2] == pytest.approx((300 * 0.1 + 60 * 0.4) / 360)
+        etr = column(session, "etr")
+        assert etr[:6] == pytest.approx([10, 10, 6, 2, 2, 2])
+        assert etr[6] is None
+        assert column(session, "itr")[0] == pytest.approx(10 / 0.35)
+        assert sum(column(session, "transactions", "throughput")) == pytest.approx(1920)
+
+
+def test_many_rows_in_one_interval_are_added(tmp_path: Path) -> None:
+    rows = [f"{FIRST_S + 10 * k},{FIRST_S + 10 * k + 10},{k},{k}" for k in range(12)]
+    with opened(written(tmp_path, rows), [0.3, 0.3]) as session:
+        assert column(session, "transactions", "throughput") == pytest.approx([15, 51])
+        squares = sum(k * k for k in range(6)) / 15 / 1000
+        assert column(session, "response_s", "throughput")[0] == pytest.approx(squares)
+
+
+def test_an_interval_that_is_told_in_part_has_no_itr(tmp_path: Path) -> None:
+    rows = [f"{FIRST_S},{FIRST_S + 53},530,1", f"{FIRST_S + 60},{FIRST_S + 115},550,1"]
+    with opened(written(tmp_path, rows), [0.3, 0.3]) as session:
+        assert column(session, "covered_pct", "throughput") == pytest.approx([100 * 53 / 60, 100 * 55 / 60])
+        assert column(session, "etr", "throughput") == pytest.approx([10, 10])
+        assert column(session, "etr") == [None, pytest.approx(10)]
+        assert column(session, "etr", "per_transaction") == [None, pytest.approx(10)]
+
+
+def test_unknown_cells_are_unknown_and_no_zeros(tmp_path: Path) -> None:
+    rows = [f"{FIRST_S},{FIRST_S + 60},,5", f"{FIRST_S + 60},{FIRST_S + 120},60,-"]
+    with opened(written(tmp_path, rows), [0.3, 0.3]) as session:
+        assert column(session, "etr") == [None, 1.0]
+        assert column(session, "response_s", "throughput") == [None]
+
+
+def test_buckets_of_every_sum_transactions_and_time(tmp_path: Path) -> None:
+    # START_US is 22:14: the first bucket of five minutes ends at 22:15 and is a stub, the second is whole.
+    rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{60 * (k + 1)},{k}" for k in range(12)]
+    shares = [0.1 + 0.05 * k for k in range(12)]
+    with opened(written(tmp_path, rows), shares, every_s=300) as session:
+        found = session.sql("SELECT interval_end, seconds, etr, busy_pct, itr FROM load ORDER BY 1").rows
+        whole = next(row for row in found if row[0] == dt.datetime(2023, 11, 14, 22, 20, tzinfo=dt.UTC))
+        assert whole[1:4] == (300.0, pytest.approx(5.0), pytest.approx(100 * (sum(shares[2:7]) / 5 + 0.05)))
+        assert whole[4] == pytest.approx(100 * whole[2] / whole[3])
+        tx = session.sql("SELECT interval_end, transactions, response_s FROM throughput ORDER BY 1").rows
+        asked = next(row for row in tx if row[0] == whole[0])
+        assert asked[1] == pytest.approx(sum(60 * (k + 1) for k in range(2, 7)))
+        weighted = sum(60 * (k + 1) * k for k in range(2, 7)) / asked[1] / 1000
+        assert asked[2] == pytest.approx(weighted)
+        assert len(column(session, "cpu_s", "per_transaction")) == len(found)
+
+
+def test_workloads_are_rows_of_their_own_and_added_in_load(tmp_path: Path) -> None:
+    rows = [f"{FIRST_S},{FIRST_S + 60},{w},{n}" for w, n in (("web", 600), ("batch", 60))]
+    rows.append(f"{FIRST_S + 60},{FIRST_S + 120},web,120")
+    path = written(tmp_path, rows, "start,end,workload,transactions")
+    with opened(path, [0.3, 0.3]) as session:
+        found = session.sql("SELECT workload, etr FROM throughput ORDER BY interval_end, workload").rows
+        assert found == [("batch", 1.0), ("web", 10.0), ("web", 2.0)]
+        assert column(session, "etr") == pytest.approx([11, 2])
+
+
+def test_times_without_a_zone_are_the_systems(tmp_path: Path) -> None:
+    local = dt.datetime(2023, 11, 14, 17, 13)  # 22:13 UTC
+    rows = [f"{local + dt.timedelta(minutes=k + 1)},{60 * k}" for k in range(3)]
+    path = written(tmp_path, rows, "time,count")
+    with opened(path, [0.3] * 3, facts={"utc_offset_s": -5 * 3600}) as session:
+        assert column(session, "etr") == pytest.approx([0, 1, 2])
+        assert "local time of SYSA (UTC-05:00)" in " ".join(session.throughput_said())
+    zone = dt.timezone(dt.timedelta(hours=-5))
+    with opened(path, [0.3] * 3, tz=zone) as session:
+        assert column(session, "etr") == pytest.approx([0, 1, 2])
+    with opened(path, [0.3] * 3, throughput_offset_s=5 * 3600.0) as session:
+        assert column(session, "etr") == pytest.approx([0, 1, 2])
+        assert set(column(session, "clock_offset_s", "throughput")) == {18000.0}
+
+
+def test_nothing_is_joined_with_times_of_an_unknown_zone(tmp_path: Path) -> None:
+    path = written(tmp_path, [f"{FIRST_S},{FIRST_S + 60},5,1"])
+    with opened(path, [0.3], facts={"local_time": True}) as session:
+        assert column(session, "etr") == [None]
+        assert "unknown zone" in " ".join(session.throughput_said())
+
+
+@pytest.mark.parametrize(
+    ("system", "said"),
+    [("", "line 2 does not say which system it tells of, and the input has 2"), ("OTHER", "tells of OTHER")],
+)
+def test_whose_throughput_it_is_must_be_known(tmp_path: Path, system: str, said: str) -> None:
+    files = []
+    for name in ("ONE", "TWO"):
+        config = made.configuration(made.START_US, {**made.CONFIG, "MTRSYS_SYSTMID": name})
+        files.append(made.write(tmp_path / f"{name}.data", [config, *made.minutes(3)]))
+    path = written(tmp_path, [f"{FIRST_S},{FIRST_S + 60},{system},5"], "start,end,system,count")
+    with pytest.raises(InputError) as raised:
+        zlens.open(files, options=Options(throughput=path))
+    assert said in str(raised.value)
+    # A system of its own, asked for alone, needs no name in the file.
+    unnamed = written(tmp_path, [f"{FIRST_S},{FIRST_S + 60},5"], "start,end,count")
+    with zlens.open(files, options=Options(throughput=unnamed, systems=("ONE",))) as session:
+        assert session.throughput is not None
+
+
+# The clock ----------------------------------------------------------------------------------------
+
+
+def drifting(tmp_path: Path, minutes: int, off_s: int, noise: float) -> tuple[str, list[float]]:
+    """Busy that wanders, and rates that follow it by a clock that is `off_s` behind."""
+    chance = random.Random(11)
+    shares = [0.1 + 0.6 * chance.random() for _ in range(minutes)]
+    rows = []
+    for k, share in enumerate(shares):
+        start = FIRST_S + 60 * k - off_s
+        rows.append(f"{start},{start + 60},{6000 * share * (1 + noise * (chance.random() - 0.5)):.3f},1")
+    return written(tmp_path, rows), shares
+
+
+@pytest.mark.parametrize("off_s", [0, 60, -180, 3600, 90])
+def test_the_clock_is_found_where_rate_and_busy_agree(tmp_path: Path, off_s: int) -> None:
+    path, shares = drifting(tmp_path, 240, off_s, 0.2)
+    with opened(path, shares) as session:
+        [found] = session.throughput_offsets()
+        assert found.offset_s == pytest.approx(off_s, abs=6)
+        assert found.sure == "sure"
+        assert found.correlation > 0.9
+        said = session.throughput_said(suggested=True)[-1]
+    assert ("clocks surely agree" in said) == (off_s == 0)
+    assert (f"--throughput-offset {found.offset_s:g}" in said) == (off_s != 0)
+    with opened(path, shares, throughput_offset_s=found.offset_s) as session:
+        assert "clocks surely agree" in session.throughput_said(suggested=True)[-1]
+
+
+def test_what_repeats_itself_or_is_noise_tells_no_offset(tmp_path: Path) -> None:
+    shares = [0.1 + 0.1 * (k % 5) for k in range(120)]
+    rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{600 * s},1" for k, s in enumerate(shares)]
+    with opened(written(tmp_path, rows), shares) as session:
+        assert [one.sure for one in session.throughput_offsets()] == ["unknown"]
+        assert "cannot be told" in session.throughput_said(suggested=True)[-1]
+    chance = random.Random(3)
+    rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{chance.random()},1" for k in range(120)]
+    wandering = [0.1 + 0.5 * chance.random() for _ in range(120)]
+    with opened(written(tmp_path, rows), wandering) as session:
+        assert [one.sure for one in session.throughput_offsets()] == ["unknown"]
+
+
+def test_too_little_tells_nothing(tmp_path: Path) -> None:
+    path, shares = drifting(tmp_path, 5, 0, 0.0)
+    with opened(path, shares) as session:
+        assert session.throughput_offsets() == []
+    steady = written(tmp_path, [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},60,1" for k in range(60)])
+    with opened(steady, [0.3] * 60) as session:
+        assert session.throughput_offsets() == []
