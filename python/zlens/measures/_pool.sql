@@ -1,4 +1,5 @@
--- _pool: the processors of one type of the machine, with what its partitions used of them.
+-- _pool: the processors of one type of the machine, with what its partitions used of them. Where a source need
+-- not tell of all partitions, nothing is added up over them.
 WITH used AS (
     SELECT
         system, source, interval_end, any_value(seconds) AS seconds, any_value(flag) AS flag, cpu_type,
@@ -8,10 +9,16 @@ WITH used AS (
         sum(logical_cpus) FILTER (WHERE NOT coalesce(dedicated, false)) AS logical_cpus,
         coalesce(sum(logical_cpus) FILTER (WHERE dedicated), 0) AS dedicated
     FROM role.partition
-    WHERE cpu_type IS NOT NULL
+    WHERE cpu_type IS NOT NULL AND NOT coalesce(incomplete, false)
     GROUP BY system, source, interval_end, cpu_type
+    UNION ALL
+    SELECT DISTINCT
+        system, source, interval_end, seconds, flag, cpu_type,
+        NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE
+    FROM role.partition
+    WHERE cpu_type IS NOT NULL AND incomplete
 )
-SELECT used.*, physical.physical, physical.physical - used.dedicated AS shared, management.management_time
+SELECT used.*, physical.physical, physical.usage, physical.physical - used.dedicated AS shared, management.management_time
 FROM used
 LEFT JOIN role.physical AS physical USING (system, source, interval_end, cpu_type)
 LEFT JOIN role.management AS management USING (system, source, interval_end, cpu_type)

@@ -25,7 +25,7 @@ from zlens.problems import Problem
 from zlens.readers.sysinfo_tree import is_tree
 
 #: In the order they are asked.
-READERS = ("monwrite", "rmf_xml", "smf", "sysinfo", "linux_counters")
+READERS = ("monwrite", "rmf_xml", "smf", "sysinfo", "hmc", "linux_counters")
 
 #: The source of folders that are read as one thing.
 FOLDERS = "linux-sysinfo"

@@ -1,0 +1,236 @@
+"""What an HMC exporter tells Prometheus: made scrapes, damaged ones, and a published one of a LinuxONE with
+30 IFLs (zhmc-prometheus-exporter, Apache-2.0)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import zlens
+from zlens.errors import InputError
+from zlens.options import Options
+from zlens.problems import KINDS
+from zlens.readers import hmc
+
+SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "hmc" / "prometheus.out.b8d710f"
+
+MADE = r"""# HELP zhmc_partition_processor_usage_ratio Usage ratio across all processors of the partition
+# TYPE zhmc_partition_processor_usage_ratio gauge
+zhmc_partition_processor_usage_ratio{cpc="BOX",partition="ONE"} 0.25
+zhmc_partition_processor_usage_ratio{cpc="BOX",partition="TWO"} 0.5
+zhmc_partition_cp_processor_count{cpc="BOX",partition="ONE"} 0
+zhmc_partition_ifl_processor_count{cpc="BOX",partition="ONE"} 4.0
+zhmc_partition_ifl_initial_processing_weight{cpc="BOX",partition="ONE"} 300
+zhmc_partition_ifl_initial_processing_weight_is_capped{cpc="BOX",partition="ONE",valuetype="bool"} 1.0
+zhmc_partition_processor_mode_int{cpc="BOX",partition="ONE"} 0.0
+zhmc_partition_cp_processor_count{cpc="BOX",partition="TWO"} 2
+zhmc_partition_iip_processor_count{cpc="BOX",partition="TWO"} 1
+zhmc_partition_iip_processor_usage_ratio{cpc="BOX",partition="TWO"} 0.1
+zhmc_partition_processor_mode_int{cpc="BOX",partition="TWO"} 1.0
+zhmc_partition_description{cpc="BOX",partition="TWO",value="a \"quoted\", {odd}\\text\n"} 0
+zhmc_processor_usage_ratio{cpc="BOX",processor="IFL000",type="ifl"} 0.5
+zhmc_processor_smt_thread0_usage_ratio{cpc="BOX",processor="IFL000",type="ifl"} -1
+zhmc_cpc_ifl_processor_count{cpc="BOX"} 10
+zhmc_cpc_ifl_processor_usage_ratio{cpc="BOX"} 0.3
+zhmc_cpc_power_watts{cpc="BOX"} NaN
+python_info{version="3.12"} 1.0
+"""
+
+
+def source(tmp_path: Path, *texts: str | bytes) -> hmc.HmcSource:
+    paths = []
+    for number, text in enumerate(texts):
+        path = tmp_path / f"scrape{number}.txt"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        os.utime(path, (1_700_000_040 + 60 * number,) * 2)
+        paths.append(str(path))
+    return hmc.open_files(paths, Options())
+
+
+def rows(made: hmc.HmcSource, table: str) -> list[dict[str, Any]]:
+    (raw,) = made.tables[table]
+    found: list[dict[str, Any]] = pa.table(raw.stream([c.name for c in raw.columns])).to_pylist()
+    return found
+
+
+def test_partitions_by_type(tmp_path: Path) -> None:
+    made = source(tmp_path, MADE)
+    columns = ("partition", "cpu_type", "processors", "weight", "capped", "dedicated", "usage_pct")
+    assert sorted(tuple(row[c] for c in columns) for row in rows(made, "hmc_partition")) == [
+        ("ONE", "IFL", 4.0, 300.0, True, False, 25.0),
+        ("TWO", "CP", 2.0, None, None, True, None),
+        ("TWO", "ZIIP", 1.0, None, None, True, 10.0),
+    ], "the usage of all types together is of none of two"
+    assert made.problems() == []
+
+
+def test_processors_pools_and_all_metrics(tmp_path: Path) -> None:
+    made = source(tmp_path, MADE)
+    (processor,) = rows(made, "hmc_processor")
+    assert (processor["processor"], processor["cpu_type"]) == ("IFL000", "IFL")
+    assert (processor["usage_pct"], processor["thread_0_pct"]) == (50.0, None)
+    (pool,) = rows(made, "hmc_pool")
+    assert (pool["cpu_type"], pool["processors"], pool["usage_pct"]) == ("IFL", 10.0, 30.0)
+    metrics = {row["metric"]: row for row in rows(made, "hmc_metric")}
+    assert metrics["zhmc_cpc_power_watts"]["value"] is None
+    assert metrics["zhmc_partition_description"]["labels"] == 'value=a "quoted", {odd}\\text\n'
+    first = metrics["zhmc_partition_processor_usage_ratio"]
+    said = "Usage ratio across all processors of the partition"
+    assert (first["kind"], first["text"]) == ("gauge", said)
+    assert made.info()[0]["others"] == "1 of python"
+    assert {row.layout for row in made.inventory() if row.name == "zhmc_cpc_power_watts"} == {None}
+
+
+def test_moments_are_stamps_or_dates_of_files(tmp_path: Path) -> None:
+    made = source(tmp_path, MADE, 'zhmc_cpc_power_watts{cpc="BOX"} 1 1700000000500\n' + MADE)
+    (info,) = made.systems
+    assert [interval.end_us for interval in info.intervals] == [
+        1_700_000_000_500_000,
+        1_700_000_040_000_000,
+        1_700_000_100_000_000,
+    ]
+    assert len(rows(made, "hmc_pool")) == 2
+
+
+def test_the_measures(tmp_path: Path) -> None:
+    made = source(tmp_path, MADE)
+    with zlens.open(made.systems[0].files) as session:
+        question = (
+            "SELECT observer, partition, cpu_type, logical_cpus, weight, capped, dedicated, total_pct,"
+            " share_pct, interval_end FROM partition WHERE partition = 'ONE'"
+        )
+        moment = dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC)
+        assert session.sql(question).rows == [
+            ("BOX", "ONE", "IFL", 4.0, 300.0, True, False, 25.0, None, moment)
+        ], "the HMC need not show all partitions, so there is no share of a weight"
+        (pool,) = session.sql(
+            "SELECT physical, dedicated, logical_cpus, total_weight, phys_total_pct, total_pct FROM cec "
+            "WHERE cpu_type = 'IFL'"
+        ).rows
+        assert pool == (10.0, None, None, None, 30.0, None)
+
+
+BAD = [
+    ("zhmc_cpc_power_watts 1.0", "header"),
+    ('zhmc_cpc_power_watts{cpc=BOX"} 1.0', "header"),
+    ('zhmc_cpc_power_watts{cpc="BOX",cpc="B"} 1.0', "header"),
+    ('zhmc_cpc_power_watts{cpc="BOX"} many', "header"),
+    ('zhmc_cpc_power_watts{cpc="BOX"}', "header"),
+    ('zhmc_cpc_power_watts{cpc="BOX"} 1.0 -1', "header"),
+    ('zhmc_cpc_ifl_processor_count{cpc="BOX"} 11', "duplicate"),
+    ('zhmc_cpc_power_watts{cpc="' + "x" * 40_000 + '"} 1', "length"),
+    ("\x00\x01\x02", "header"),
+]
+
+
+@pytest.mark.parametrize(("line", "kind"), BAD)
+def test_a_bad_line_is_a_problem_and_the_rest_is_read(tmp_path: Path, line: str, kind: str) -> None:
+    made = source(tmp_path, MADE + line + '\nzhmc_cpc_humidity_percent{cpc="BOX"} 39')
+    (problem,) = made.problems()
+    assert (problem.kind, problem.offset) == (kind, len(MADE))
+    assert rows(made, "hmc_metric")[-1]["value"] == 39.0
+    assert rows(made, "hmc_pool")[0]["processors"] == 10.0
+
+
+def test_problems_are_bounded(tmp_path: Path) -> None:
+    made = source(tmp_path, MADE + "junk\n" * 500)
+    assert len(made.problems()) == hmc.MAX_NOTES + 1
+    assert "400 more" in made.problems()[-1].detail
+
+
+def test_a_file_without_a_sample(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no sample of a machine"):
+        source(tmp_path, "# HELP zhmc_cpc_power_watts Power\nzhmc_cpc_power_watts 1\n")
+
+
+def test_detect() -> None:
+    assert hmc.detect(MADE.encode(), len(MADE))
+    assert hmc.detect(b'python_info{a="b"} 1\nzhmc_cpc_power_watts{cpc="BOX"} 1', 60)
+    assert not hmc.detect(b"the zhmc_cpc_power_watts metric\n", 32)
+    assert not hmc.detect(b"# HELP node_cpu_seconds_total x\n", 32)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_flipped_bytes_never_end_in_a_traceback(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    data = bytearray(MADE.encode())
+    for _ in range(dice.choice([1, 10, 100])):
+        data[dice.randrange(len(data))] = dice.randrange(256)
+    try:
+        made = source(tmp_path, bytes(data))
+    except InputError:
+        return
+    for table in made.tables:
+        rows(made, table)
+    assert all(problem.kind in KINDS for problem in made.problems())
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z_]\w{0,8}\Z", fullmatch=True), st.text(max_size=20), max_size=5))
+def test_labels_are_read_as_they_were_written(labels: dict[str, str]) -> None:
+    def escaped(value: str) -> str:
+        return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+    text = "{" + ",".join(f'{name}="{escaped(value)}"' for name, value in labels.items()) + "}"
+    assert hmc._labels(text) == labels
+
+
+needs_sample = pytest.mark.skipif(not SAMPLE.exists(), reason="sample data is not here")
+
+
+@needs_sample
+def test_the_published_scrape_whole() -> None:
+    made = hmc.open_files([str(SAMPLE)], Options())
+    assert made.problems() == []
+    lines = [line for line in SAMPLE.read_text().splitlines() if not line.startswith("#")]
+    assert len(rows(made, "hmc_metric")) == len(lines)
+    (pool,) = rows(made, "hmc_pool")
+    assert (pool["cpu_type"], pool["processors"], pool["usage_pct"]) == ("IFL", 30.0, 14.0)
+    processors = rows(made, "hmc_processor")
+    kinds = [row["cpu_type"] for row in processors]
+    assert (kinds.count("IFL"), kinds.count("SAP"), kinds.count("IFP")) == (30, 3, 1)
+    partitions = {
+        row["partition"]: (row["cpu_type"], row["processors"]) for row in rows(made, "hmc_partition")
+    }
+    assert partitions == {"MIKETEST": ("IFL", 2.0), "WILLVLAN2": ("IFL", 2.0), "PENNY": ("IFL", 4.0)}
+
+
+@needs_sample
+def test_usage_of_a_type_is_the_mean_of_its_processors_cut_to_a_percent() -> None:
+    made = hmc.open_files([str(SAMPLE)], Options())
+    usage = [row["usage_pct"] for row in rows(made, "hmc_processor") if row["cpu_type"] == "IFL"]
+    mean = sum(usage) / len(usage)
+    (pool,) = rows(made, "hmc_pool")
+    assert pool["usage_pct"] <= mean < pool["usage_pct"] + 1
+
+
+@needs_sample
+def test_usage_of_a_processor_is_the_mean_of_its_threads() -> None:
+    """Within the rounding of all three to a percent; one that runs one thread has that thread's usage."""
+    made = hmc.open_files([str(SAMPLE)], Options())
+    cores = [row for row in rows(made, "hmc_processor") if row["thread_0_pct"] is not None]
+    threaded = [row for row in cores if row["smt_mode"]]
+    assert len(threaded) == 30
+    for row in threaded:
+        assert abs((row["thread_0_pct"] + row["thread_1_pct"]) / 2 - row["usage_pct"]) <= 1
+    (single,) = (row for row in cores if not row["smt_mode"])
+    assert (single["cpu_type"], single["thread_1_pct"]) == ("IFP", 0.0)
+    assert single["usage_pct"] == single["thread_0_pct"]
+
+
+@needs_sample
+def test_three_idle_partitions_do_not_explain_the_machine() -> None:
+    """The scrape shows what its user may see: so shares of weights are not computed."""
+    with zlens.open([str(SAMPLE)]) as session:
+        (row,) = session.sql(
+            "SELECT sum(total_pct * logical_cpus), count(share_pct), count(weight) FROM partition"
+        ).rows
+        assert row == (2.0, 0, 3)
+        assert session.sql("SELECT physical * phys_total_pct, total_weight FROM cec").rows == [(420.0, None)]
