@@ -105,7 +105,9 @@ def event(text: str) -> Event:
     config = _CONFIG.search(body)
     if config is not None:
         return _numbered(int(config[1], 0))
-    return Event(body.upper()) if body.upper() in names() else NOTHING
+    # Further parameters, such as another name to print, stand behind the name.
+    name = body.split(",")[0].upper()
+    return Event(name) if name in names() else NOTHING
 
 
 def label(text: str, number: int | None = None) -> Event:

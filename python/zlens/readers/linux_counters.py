@@ -326,7 +326,10 @@ class LinuxCounterSource:
         if file.facility.absent:
             said = f"the system has no counters to show: {file.facility.absent!r}; a guest is given none"
             file.note("section", said, None)
-        if file.form == "facility" or not file.readings:
+        if file.form == "facility" or not file.form:
+            return
+        if not file.readings:
+            file.note("section", "no count of an event stands in it", None)
             return
         if not known:
             file.note("section", "none of these events is a counter of CPU MF", None)

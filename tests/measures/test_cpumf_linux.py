@@ -1,0 +1,87 @@
+"""CPU MF on Linux: the same counts give the same metrics as in a record of z/OS, by name and by number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+from counter_rows import opened, row, values
+from zlens.catalog import cpumf
+from zlens.options import Options
+
+METRICS = (
+    "cpi, problem_state_pct, l1mp, l15p, l2lp, l2rp, l2p, l3p, l4lp, l4rp, memp, rni, rni_status, "
+    "workload_hint, workload_hint_status, est_finite_cpi, est_instr_cmplx_cpi, est_scpl1m, tlb_cpu_miss_pct, "
+    "tlb_cycles_per_miss, tlb_pte_pct, basis, transactions, cycles, instructions"
+)
+
+
+def counts(generation: str) -> dict[str, float]:
+    """All counters of a generation; L1 misses are sourced from everywhere alike."""
+    found = {"B0": 4e9, "B1": 2e9, "B2": 3e7, "B3": 2e8, "B4": 5e7, "B5": 6e8, "P32": 1e9, "P33": 5e8}
+    letters = {each.name: each.letter for each in cpumf.sets().values()}
+    for number, counter in cpumf.generation(generation).counters.items():
+        found.setdefault(f"{letters[counter.set]}{number}", 1e5 + number)
+    return found
+
+
+def printed(generation: str, *, named: bool) -> str:
+    """What perf stat -x prints of them."""
+    counters = cpumf.generation(generation).counters
+    lines = []
+    for name, value in counts(generation).items():
+        number = cpumf.number_of(name)
+        assert number is not None
+        event = counters[number].name if named else f"r{number:x}"
+        lines.append(f"{value:.0f},,cpum_cf/{event}/,60000000000,100.00,,\n")
+    return "".join(lines)
+
+
+def of_linux(path: Path, text: str, options: Options | None = None) -> dict[str, Any]:
+    path.write_text(text, encoding="utf-8")
+    with zlens.open(path, options=options) as session:
+        (found,) = values(session, f"generation, generation_by, {METRICS}")
+        return found
+
+
+@pytest.mark.parametrize("generation", cpumf.GENERATIONS)
+def test_the_same_counts_are_the_same_metrics(tmp_path: Path, generation: str) -> None:
+    (expected,) = values(opened([row(counts(generation), generation=generation)]), METRICS)
+    found = of_linux(tmp_path / "counts.csv", printed(generation, named=True))
+    assert found.pop("generation_by") == "names of counters"
+    told = found.pop("generation")
+    assert told == ("z14 or z15" if generation == "z14" else generation)
+    assert found == pytest.approx(expected)
+    # The categories of LSPR come where the weights are known well, and only there.
+    assert (found["workload_hint"] is not None) == (generation in ("z10", "z196", "zEC12", "z13"))
+
+
+def test_numbers_need_the_machine(tmp_path: Path) -> None:
+    (expected,) = values(opened([row(counts("z13"), generation="z13")]), METRICS)
+    alone = of_linux(tmp_path / "counts.csv", printed("z13", named=False))
+    assert alone["generation"] is None
+    assert alone["generation_by"].endswith("only metrics that all machines have in common")
+    assert (alone["cpi"], alone["l1mp"], alone["l3p"], alone["workload_hint"]) == (2.0, 4.0, None, None)
+    told = "CPU-MF: Counter facility: version=1.4 authorization=002f\n"
+    (tmp_path / "service_levels").write_text(told)
+    with zlens.open(tmp_path) as session:
+        (found,) = values(session, f"generation, {METRICS}")
+    assert found.pop("generation") == "z13"
+    assert found == pytest.approx(expected)
+
+
+def test_what_the_user_allows(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    assert of_linux(path, printed("z15", named=True))["rni"] is None
+    allowed = of_linux(path, printed("z15", named=True), Options(allow_unverified=True))
+    (expected,) = values(
+        opened([row(counts("z15"), generation="z15")], Options(allow_unverified=True)), "rni, rni_status"
+    )
+    assert (allowed["rni"], allowed["rni_status"]) == (pytest.approx(expected["rni"]), "unverified")
+    # Of two generations that nothing tells apart, what they weigh differently is left out even then.
+    either = of_linux(path, printed("z14", named=True), Options(allow_unverified=True))
+    assert (either["generation"], either["rni"]) == ("z14 or z15", None)
+    assert either["l4lp"] is not None
