@@ -290,6 +290,22 @@ def test_versions_and_speed_from_beside(tmp_path: Path) -> None:
         assert metrics(session, "generation, ghz")[0] == ("z16", None)
 
 
+def test_the_list_of_counters_tells_the_machine(tmp_path: Path) -> None:
+    """lscpumf -c, with the type number of the PMU or with r before the numbers."""
+    for prefix in ("10:", "r"):
+        entries = [
+            f"{prefix}{counter.number}\t{counter.name}\n\n                {counter.text}\n"
+            f"                Counter {counter.number} / Extended Counter Set.\n\n"
+            for counter in cpumf.generation("z15").counters.values()
+            if counter.set == "extended"
+        ]
+        listed = "perf event counter list for IBM z15\n" + "=" * 78 + "\n\nRaw\nevent\tName\tDescription\n"
+        files = {"list": listed + "".join(entries), "run.csv": "1000,,r0,1,100.00,,\n500,,r1,1,100.00,,\n"}
+        with opened(tmp_path, files) as session:
+            assert metrics(session, "generation, generation_by, cpi") == [("z15", "names of counters", 2.0)]
+            assert session.sources[0].info()[0]["counters"] == len(entries)
+
+
 def test_machine_type_from_the_system_beside(tmp_path: Path) -> None:
     facts = {
         "Manufacturer": "IBM", "Type": "3906", "Sequence Code": "00000000000AB1C8", "CPUs Total": "10",

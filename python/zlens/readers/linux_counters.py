@@ -294,7 +294,9 @@ class LinuxCounterSource:
             moments.setdefault(id(moment.run), []).append(moment)
         for file in self._files:
             known = [event for event in file.events.values() if event.counter]
-            file.machine = linux_events.machine(known)
+            listed = [Event(name, number) for name, number in self._listed(file).items()]
+            listed = [event for event in listed if event.name in linux_events.names()]
+            file.machine = linux_events.machine([*known, *listed])
             if known and not file.machine.generations:
                 file.note(
                     "section",
@@ -306,20 +308,25 @@ class LinuxCounterSource:
         self.resolve()
         self._gather()
 
+    def _told(self, file: _File) -> list[Facility]:
+        """What is told of the facility: in the file, and in one beside it."""
+        beside = [o.facility for o in self._files if o.form == "facility" and _near(o.path, file.path)]
+        versions = [each for each in beside if each.csvn is not None or each.cpsp is not None]
+        lists = [each for each in beside if each.counters]
+        # Of two the one or the other may be of another system.
+        return [file.facility, *(each for found in (versions, lists) if len(found) == 1 for each in found)]
+
     def _facility(self, file: _File) -> None:
-        """Counter versions and speed from what is told in the same folder, or at all if only one is."""
-        own = file.facility
-        others = [
-            other.facility
-            for other in self._files
-            if other.form == "facility" and _near(other.path, file.path)
-        ]
-        told = [own, *others] if len(others) == 1 else [own]
+        """Counter versions and speed."""
         run = file.run
-        for each in told:
+        for each in self._told(file):
             run.csvn = each.csvn if run.csvn is None else run.csvn
             run.cfvn = each.cfvn if run.cfvn is None else run.cfvn
             run.cpsp = each.cpsp if run.cpsp is None else run.cpsp
+
+    def _listed(self, file: _File) -> dict[str, int]:
+        """All counters that the system names, where lscpumf lists them."""
+        return {name: number for each in self._told(file) for name, number in each.counters.items()}
 
     def _absent(self, file: _File, known: Sequence[Event], mine: list[Moment]) -> None:
         """What the system says it does not have, in plain words."""
