@@ -285,7 +285,6 @@ class HmcSource:
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
         """A row per file, machine and metric."""
-        known = facts().metrics
         found: dict[tuple[str, str, str], list[int]] = {}
         for sample in self.samples:
             found.setdefault((sample["file"], sample["system"], sample["metric"]), []).append(sample["tod"])
@@ -293,7 +292,7 @@ class HmcSource:
         return [
             InventoryRow(
                 system, NAME, file, None, None, metric, texts[metric] or "", "sample", len(times), None,
-                min(times), max(times), layout="hmc" if metric in known else None,
+                min(times), max(times), layout="hmc",
             )
             for (file, system, metric), times in sorted(found.items())
         ]  # fmt: skip
