@@ -193,6 +193,7 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Value", f"{_typed(column)}; of {_SCOPES[column.scope]}"),
             ("Told", f"{column.given}, where that is known; else by the formula" if column.given else ""),
             ("Formula", formula_lines(column) if column.by else column.formula),
+            ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
             ("Names", name_lines(column) if column.by else []),
             ("Defined", column.definition),
             ("Inputs", [line for name in inputs(table, column) for line in input_lines(name)]),

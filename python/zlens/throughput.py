@@ -340,12 +340,19 @@ def said(
     place = {column.name: index for index, column in enumerate(COLUMNS)}
     told = {tuple(row[place[name]] for name in ("system", "source", "interval_end")) for row in rows}
     lines.append(
-        f"its {len(throughput.rows):,} rows tell of {len(told):,} of {intervals:,} intervals, with a clock "
+        f"its rows ({len(throughput.rows):,}) tell of {len(told):,} of {intervals:,} intervals, with a clock "
         f"offset of {options.throughput_offset_s:g} s"
     )
+    if not told and intervals:
+        first, last = throughput.rows[0].start_us, max(row.end_us for row in throughput.rows)
+        lines.append(f"nothing of it is joined: its times are {_shown(first)} to {_shown(last)}")
     if any(info.local_time for info in systems):
         lines.append("nothing is joined with systems whose times are of an unknown zone: name it with --tz")
     return lines
+
+
+def _shown(us: int) -> str:
+    return f"{dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=us):%Y-%m-%d %H:%M:%S}"
 
 
 def _zone(tz: dt.tzinfo | None, info: SystemInfo) -> str:

@@ -33,7 +33,7 @@ def test_info_states_columns_and_units_back(
     assert "rate from 'Requests/min' in per min;" in text
     assert "response from 'Latency' in s (assumed)" in text
     assert "its times have no zone and were taken as local time of MADETEST (UTC)" in text
-    assert "its 6 rows tell of 5 of 5 intervals, with a clock offset of 0 s" in text
+    assert "its rows (6) tell of 5 of 5 intervals, with a clock offset of 0 s" in text
     assert main(["info", str(data), "--throughput", achieved, "--format", "json"]) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)[0]["system"] == "MADETEST"
@@ -112,3 +112,20 @@ def test_import_takes_no_throughput(
         main(["import", str(data), "--lake", str(tmp_path / "lake"), "--throughput", achieved])
     assert raised.value.code == 2
     assert "--throughput" in capsys.readouterr().err
+
+
+def test_a_file_of_another_day_is_told_so(
+    capsys: pytest.CaptureFixture[str], data: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "late.csv"
+    path.write_text("start,end,count\n2026-03-05 09:00,2026-03-05 09:10,5\n", encoding="utf-8")
+    assert main(["info", str(data), "--throughput", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "its rows (1) tell of 0 of 5 intervals" in text
+    assert "nothing of it is joined: its times are 2026-03-05 09:00:00 to 2026-03-05 09:10:00" in text
+
+
+def test_explain_tells_both_forms_of_itr(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "load.itr"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Formula 100 * etr / busy_pct Rounded 100 * etr / round(busy_pct, 1), with --as-published" in text

@@ -8,6 +8,8 @@ must come out as printed.
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +171,17 @@ def test_itr_under_multithreading_is_of_threads(
     with measured(tmp_path / "runs.csv", loads) as session:
         [(base,), (compared,)] = session.sql("SELECT itr FROM load ORDER BY system").rows
     assert compared / base == pytest.approx(itrr, abs=0.0015)
+
+
+def test_the_report_prints_what_the_tables_print(tmp_path: Path) -> None:
+    loads = runs(PAGING)
+    with measured(tmp_path / "runs.csv", loads, {"as_published": True}) as session:
+        rows = list(csv.DictReader(io.StringIO(session.report("throughput", "csv"))))
+        text = session.report("throughput")
+    printed = {row["system"]: row for row in rows if row["row"] == "interval"}
+    for number, run in enumerate(loads):
+        assert f" {run['ITR']:.1f} " in text
+        # Tables 8 and 9 have percent of a processor, the report milliseconds: ten times as much.
+        row = printed[f"RUN{number:02}"]
+        assert float(row["guest_ms"]) == pytest.approx(10 * run["GTX"], abs=0.00051)
+        assert float(row["nonchargeable_cp_ms"]) == pytest.approx(10 * run["NTX"], abs=0.00051)
