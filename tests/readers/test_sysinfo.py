@@ -213,3 +213,23 @@ def test_a_folder_stands_in_a_lake_as_it_is(tmp_path: Path) -> None:
     with zlens.open([root]) as raw, zlens.open([lake]) as kept:
         assert raw.sql(question).rows == kept.sql(question).rows
         assert raw.sql("SELECT * FROM partition").rows == kept.sql("SELECT * FROM partition").rows
+
+
+def test_the_same_moment_by_another_way_is_once_in_a_lake(tmp_path: Path) -> None:
+    lake = str(tmp_path / "lake")
+    imports.add([folder(tmp_path / "s", texts())], lake)
+    (tmp_path / "s.tar").write_bytes(tar(texts()))
+    imports.add([str(tmp_path / "s.tar")], lake)
+    imports.add([folder(tmp_path / "later", texts(), MOMENT_S + 60)], lake)
+    with zlens.open([lake]) as session:
+        assert session.sql("SELECT tod, count(*) FROM linux_cpu GROUP BY tod ORDER BY tod").rows == [
+            (dt.datetime(2023, 11, 14, 22, 14, tzinfo=dt.UTC), 8),
+            (dt.datetime(2023, 11, 14, 22, 15, tzinfo=dt.UTC), 8),
+        ]
+
+
+def test_a_pattern_finds_folders(tmp_path: Path) -> None:
+    for name in ("a1", "a2", "b1"):
+        folder(tmp_path / name, texts())
+    found = [Path(path).name for path in readers.expand([str(tmp_path / "a*")])]
+    assert found == ["a1", "a2"]

@@ -215,7 +215,7 @@ def expand(inputs: Iterable[str]) -> Iterator[str]:
                     "there is no such file or folder", file=name, cure="check the name; quote patterns"
                 )
             for match in matches:
-                if os.path.isfile(match):
+                if os.path.isfile(match) or is_tree(match):
                     yield match
 
 
