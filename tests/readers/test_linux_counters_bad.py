@@ -117,6 +117,21 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "7 more like these" in [p.detail for p in session.problems][-1]
 
 
+@pytest.mark.parametrize(
+    "unit", ["1,", "a", "-", "{", "[", "(", " ", '{"date_time":', "CPU1", "1.5 ", "9", "/,"]
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_long_lines_of_anything(tmp_path: Path, form: str, unit: str) -> None:
+    """Neither recognising nor reading takes longer than the length of the line asks for."""
+    path = tmp_path / "long"
+    long = unit * (300_000 // len(unit))
+    path.write_text(f"{FORMS[form].rstrip(' }]' + chr(10))}{long}\n")
+    source = open_files([str(path)], Options())
+    # Blanks at the end of a line are no damage.
+    assert source.problems() or unit == " "
+    form_of(long.encode())
+
+
 def test_files_that_change(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text(PERF_CSV)

@@ -183,7 +183,7 @@ class LinuxCounterSource:
             else:
                 lines = _lines(raw, file, step)
                 if file.form == "facility":
-                    file.facility = lshwc.facility(lines)
+                    file.facility = lshwc.facility(lines, file.note)
                     readings = iter(())
                 elif file.form == "lshwc-csv":
                     plain = head.decode("utf-8", "replace")

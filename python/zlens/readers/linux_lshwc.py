@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.catalog import linux_events
-from zlens.readers.linux_perf import MAX_COUNTS, Count, Lines, Note, Reading
+from zlens.readers.linux_perf import MAX_COUNTS, Count, Lines, Note, Reading, short
 
 _HEADER = re.compile(r'"?Date"?,"?Time"?,"?CPU"?,(.+)', re.IGNORECASE)
 _CPU = re.compile(r"CPU(\d{1,6})")
@@ -143,8 +143,11 @@ def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[Rea
 
 
 def _moment(cells: list[str]) -> dt.datetime | None:
+    shown = " ".join(each.strip() for each in cells)
+    if len(shown) > 20:
+        return None
     try:
-        found = dt.datetime.strptime(" ".join(each.strip() for each in cells), "%Y-%m-%d %H:%M:%S")
+        found = dt.datetime.strptime(shown, "%Y-%m-%d %H:%M:%S")
     except ValueError:
         return None
     return found if 1971 <= found.year <= 2200 else None
@@ -169,6 +172,11 @@ def _value(text: str, hexadecimal: bool) -> int | None:
 
 _INFO = re.compile(r'"cpumcf info"\s*:\s*(\{[^{}]{0,500}\})')
 _HOST = re.compile(r'"host"\s*:\s*"([^"\\]{1,64})"')
+_BEGIN = re.compile(r'\{\s{0,40}"date_time"')
+#: Measurements that cannot be read before a file is given up.
+_BROKEN = 500
+#: Longest measurement of one CPU: all counters of it need some 40 KB.
+_MEASUREMENT = 256 * 1024
 _MEASUREMENTS = re.compile(r'"measurements"\s*:\s*\[')
 
 
@@ -193,6 +201,7 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
     decoder = json.JSONDecoder()
     reading: Reading | None = None
     closed = False
+    broken = 0
     while at < len(text):
         if text[at] in ", \r\n\t":
             at += 1
@@ -201,19 +210,18 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
             closed = True
             break
         try:
-            facts, after = decoder.raw_decode(text, at)
+            facts, length = decoder.raw_decode(text[at : at + _MEASUREMENT])
         except (ValueError, RecursionError):
             # What is broken may be followed by what is whole.
-            further = text.find("{", at + 1)
-            while further >= 0 and not re.match(r'\{\s*"date_time"', text[further : further + 200]):
-                further = text.find("{", further + 1)
-            kind = "truncated" if further < 0 else "resync"
-            until = len(text) if further < 0 else further
+            broken += 1
+            further = _BEGIN.search(text, at + 1) if broken < _BROKEN else None
+            until = further.start() if further else len(text)
+            kind = "resync" if further else "truncated"
             note(kind, f"{until - at:,} characters are no measurement of lshwc; not read", at)
             at = until
             continue
         found = _measurement(facts, at, note)
-        at = after
+        at += length
         if found is None:
             continue
         moment, offset_s, who, counts = found
@@ -298,11 +306,11 @@ def is_facility(head: str) -> bool:
     return any(each.lower() in begin.lower() for each in told) or any(each in begin for each in NOTHING)
 
 
-def facility(lines: Lines) -> Facility:
+def facility(lines: Lines, note: Note) -> Facility:
     """What lscpumf (-i, -c, -C) or /proc/service_levels says."""
     found = Facility()
     name: str | None = None
-    for _, line in lines:
+    for _, line in short(lines, note):
         bare = line.strip()
         service = _SERVICE.search(bare)
         speed = _SPEED.search(bare)

@@ -22,6 +22,9 @@ _STATES = {"<not supported>": NOT_SUPPORTED, "<not counted>": NOT_COUNTED}
 #: Counts kept of one moment: 2,000 CPUs with 200 events, and a bound for files that are no output of perf.
 MAX_COUNTS = 400_000
 
+#: Longest line of perf: an event of many parameters has some hundred characters.
+MAX_LINE = 4096
+
 #: No run takes longer, in seconds.
 _LONGEST = 1e9
 
@@ -79,13 +82,14 @@ _ELAPSED = re.compile(rf"\s*({_COUNT})\s+(?:\+-\s*{_COUNT}\s+)?seconds time elap
 _HEADER = re.compile(r"\s*Performance counter stats for |#\s+time\s.*\bevents\b")
 _AGGREGATE = re.compile(r"(?:S\d+(?:-D\d+)?(?:-CLS\d+)?(?:-L\d+-ID\d+)?(?:-C\d+)?|N\d+|D\d+)")
 _SINCE = re.compile(r"\s*\d{1,9}\.\d{9}")
+_THREAD = re.compile(r"(?!\d+-\d+$).{1,64}-\d{1,10}")
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 _SEPARATORS = (",", ";", "|", "\t", ":")
 
 
 def is_text(head: str) -> bool:
     """Whether a text begins as the output of perf stat for people."""
-    return any(_HEADER.match(line) for line in head.splitlines()[:60])
+    return any(_HEADER.match(line[:MAX_LINE]) for line in head.splitlines()[:60])
 
 
 def separator(head: str) -> str | None:
@@ -93,6 +97,8 @@ def separator(head: str) -> str | None:
     for line in head.splitlines()[:60]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+        if len(line) > MAX_LINE:
+            return None
         for each in _SEPARATORS:
             found = _values(line, each)
             if found is not None and _timed(line.split(each)):
@@ -187,10 +193,19 @@ class _Gathering:
             yield reading
 
 
+def short(lines: Lines, note: Note) -> Iterator[tuple[int, str]]:
+    """The lines that are not longer than any that these tools write."""
+    for offset, line in lines:
+        if len(line) > MAX_LINE:
+            note("length", f"a line of {len(line):,} characters; not read", offset)
+        else:
+            yield offset, line
+
+
 def text(lines: Lines, note: Note) -> Iterator[Reading]:
     """Readings of perf stat's output for people."""
     gathering = _Gathering(note)
-    for offset, line in lines:
+    for offset, line in short(lines, note):
         if not line.strip():
             continue
         started = _STARTED.match(line.strip())
@@ -235,7 +250,7 @@ def _said(line: str) -> bool:
 def values(lines: Lines, note: Note, by: str) -> Iterator[Reading]:
     """Readings of perf stat -x; `by` is the separator."""
     gathering = _Gathering(note)
-    for offset, line in lines:
+    for offset, line in short(lines, note):
         bare = line.strip()
         if not bare:
             continue
@@ -274,7 +289,7 @@ def _values(line: str, by: str) -> tuple[float | None, Count] | None:
     elif at + 1 < len(cells) and _AGGREGATE.fullmatch(cells[at].strip()) and cells[at + 1].strip().isdigit():
         place = f"{cells[at].strip()} {cells[at + 1].strip()}"
         at += 2
-    elif at < len(cells) and re.fullmatch(r".*\D.*-\d+", cells[at].strip()):
+    elif at < len(cells) and _THREAD.fullmatch(cells[at].strip()):
         # comm-pid, of --per-thread
         place = cells[at].strip()
         at += 1
@@ -302,7 +317,7 @@ def _values(line: str, by: str) -> tuple[float | None, Count] | None:
 def objects(lines: Lines, note: Note) -> Iterator[Reading]:
     """Readings of perf stat -j: one JSON object a line."""
     gathering = _Gathering(note)
-    for offset, line in lines:
+    for offset, line in short(lines, note):
         bare = line.strip()
         if not bare:
             continue
