@@ -119,6 +119,21 @@ def test_syssumlg_ends_with_the_captured_percentage(tmp_path: Path) -> None:
     assert re.search(r"\n +183\.0 +189\.0 +96\.8\n", text)
 
 
+def test_syssumlg_tells_of_storage_and_spooling(tmp_path: Path) -> None:
+    intervals = [
+        [
+            guests.processor(guests.end_of(n), 30 * n),
+            made.record(
+                "D0R1", guests.end_of(n) - 70, {"SYTSYP_PLSPIOSR": 90 * n, "SYTSYP_PLSPIOSW": 30 * n}
+            ),
+            made.record("D0R3", guests.end_of(n) - 60, {"SYTRSG_RSAPGABL": 8000, "SYTRSG_RSAAVAIL": 400}),
+        ]
+        for n in MINUTES
+    ]
+    text = printed(guests.write(tmp_path / "data", intervals), "syssumlg")
+    assert row(text, ">>Mean>>")[-3:] == ["95.0", "2.0", "....."]
+
+
 def test_indicate_load_in_the_form_of_the_command(tmp_path: Path) -> None:
     text = printed(written(tmp_path / "data"), "indload")
     assert "\n09:01:00 AVGPROC-080% 01\n09:01:00 PROC 0000-080% IFL\n" in text
@@ -234,7 +249,7 @@ def test_configuration_of_guests_is_the_last_that_was_told(tmp_path: Path) -> No
 
 
 def test_every_guest_report_says_what_it_leaves_out() -> None:
-    for name in ("upage", "ustat", "uconf", "indload", "syssumlg"):
+    for name in ("upage", "ustat", "uconf", "indload"):
         assert load(name).absent, name
     text = reports.explain_report("dispwait")
     assert "unbound for real releases" in text
