@@ -152,7 +152,8 @@ def _text(path: str) -> str:
 
 def _lines(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
     """Cells of each line that has any; lines that begin with # are remarks."""
-    lines = text.splitlines()
+    # Not splitlines: it knows more ends of lines than editors count.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     heading = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     delimiter = max(_DELIMITERS, key=heading.count)
     # Line by line: a quote that is not closed must not swallow the rest of the file.
