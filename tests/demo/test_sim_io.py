@@ -66,7 +66,7 @@ def test_paging_misses_the_cache_when_the_load_is_high(session: zlens.Session) -
     assert busy[2] < calm[2] - 10
 
 
-def test_every_report_of_the_slice_has_something_to_show(session: zlens.Session) -> None:
+def test_every_report_of_devices_has_something_to_show(session: zlens.Session) -> None:
     for name in (
         "device", "device110", "ctlunit", "iochange", "fchannel", "hpalias", "pciconf", "pciact", "pcilog",
     ):  # fmt: skip
