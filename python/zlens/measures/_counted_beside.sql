@@ -1,19 +1,29 @@
--- _counted_beside: counters of a system for each interval of its load: of the same source, else of another one whose
--- interval is the same within a tenth.
-SELECT
-    load.system, load.source, load.interval_end,
-    CASE WHEN own.seconds IS NULL THEN other.seconds ELSE own.seconds END AS seconds,
-    CASE WHEN own.seconds IS NULL THEN other.instructions ELSE own.instructions END AS instructions,
-    CASE WHEN own.seconds IS NULL THEN other.cycles ELSE own.cycles END AS cycles,
-    CASE WHEN own.seconds IS NULL THEN other.finite_cycles ELSE own.finite_cycles END AS finite_cycles,
-    CASE WHEN own.seconds IS NULL THEN other.ghz ELSE own.ghz END AS ghz
-FROM (SELECT *, interval_end - to_microseconds(CAST(seconds * 5e5 AS BIGINT)) AS middle FROM load) AS load
-LEFT JOIN _counted_work AS own USING (system, source, interval_end)
-ASOF LEFT JOIN (SELECT system AS of_system, interval_end AS ended, * FROM _counted_work) AS found
-    ON found.of_system = load.system AND load.middle <= found.ended
-LEFT JOIN _counted_work AS other
-    ON other.system = found.of_system
-    AND other.source = found.source
-    AND other.interval_end = found.ended
-    AND abs(epoch(other.interval_end - load.interval_end)) <= 0.1 * load.seconds
-    AND abs(other.seconds - load.seconds) <= 0.1 * load.seconds
+-- _counted_beside: counters of a system for each interval of its load: of the same source, else of another one. What
+-- was counted belongs to the interval in which its middle lies; counters of less than nine tenths of it are left out.
+SELECT system, source, interval_end, seconds, instructions, cycles, finite_cycles, ghz
+FROM (
+    SELECT
+        load.system, load.source, load.interval_end, counted.source AS counted_by,
+        sum(counted.seconds) AS seconds,
+        CASE WHEN count(instructions) = count(*) THEN sum(instructions) END AS instructions,
+        CASE WHEN count(cycles) = count(*) THEN sum(cycles) END AS cycles,
+        CASE WHEN count(finite_cycles) = count(*) THEN sum(finite_cycles) END AS finite_cycles,
+        CASE WHEN count(ghz) = count(*) THEN sum(cycles) / nullif(sum(cycles / nullif(ghz, 0)), 0) END AS ghz
+    FROM (
+        SELECT
+            work.*, told.source AS load_source,
+            work.interval_end - to_microseconds(CAST(work.seconds * 5e5 AS BIGINT)) AS middle
+        FROM _counted_work AS work
+        JOIN (SELECT DISTINCT system, source FROM load) AS told ON told.system = work.system
+    ) AS counted
+    ASOF JOIN load
+        ON load.system = counted.system
+        AND load.source = counted.load_source
+        AND counted.middle <= load.interval_end
+    WHERE counted.middle > load.interval_end - to_microseconds(CAST(load.seconds * 1e6 AS BIGINT))
+    GROUP BY load.system, load.source, load.interval_end, counted.source
+    HAVING sum(counted.seconds) BETWEEN 0.9 * any_value(load.seconds) AND 1.1 * any_value(load.seconds)
+)
+QUALIFY row_number() OVER (
+    PARTITION BY system, source, interval_end ORDER BY counted_by = source DESC, counted_by
+) = 1
