@@ -232,7 +232,13 @@ def test_configuration_of_guests_is_the_last_that_was_told(tmp_path: Path) -> No
     logon = {"USELON_VMDUSER": "CMS1", "USELON_VMDABSSH": 500, "USELON_ASCDEFSZ": 2**27}
     path = guests.write(
         tmp_path / "data",
-        ([guests.processor(guests.end_of(n), n)] for n in MINUTES),
+        (
+            [
+                guests.processor(guests.end_of(n), n),
+                guests.activity(guests.end_of(n), "LNX1", n, ZLPOOL="WEB" if n > 1 else "TEST"),
+            ]
+            for n in MINUTES
+        ),
         {
             2: [
                 made.event("D4R1", at + 70 * made.S_US, logon),
@@ -243,7 +249,7 @@ def test_configuration_of_guests_is_the_last_that_was_told(tmp_path: Path) -> No
     )
     text = printed(path, "uconf")
     assert row(text, "LNX1") == [
-        "LNX1", "2", "4096", "relative", "300", "0", "DEPT1", "2026/03/02", "08:00:00",
+        "LNX1", "2", "4096", "relative", "300", "0", "DEPT1", "WEB", "2026/03/02", "08:00:00",
     ]  # fmt: skip
     assert row(text, "CMS1")[:5] == ["CMS1", "....", "128", "absolute", "0"]
 
