@@ -88,6 +88,16 @@ def test_words_on_columns_that_are_none(text: str) -> None:
         throughput.parse_columns(text)
 
 
+def test_no_heading_means_two_things() -> None:
+    facts = throughput.facts()
+    names = [name for fact in facts["meaning"].values() for name in fact["names"]]
+    assert len(names) == len(set(names))
+    assert {fact["unit"] for fact in facts["meaning"].values() if "unit" in fact} <= {"count", *facts["unit"]}
+    for units in facts["unit"].values():
+        assert next(iter(units.values())) == 1.0
+        assert all(0 < factor <= 1 for factor in units.values())
+
+
 def test_workloads_stand_beside_each_other(tmp_path: Path) -> None:
     lines = [f"2026-03-02 09:0{m},{w},6" for w in ("web", "batch") for m in range(3)]
     found = read(tmp_path, "time,workload,count\n" + "\n".join(lines))
