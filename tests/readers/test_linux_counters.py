@@ -10,6 +10,7 @@ import pytest
 
 import zlens
 from zlens.catalog import cpumf, linux_events
+from zlens.cli import main
 from zlens.options import Options, parse_zone
 from zlens.readers.linux_counters import form_of
 from zlens.session import Session
@@ -359,3 +360,24 @@ def test_forms_are_told_apart() -> None:
         "",
     )
     assert [form_of(text.encode()) for text in others] == [None] * len(others)
+
+
+def test_intervals_put_together_and_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        f"{second}.000000000,CPU{cpu},{1000 * second},,cycles,1,100.00,,\n"
+        f"{second}.000000000,CPU{cpu},500,,instructions,1,100.00,,\n"
+        for second in range(1, 7)
+        for cpu in range(2)
+    ]
+    text = "# started on Wed Mar 26 10:00:00 2025\n\n" + "".join(lines)
+    with opened(tmp_path, {"run.csv": text}, Options(tz=parse_zone("UTC"), every_s=3)) as session:
+        rows = metrics(session, "cpu_id, seconds, cycles, instructions, cpi")
+        assert rows == [
+            (0, 3.0, 6000, 1500, 4.0), (1, 3.0, 6000, 1500, 4.0),
+            (0, 3.0, 15000, 1500, 10.0), (1, 3.0, 15000, 1500, 10.0),
+        ]  # fmt: skip
+    assert main(["report", "cpumf", str(tmp_path), "--tz", "UTC", "--format", "csv"]) == 0
+    printed = capsys.readouterr().out
+    assert "unknown-run" in printed
+    # The last second: 6,000 cycles for 500 instructions.
+    assert any(",12" in line for line in printed.splitlines())
