@@ -260,7 +260,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="UTF-8"):
         groups.read(str(tmp_path / "binary"))
     (tmp_path / "long").write_bytes(b"#" * 1_000_002)
-    with pytest.raises(InputError, match="longer than 1 MB"):
+    with pytest.raises(InputError, match="longer than 1,000,000 bytes"):
         groups.read(str(tmp_path / "long"))
 
 

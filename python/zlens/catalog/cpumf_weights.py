@@ -11,12 +11,11 @@ L4LP, L4RP, MEMP): rni = factor * (weight * share + ...) / 100. `finite` is a an
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from zlens import given
 from zlens.catalog import cpumf
 from zlens.errors import InputError
 
@@ -24,7 +23,6 @@ from zlens.errors import InputError
 USER = "user"
 
 _CURE = "write a line like: z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [0.57, 0.1] }"
-_LONGEST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +35,13 @@ class Weights:
 
 def read(path: str) -> Weights:
     """The weights in a file; InputError when it cannot be read or is not what it should be."""
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(_LONGEST + 1)
-    except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror or error}", file=path, cure="check the name"
-        ) from None
-    if len(data) > _LONGEST:
-        raise InputError("is no file of weights: it is longer than 1 MB", file=path, cure=_CURE)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("is not text in UTF-8", file=path, offset=error.start, cure=_CURE) from None
+    text = given.decoded(given.content(path, given.HAND_WRITTEN, "file of weights", _CURE), path, _CURE)
     return parse(text, path)
 
 
 def parse(text: str, path: str) -> Weights:
     """The weights in the text of a file."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not valid TOML: {error}", file=path, cure=_CURE) from None
+    data = given.toml(text, path, _CURE)
     rni: dict[str, tuple[float, ...]] = {}
     finite: dict[str, tuple[float, ...]] = {}
     for generation, line in data.items():

@@ -37,6 +37,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens import given
 from zlens.catalog import expressions, metrics
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
@@ -54,7 +55,6 @@ MEMBER = "member"
 
 _CURE = 'write lines like "LNX*" = "linux" under [guest], [device], [volume] or [partition]'
 _RANGE = re.compile(r"([0-9A-Fa-f]{1,5})-([0-9A-Fa-f]{1,5})")
-_LONGEST = 1_000_000
 _MOST = 2_000
 _WIDEST = 32
 
@@ -82,28 +82,13 @@ class Grouping:
 
 def read(path: str) -> Groups:
     """The groups in a file; InputError when it cannot be read or is not what it should be."""
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(_LONGEST + 1)
-    except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror or error}", file=path, cure="check the name"
-        ) from None
-    if len(data) > _LONGEST:
-        raise InputError("is no file of groups: it is longer than 1 MB", file=path, cure=_CURE)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("is not text in UTF-8", file=path, offset=error.start, cure=_CURE) from None
+    text = given.decoded(given.content(path, given.HAND_WRITTEN, "file of groups", _CURE), path, _CURE)
     return parse(text, path)
 
 
 def parse(text: str, path: str) -> Groups:
     """The groups in the text of a file."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not valid TOML: {error}", file=path, cure=_CURE) from None
+    data = given.toml(text, path, _CURE)
     show = data.pop("show", "sum")
     if show not in SHOWN:
         raise InputError(

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens import given
 from zlens.errors import InputError, QueryError
 
 #: A file or a number of rows larger than this is none that people look at.
@@ -125,26 +126,10 @@ def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throu
 
 
 def _text(path: str) -> str:
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror or error}", file=path, cure="check the name"
-        ) from None
-    if len(data) > LARGEST:
-        raise InputError(
-            "is longer than 64 MiB",
-            file=path,
-            expected="a CSV file of times and rates",
-            cure="sum it up first",
-        )
+    data = given.content(path, LARGEST, "CSV file of times and rates", _CURE)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("is text in UTF-16", file=path, offset=0, cure="save it as CSV in UTF-8")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError("is not text in UTF-8", file=path, offset=error.start, cure=_CURE) from None
+    text = given.decoded(data, path, _CURE, "utf-8-sig")
     if "\0" in text:
         raise InputError("is no text: it has zeros in it", file=path, offset=data.index(0), cure=_CURE)
     return text
