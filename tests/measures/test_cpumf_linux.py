@@ -85,3 +85,21 @@ def test_what_the_user_allows(tmp_path: Path) -> None:
     either = of_linux(path, printed("z14", named=True), Options(allow_unverified=True))
     assert (either["generation"], either["rni"]) == ("z14 or z15", None)
     assert either["l4lp"] is not None
+
+
+def test_scaled_counts_need_not_fit_each_other(tmp_path: Path) -> None:
+    """More in problem state than in all: a contradiction, unless the counters took turns."""
+    path = tmp_path / "counts.csv"
+    lines = "4000000,,cycles,60,{part},,\n2000000,,instructions,60,{part},,\n"
+    lines += "3000000,,instructions:u,60,100.00,,\n"
+    with zlens.open(_written(path, lines.format(part="100.00"))) as session:
+        assert values(session, "cpi") == []
+        assert any("more instructions in problem state" in p.detail for p in session.all_problems())
+    with zlens.open(_written(path, lines.format(part="50.00"))) as session:
+        assert values(session, "cpi") == [{"cpi": 2.0}]
+        assert session.sql("SELECT scaled FROM linux_cpumf").rows == [(True,)]
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -21,6 +21,8 @@ from zlens.readers import Column, SystemInfo
 NAME = "linux-counters"
 
 _NONE = -(2**63)
+#: What perf prints of an event that was counted all the time, less what it rounds.
+_ALL = 99.9
 _NUMBERS = tuple(n for each in cpumf.sets().values() for n in range(each.first, each.first + each.most))
 
 HEADER = (
@@ -58,6 +60,9 @@ _CPUMF = (
     Column("version1", "int", "", "counter first version number, where the tool tells it"),
     Column("version2", "int", "", "counter second version number, where the tool tells it"),
     Column("cpsp", "float", "", "speed in cycles per microsecond, where the kernel tells it"),
+    Column(
+        "scaled", "bool", "", "some counters were counted for a part of the time only, and scaled up to all"
+    ),
     *(Column(f"c{number}", "int", "count", f"counter {number} in the interval") for number in _NUMBERS),
 )
 
@@ -171,6 +176,7 @@ class Store:
         """Rows of `linux_cpumf`."""
         asked = {int(name[1:]) for name in columns if name[0] == "c" and name[1:].isdigit()}
         for moment in self.moments:
+            scaled = self._scaled(moment) if "scaled" in columns else set()
             for cpu, counted in self._samples(moment, asked):
                 values: dict[str, Any] = {
                     "cpu_id": cpu,
@@ -180,12 +186,22 @@ class Store:
                     "version1": moment.run.cfvn,
                     "version2": moment.run.csvn,
                     "cpsp": moment.run.cpsp,
+                    "scaled": cpu in scaled,
                     **{f"c{number}": value for number, value in counted.items()},
                 }
                 yield tuple(
                     _COMMON[name](moment, moment.first) if name in _COMMON else values.get(name)
                     for name in columns
                 )
+
+    def _scaled(self, moment: Moment) -> set[int | None]:
+        """The CPUs (None: not of one CPU) of which some counters stood still for a part of the time."""
+        found: set[int | None] = set()
+        for at in range(moment.first, moment.last):
+            number = moment.run.numbers.get(self._event[at])
+            if number is not None and self._value[at] != _NONE and self._running[at] < _ALL:
+                found.add(self._cpu[at] if self._cpu[at] >= 0 else None)
+        return found
 
     def _samples(self, moment: Moment, asked: set[int]) -> Iterator[tuple[int | None, dict[int, int | None]]]:
         """The counters of each CPU; of all, where no CPU is told; the sum of parts, where only parts are.
