@@ -96,7 +96,7 @@ def same(first: str, second: str) -> bool:
 def _plain(text: str) -> list[str]:
     lines = re.sub(r"z/VM (?:zlens-sim|V\.[0-9.]+)", "z/VM", text).split("\n")
     # The release stands at the right end of its line: a shorter one has more blanks before it.
-    return [re.sub(" {2,}", "  ", line) if "z/VM" in line else line for line in lines]
+    return [re.sub(" +", " ", line) if "z/VM" in line else line for line in lines]
 
 
 def elsewhere(layout: Layout) -> Layout:
