@@ -5,8 +5,8 @@ from typing import Any, final
 
 @final
 class MonwriteFile:
-    """A file of z/VM monitor data, written by MONWRITE or captured from the live stream: opened by one pass that
-    finds its records, read again for what is asked."""
+    """A file of z/VM monitor data, written by MONWRITE or captured from the live stream: opened by one pass
+    that finds its records, read again for what is asked."""
 
     path: str
     size: int

@@ -168,6 +168,7 @@ def test_the_list_counts_what_is_there() -> None:
     assert entries["prclog"].state == "partial"
     assert entries["partition"].state == "none"
     text = reports.listing_text(reports.listing(session()))
-    assert "FCX304 Processor Activity, by Time 21 of 22 columns, 5 available (partial)" in " ".join(text.split())
+    words = " ".join(text.split())
+    assert "FCX304 Processor Activity, by Time 21 of 22 columns, 5 available (partial)" in words
     assert "17 columns, 0 available (no data)" in text
     assert "available" not in reports.listing_text(reports.listing())
