@@ -91,6 +91,7 @@ class FakeSession:
                     f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})',
                     [[_naive(row.get(name)) for name in columns] for row in rows],
                 )
+        self.connection.execute('CREATE VIEW "_interval" AS SELECT * FROM "interval"')
         # Roles without rows: a report may ask them too.
         self.connection.execute(empty_roles())
         self.offsets = {str(row["system"]): row.get("utc_offset_s") or 0 for row in tables.get("system", ())}

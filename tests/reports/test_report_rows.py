@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import pytest
 from fake_session import FakeSession
+from io_made import devices
 
+import zlens
 from zlens import reports
+from zlens.options import Options
 from zlens.problems import Problem
 from zlens.reports import as_text, definition, rows
 
@@ -229,6 +234,23 @@ def test_one_block_for_one_machine() -> None:
     assert ">>Mean>>   0 IFL     15.0   7.50" in text
 
 
+@pytest.mark.parametrize("every", [None, 3600, 86_400])
+def test_the_header_spans_the_data_whatever_they_are_summed_to(tmp_path: Path, every: int | None) -> None:
+    """Buckets end on full hours and days: the data end before."""
+    path = devices(tmp_path / "a", [{0x145: {"rate": 1.0}}] * 3, minutes=30)
+    with zlens.open([path], options=Options(every_s=every, utc=True)) as session:
+        text = session.report("device")
+        ((last,),) = session.sql('SELECT max(interval_end) FROM "interval"').rows
+    first, to, span = (
+        next(line for line in text.split("\n") if line.startswith(f"{word} "))
+        for word in ("From", "To", "For")
+    )
+    assert first.startswith("From 2026/03/02 09:00:00")
+    assert to.startswith("To   2026/03/02 10:30:00")
+    assert span.startswith("For   5400 Secs 01:30:00")
+    assert f"{last:%H:%M}" == {None: "10:30", 3600: "11:00", 86_400: "00:00"}[every]
+
+
 def test_nothing_at_all() -> None:
     session = FakeSession({})
     assert (
@@ -299,6 +321,18 @@ def test_names_longer_than_their_column_are_whole() -> None:
     printed = body(FakeSession({"system": [system("A")], "cpu": [row]}), report())
     assert printed[1] == "End Time CPU Type          Total   User"
     assert ">>Mean>>   0 IFL-AND-MORE   10.0   5.00" in printed
+
+
+def test_names_longer_than_a_terminal_are_cut_there_only() -> None:
+    name = "A" * 10 + "-NAME-" + "Z" * 20
+    row = cpu("A", 3, 0, 10.0) | {"cpu_type": name}
+    session = FakeSession({"system": [system("A")], "cpu": [row]})
+    narrow = body(session, report(), 30)
+    assert f">>Mean>>   0 {name[:17]}" in narrow
+    assert max(map(len, narrow)) == 30
+    assert ">>Mean>>   1 >Sum" in narrow
+    assert f">>Mean>>   0 {name}   10.0   5.00" in body(session, report(), 132)
+    assert f">>Mean>>   0 {name}   10.0   5.00" in body(session, report())
 
 
 def test_local_times() -> None:

@@ -2,7 +2,7 @@
 
 A table is printed at its full width. Only where a width is given (a terminal) and the table is wider, it is
 folded: the columns are laid on several parts below each other, each beginning with the time and the columns
-that say what a row is about.
+that say what a row is about. Words longer than such a part are cut at its end.
 """
 
 from __future__ import annotations
@@ -107,6 +107,10 @@ class Sheet:
             return [self]
         kept = [i for i, column in enumerate(self.table.columns) if column.keep]
         room = width - self.label_width - sum(self.widths[i] + 1 for i in kept) + 1
+        self.widths = [
+            max(column.width, min(wide, room - 1)) if column.type == "text" and i not in kept else wide
+            for i, (column, wide) in enumerate(zip(self.table.columns, self.widths, strict=True))
+        ]
         pages: list[list[int]] = []
         left = 0
         for unit in self._units(kept, room):
@@ -219,7 +223,7 @@ class Sheet:
             if column.align == "right":
                 columns.append([empty if text is None else text.rjust(width) for text in texts])
             else:
-                columns.append([empty if text is None else text.ljust(width) for text in texts])
+                columns.append([empty if text is None else text[:width].ljust(width) for text in texts])
         lines = [" ".join(cells) for cells in zip(*columns, strict=True)]
         if not self.table.time:
             return [rows.label + line[len(rows.label) :] for line in lines] if rows.label else lines

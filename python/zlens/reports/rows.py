@@ -135,10 +135,11 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
 
 def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
     answer = session.sql('SELECT * FROM "system" ORDER BY "system"')
+    # With --every the intervals shown are buckets, which end where no data are: these are as they came.
     spans = {
         str(system): (cast("datetime | None", start), cast("datetime | None", end))
         for system, start, end in session.sql(
-            'SELECT "system", min("interval_start"), max("interval_end") FROM "interval" GROUP BY "system"'
+            'SELECT "system", min("interval_start"), max("interval_end") FROM "_interval" GROUP BY "system"'
         ).rows
     }
     blocks: dict[str, Block] = {}
