@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +26,31 @@ def test_control_units_count_what_the_disks_did(session: zlens.Session) -> None:
     ).rows
     assert rows[0][2] == sim.MINUTES * len(sim_io.DISKS)
     assert rows[0][:2] == (pytest.approx(0, abs=1e-6), pytest.approx(0, abs=1e-6))
+
+
+def test_processors_start_what_the_disks_did(session: zlens.Session) -> None:
+    rows = session.sql(
+        "SELECT d.rate, c.rate FROM "
+        "(SELECT interval_end, sum(rate) AS rate FROM device GROUP BY interval_end) AS d JOIN "
+        "(SELECT interval_end, sum(ssch_rate) AS rate FROM cpu GROUP BY interval_end) AS c "
+        "USING (interval_end)"
+    ).rows
+    assert len(rows) == sim.MINUTES
+    for disks, processors in rows:
+        assert processors == pytest.approx(disks)
+        assert disks > 100
+
+
+def test_reports_print_one_number_of_starts(session: zlens.Session) -> None:
+    """SYSTEM, SYSSUMLG and DEVICE round it each in their own way."""
+    ((disks,),) = session.sql(
+        "SELECT avg(rate) FROM (SELECT sum(rate) AS rate FROM device GROUP BY interval_end)"
+    ).rows
+    (line,) = (line for line in session.report("system").split("\n") if "Real SSCH" in line)
+    assert round(disks) == int(line.split()[4])
+    summed = json.loads(session.report("syssumlg", "json"))
+    (mean,) = (row for row in summed if row["row"] == "mean")
+    assert mean["ssch_rate"] == pytest.approx(disks)
 
 
 def test_channel_paths_carry_the_bytes_of_their_disks(session: zlens.Session) -> None:

@@ -117,6 +117,11 @@ def done(seed: int, disk: Disk, number: int) -> Done:
     )
 
 
+def operations(seed: int, number: int) -> int:
+    """What all disks did up to a minute."""
+    return sum(done(seed, disk, number).operations for disk in DISKS)
+
+
 @cache
 def aliases(seed: int, pool: int, number: int) -> tuple[int, int, int, int]:
     """Up to a minute, in microseconds: aliases in use by minidisks and by paging, then requests waiting."""

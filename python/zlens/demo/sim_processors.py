@@ -3,7 +3,8 @@
 Four cores are vertical high, one is medium and one low. The low one is parked while the load is small. What
 a core does follows the two-state model of multithreading: with one thread running it does the work of one,
 with both that of the maximum capacity factor. For every thread and minute, user + system + wait + parked is
-what elapsed, and the time of a core's threads is that of its thread density.
+what elapsed, and the time of a core's threads is that of its thread density. The I/O they start is that of
+the disks of `sim_io`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from zlens import _native
-from zlens.demo import sim, sim_store
+from zlens.demo import sim, sim_io, sim_store
 from zlens.demo.sim import MINUTE, TICK, Moment
 
 IFL = 3
@@ -41,7 +42,7 @@ _MULTITHREADING_ON = 3
 #: What a thread counts in a second of running.
 _RATES = {
     "entries": 2400, "fast": 260, "successes": 900, "paths": 700, "codes": 420, "signals": 130,
-    "yields": 35, "resumes": 60, "ssch": 34, "external": 240, "users": 0.9,
+    "yields": 35, "resumes": 60, "page_ins": 34, "external": 240, "users": 0.9,
 }  # fmt: skip
 
 
@@ -56,6 +57,10 @@ class Thread:
     parked_us: int = 0
     spin_us: int = 0
     counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ran_us(self) -> int:
+        return self.user_us + self.system_us
 
     def add(self, name: str, amount: float) -> None:
         self.counts[name] = self.counts.get(name, 0) + max(0, round(amount))
@@ -112,9 +117,20 @@ def states(seed: int) -> tuple[State, ...]:
         _minute(state, sim.height(0), numbers)
     found = [state.copy()]
     for number in range(1, sim.MINUTES + 1):
+        before = [thread.ran_us for thread in threads]
         _minute(state, sim.height(number), numbers)
+        ran = [thread.ran_us - had for thread, had in zip(threads, before, strict=True)]
+        _started(threads, ran, sim_io.operations(seed, number) - sim_io.operations(seed, number - 1))
         found.append(state.copy())
     return tuple(found)
+
+
+def _started(threads: list[Thread], ran: list[int], operations: int) -> None:
+    """The disks' operations of a minute, started where there was time to; the rest is the first one's."""
+    shares = [operations * us // sum(ran) for us in ran]
+    shares[0] += operations - sum(shares)
+    for thread, share in zip(threads, shares, strict=True):
+        thread.add("ssch", share)
 
 
 def _minute(state: State, load: float, numbers: random.Random) -> None:
@@ -316,8 +332,8 @@ def _processor(moment: Moment, state: State, cpu: int) -> Iterator[bytes]:
             "STORSP_PFXCPUAD": cpu,
             "STORSP_PFXCPUTY": IFL,
             "STORSP_ZLBLW2G": get("resumes", 0) // 40,
-            "STORSP_ZLPGIN": get("ssch", 0),
-            "STORSP_ZLPGINF": get("ssch", 0) * 9 // 10,
+            "STORSP_ZLPGIN": get("page_ins", 0),
+            "STORSP_ZLPGINF": get("page_ins", 0) * 9 // 10,
         },
     )
     yield moment.record(
