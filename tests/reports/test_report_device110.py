@@ -16,6 +16,7 @@ from io_made import activity, configured, devices
 
 import zlens
 from monwrite_made import MINUTE_US, SIM_CONFIG, START_US, configuration, event, interval, sim_record, write
+from store_made import Minute, alike
 from zlens import reports
 from zlens.options import Options
 
@@ -104,6 +105,35 @@ def test_seeks_are_told_by_user(tmp_path: Path) -> None:
     ]
 
 
+def test_paging_volumes_tell_what_was_paged_and_spooled(tmp_path: Path) -> None:
+    minute: Minute = [
+        ("D3R4", {"RDEVDEV": 0x2000, "CALVSER": "PAG000", "CALPAGE": 250_000, "EXPCTPRD": 60_000,
+                  "EXPCTPWR": 30_000, "EXPCURQC": 3, "ZLMLOAD": 1_500}),
+        ("D3R4", {"RDEVDEV": 0x2001, "CALVSER": "PAG001", "CALPAGE": 450_000, "CALSPOOL": 50_000,
+                  "EXPCTPRD": 6_000, "EXPCTPWR": 24_000, "EXPCTSRD": 600, "EXPCTSWR": 60,
+                  "ZLMLOAD": 5_500}),
+    ]  # fmt: skip
+    with zlens.open([alike(tmp_path / "a", minute)]) as session:
+        text = session.report("device110")
+        one = session.report("device110", only=["2000"])
+    assert part(text, "Paging and Spooling") == [
+        ["2000", "PAGE", "1000.0", "500.0", "1500.0", "3.00", "1.50"],
+        ["2001", "PAGE", "100.0", "400.0", "500.0", ".00", "5.50"],
+        ["2001", "SPOOL", "10.0", "1.0", "11.0", ".00", "5.50"],
+    ]
+    assert part(one, "Paging and Spooling") == [["2000", "PAGE", "1000.0", "500.0", "1500.0", "3.00", "1.50"]]
+    with zlens.open([made(tmp_path / "b")]) as session:
+        assert "Paging and Spooling" not in session.report("device110")
+
+
+def test_nothing_printed_is_told_to_be_absent() -> None:
+    definition = reports.load("device110")
+    absent = {name for one in definition.absent for name in one.columns}
+    printed = {column.name for table in definition.tables for column in table.columns}
+    assert not absent & printed
+    assert absent.isdisjoint({"Page reads/s", "Page writes/s", "Spool reads/s", "Total pages/s"})
+
+
 def test_without_a_device_all_are_shown(tmp_path: Path) -> None:
     with zlens.open([made(tmp_path / "a")]) as session:
         text = session.report("device110")
@@ -112,7 +142,7 @@ def test_without_a_device_all_are_shown(tmp_path: Path) -> None:
 
 def test_what_is_left_out_is_said() -> None:
     text = reports.explain_report("device110")
-    for heading in ("I/O contention", "SENSE SSCH", "MDISK Extent", "Page reads/s"):
+    for heading in ("I/O contention", "SENSE SSCH", "MDISK Extent", "PG resp. time"):
         assert heading in text
 
 
