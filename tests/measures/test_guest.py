@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -287,8 +288,8 @@ def test_without_a_page_of_d4r3_ends_tell_of_some_guests(tmp_path: Path) -> None
         "FROM guest_cpu WHERE basis <> 'sample' ORDER BY interval_end",
     )
     assert found == [
-        # The first tells of all since logon, an hour before the first interval ended.
-        ("transaction", pytest.approx(3620), "gap", pytest.approx(10), pytest.approx(8), None, 300),
+        # The first tells of all since logon, an hour before the recording: its part in it is not known.
+        ("transaction", None, None, None, None, None, 300),
         ("transaction", pytest.approx(60), None, pytest.approx(6), pytest.approx(4.8), None, 500),
         ("session", pytest.approx(80), None, pytest.approx(4), pytest.approx(3.2), None, 0),
     ]
@@ -296,8 +297,10 @@ def test_without_a_page_of_d4r3_ends_tell_of_some_guests(tmp_path: Path) -> None
     by_guest = rows(
         path, "SELECT userid, basis, cpu_s, dasd_io_rate FROM guest ORDER BY interval_end, userid"
     )
+    # An end tells of one virtual processor, not how many there are.
+    assert rows(path, "SELECT vcpus FROM guest WHERE basis = 'session'") == [(None,)]
     assert by_guest[:4] == [
-        ("CMS1", "transaction", pytest.approx(10), 0.0),
+        ("CMS1", "transaction", None, None),
         ("MAINT", "sample", None, None),
         ("CMS1", "transaction", pytest.approx(6), pytest.approx(2)),
         ("MAINT", "sample", None, None),
@@ -307,6 +310,49 @@ def test_without_a_page_of_d4r3_ends_tell_of_some_guests(tmp_path: Path) -> None
         ("CMS1", "dormant"),
         ("MAINT", "dormant"),
     }
+
+
+def ending(path: Path, logon_us: int, ends: Sequence[tuple[str, int, float]]) -> Path:
+    """CMS1 without a page of D4R3: which record, seconds after the first interval, what was used by then."""
+    events: dict[int, list[made.Group]] = {}
+    for record, second, used_s in ends:
+        when = guests.end_of(0) + second * made.S_US
+        told = guests.real_end(record, when, "CMS1", used_s, logon_us=logon_us, VMDVDSCT=int(30 * used_s))
+        events.setdefault(1 + second // 60, []).append(told)
+    return guests.write(
+        path,
+        ([*made.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}})] for n in MINUTES),
+        events,
+        REAL,
+    )
+
+
+ENDS = (("D4R9", 40, 148_000.0), ("D4R9", 50, 148_004.0), ("D4R2", 100, 148_010.0))
+
+
+@pytest.mark.parametrize("every_s", [None, 3600])
+def test_use_before_the_recording_is_no_use_in_it(tmp_path: Path, every_s: int | None) -> None:
+    path = ending(tmp_path / "data", guests.LOGON_US, ENDS)
+    # 148,000 of the seconds were used in the nine days, or the hour, before.
+    assert rows(path, "SELECT sum(cpu_s), sum(seconds) FROM guest_cpu", every_s=every_s) == [
+        (pytest.approx(10), pytest.approx(60, abs=0.01))
+    ]
+    assert rows(path, "SELECT max(dasd_io_rate) FROM guest_cpu", every_s=every_s) == [
+        (pytest.approx(12, abs=0.01),)
+    ]
+
+
+def test_use_since_a_logon_in_the_recording_is_use_in_it(tmp_path: Path) -> None:
+    logon = guests.end_of(0) + 20 * made.S_US
+    path = ending(
+        tmp_path / "data", logon, [(record, second, used - 147_992) for record, second, used in ENDS]
+    )
+    found = rows(path, "SELECT basis, seconds, cpu_s FROM guest_cpu ORDER BY interval_end, cpu_s DESC")
+    assert found == [
+        ("transaction", pytest.approx(20), pytest.approx(8)),
+        ("transaction", pytest.approx(10), pytest.approx(4)),
+        ("session", pytest.approx(50), pytest.approx(6)),
+    ]
 
 
 def test_times_of_a_system_are_those_it_was_asked_for(tmp_path: Path) -> None:

@@ -1,25 +1,31 @@
 -- _guest_end: what a virtual processor used until its user logged off or a transaction of it ended.
 -- Where samples tell the times of guests (D4R3), only what was used after the last sample before a logoff is new.
 -- Where they do not, this is all that is known: used since the record before. Without a sample or record before, it
--- was used since logon. A row is as long as the time it tells of.
+-- was used since logon: that is known to be in the recorded time only if the logon is. A row is as long as the time it
+-- tells of; where that begins before the recording, use and length are not known.
 -- `used` are six times since logon, in the order of the columns below, `base` what they were before; `counted` and
 -- `last_counted` are counts.
 WITH ends AS (
     SELECT
         *,
-        lag(tod) OVER same AS last_tod,
-        lag(used) OVER same AS last_used,
-        lag(counted, 1, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]) OVER same AS last_counted
+        coalesce(lag(tod) OVER same, new_logon) AS last_tod,
+        coalesce(lag(used) OVER same, CASE WHEN new_logon IS NOT NULL THEN [0, 0, 0, 0, 0, 0] END) AS last_used,
+        coalesce(
+            lag(counted) OVER same,
+            CASE WHEN new_logon IS NOT NULL THEN [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] END
+        ) AS last_counted
     FROM (
         SELECT
-            *,
+            e.*,
+            CASE WHEN e.logon >= s.first_time THEN e.logon END AS new_logon,
             [cpu_time, cpu_time_mt1, cpu_time_prorated, virtual_time, virtual_time_mt1, virtual_time_prorated]
                 AS used,
             [
                 page_reads, page_writes, page_steals, page_faults, console_ios, dasd_ios, unit_record_ios,
                 ctca_ios, other_ios, avoided_ios, block_ios, iucv_sends, iucv_receives
             ] AS counted
-        FROM role.guest_end
+        FROM role.guest_end AS e
+        JOIN system AS s USING (system, source)
     )
     WINDOW same AS (PARTITION BY system, source, userid, vcpu, logon ORDER BY tod)
 ),
@@ -63,11 +69,11 @@ based AS (
     SELECT
         p.*,
         CASE
-            WHEN NOT p.sampled THEN coalesce(p.last_used, [0, 0, 0, 0, 0, 0])
+            WHEN NOT p.sampled THEN p.last_used
             WHEN s.tod IS NOT NULL THEN s.used
             WHEN p.logon > p.before THEN [0, 0, 0, 0, 0, 0]
         END AS base,
-        epoch(p.tod - coalesce(CASE WHEN p.sampled THEN s.moment ELSE p.last_tod END, p.logon)) AS seconds
+        epoch(p.tod - CASE WHEN p.sampled THEN coalesce(s.moment, p.logon) ELSE p.last_tod END) AS seconds
     FROM placed AS p
     LEFT JOIN last_sample AS s USING (system, source, userid, vcpu, tod)
     WHERE NOT p.sampled OR p.kind = 'logoff'
