@@ -14,8 +14,9 @@ import guest_made as guests
 import monwrite_made as made
 import zlens
 from zlens import reports
-from zlens.options import Options
+from zlens.options import Options, parse_moment
 from zlens.reports.definition import load
+from zlens.reports.explain import values_of, with_values
 
 MINUTES = range(5)
 RECORDS = ("D0R2", "D4R2", "D4R3", "D4R4", "D4R11", "D4R12")
@@ -136,7 +137,11 @@ def test_syssumlg_tells_of_storage_and_spooling(tmp_path: Path) -> None:
 
 def test_indicate_load_in_the_form_of_the_command(tmp_path: Path) -> None:
     text = printed(written(tmp_path / "data"), "indload")
-    assert "\n09:01:00 AVGPROC-080% 01\n09:01:00 PROC 0000-080% IFL\n" in text
+    assert "\n2026/03/02 09:03:00 2026/03/02 09:04:00\n" in text
+    assert re.search(r"\nAVGPROC-075% 01 +processors\nPROC 0000-075% IFL +each processor\n", text)
+    earlier = printed(written(tmp_path / "data"), "indload", end=parse_moment("2026-03-02 09:01:00"))
+    assert "\n2026/03/02 09:00:00 2026/03/02 09:01:00\n" in earlier
+    assert "AVGPROC-080% 01" in earlier
     queues = {"CDISP": 9, "CDLDG": 1, "C1DSP": 2, "C3DSP": 6, "C3DLD": 1, "C2ELG": 4, "LLCNT": 3}
     queued = {f"SYTSCG_SRM{name}": count for name, count in queues.items()}
     users = {"SYTUSR_SYSUSRS": 40, "SYTUSR_SRMCDORM": 33}
@@ -149,19 +154,24 @@ def test_indicate_load_in_the_form_of_the_command(tmp_path: Path) -> None:
         ]
         for n in MINUTES
     ]
-    text = printed(guests.write(tmp_path / "queues", intervals), "indload")
-    lines = [line[9:] for line in text.split("\n") if line.startswith("09:01:00")]
-    assert lines == [
-        "AVGPROC-050% 03",
-        "PAGING-10/SEC",
-        "Q0-00001(00000)                           DORMANT-00033",
-        "Q1-00002(00000)           E1-00000(00000)",
-        "Q2-00000(00000)           E2-00004(00000)",
-        "Q3-00006(00001)           E3-00000(00000)",
-        "PROC 0000-050% IFL   PROC 0001-010% IFL",
-        "PROC 0002-090% IFL",
-        "LIMITED-00003",
+    path = guests.write(tmp_path / "queues", intervals)
+    lines = printed(path, "indload").split("INDICATE LOAD ")[1].split("\n* ")[0].strip().split("\n")[1:]
+    assert [re.split("  +(?=[a-z])", line) for line in lines] == [
+        ["AVGPROC-050% 03", "processors"],
+        ["PAGING-10/SEC", "paging"],
+        ["Q0-00001(00000)                           DORMANT-00033", "dormant, queue 0"],
+        ["Q1-00002(00000)           E1-00000(00000)", "queue 1"],
+        ["Q2-00000(00000)           E2-00004(00000)", "queue 2"],
+        ["Q3-00006(00001)           E3-00000(00000)", "queue 3"],
+        ["PROC 0000-050% IFL   PROC 0001-010% IFL", "each processor"],
+        ["PROC 0002-090% IFL", "each processor"],
+        ["LIMITED-00003", "limit list"],
     ]
+    # Eight lines, though PROC is there twice, and the interval they are of.
+    definition = load("indload")
+    with zlens.open(path) as session:
+        available = values_of(definition, session, with_values(definition, session))
+    assert (definition.shown, available) == (10, 10)
 
 
 def test_relocations_that_ended_and_that_did_not(tmp_path: Path) -> None:
@@ -215,10 +225,37 @@ def test_without_a_page_reports_are_partial_and_say_so(tmp_path: Path) -> None:
     )
     text = printed(path, "user")
     assert "Partial: no page of D4R3" in text
-    assert row(text, "CMS1")[2] == "12.0"
+    # 10 of the 12 seconds were told of once, from a logon before the recording.
+    assert row(text, "CMS1")[1:4] == ["3.3", "2.0", "1.6"]
+    # One record tells of one virtual processor, not how many there are.
+    assert row(text, "CMS1")[11] == "...."
     assert row(printed(path, "upage"), "CMS1")[5:7] == ["100", "150"]
-    assert "nothing for this report" in printed(path, "ustat")
+    nothing = printed(path, "ustat")
+    assert "nothing for this report" in nothing
+    assert "* " not in nothing
     assert "Partial" not in printed(written(tmp_path / "sim"), "user")
+
+
+def test_virtual_processors_are_those_defined_where_no_samples_tell(tmp_path: Path) -> None:
+    ends = [
+        guests.real_end("D4R9", guests.end_of(1) + at * made.S_US, userid, used, VMDCTPVR=300)
+        for at, used in ((10, 100.0), (40, 109.0))
+        for userid in ("LNX1", "LNX2")
+    ]
+    known = {"MTRUSR_VMDUSER": "LNX1", "MTRUSR_VMDCPUCT": 2}
+    path = guests.write(
+        tmp_path / "data",
+        ([*made.processors(guests.end_of(n), {0: {"SYTPRP_PFXUTIME": 10**12 + n}})] for n in MINUTES),
+        {2: ends},
+        REAL,
+        [made.record("D1R15", made.START_US - made.MINUTE_US - 1_200, known)],
+    )
+    text = printed(path, "user")
+    # The same number as UCONF; each guest has a record of one of its virtual processors.
+    assert row(text, "LNX1")[1:3] + row(text, "LNX1")[11:12] == ["30.0", "9.0", "2"]
+    assert row(text, "LNX2")[1:3] + row(text, "LNX2")[11:12] == ["30.0", "9.0", "...."]
+    assert row(printed(path, "uconf"), "LNX1")[1] == "2"
+    assert [row(printed(path, "chargeback"), name)[5] for name in ("LNX1", "LNX2")] == ["9.0", "9.0"]
 
 
 def test_configuration_of_guests_is_the_last_that_was_told(tmp_path: Path) -> None:
