@@ -113,6 +113,16 @@ def test_a_capability_that_is_no_whole_number(tmp_path: Path) -> None:
     assert response(printed(path, "query_capability")) == ["CAPABILITY: PRIMARY 0.75 SECONDARY 696"]
 
 
+def test_no_secondary_capability_is_not_one_of_nothing(tmp_path: Path) -> None:
+    config = {**CONFIG, "MTRSYS_CPUCAPAB": 696, "MTRSYS_SCPCAPAB": 0}
+    path = capability(tmp_path / "x", {"SYTSYG_CPUCAPAB": 696, "SYTSYG_SCPCAPAB": 0}, (record, config))
+    assert response(printed(path, "query_capability")) == ["CAPABILITY: PRIMARY 696"]
+    assert re.search(r"\nReal Proc: Cap +696\.0000 ", printed(path, "sysconf"))
+    assert re.search(r"\nSec\. Proc: Cap \.+ ", printed(path, "sysconf"))
+    (means,) = (line for line in printed(path, "syslog").split("\n") if line.startswith(">>Mean>>"))
+    assert re.search(r" 598 \.+$", means)  # of 500 and 696
+
+
 def test_fields_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = moved(tmp_path, ["D0R2", "D0R19"], "7.3", monkeypatch)
     # Without the page of D1R4 it is the figures that say multithreading is enabled.
