@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sysinfo_made import rows
 
+from sysinfo_made import rows
 from zlens.options import Options
 from zlens.readers.sysinfo import SysinfoSource, open_files
 
