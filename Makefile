@@ -62,7 +62,7 @@ test: setup ## every test, Rust and Python
 lint: setup ## formatting, clippy, ruff, mypy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
