@@ -232,7 +232,7 @@ def test_without_a_page_reports_are_partial_and_say_so(tmp_path: Path) -> None:
     assert row(printed(path, "upage"), "CMS1")[5:7] == ["100", "150"]
     nothing = printed(path, "ustat")
     assert "nothing for this report" in nothing
-    assert "* " not in nothing
+    assert "of samples, not of time" not in nothing
     assert "Partial" not in printed(written(tmp_path / "sim"), "user")
 
 

@@ -106,12 +106,12 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
     if count:
         what = "1 problem" if count == 1 else f"{count:,} problems"
         found.append(f"{what} in reading, see: {_PROBLEMS}")
-    # Without rows there is nothing that a note on them, or a fault in them, could be about.
+    # Without rows a note on them is about nothing; a known fault may be why there are none.
     wanted = [note for note in definition.notes if note.when or not block.empty]
     found += [note.text for note in wanted if _holds(note, definition.block, block, session)]
+    found += known_faults(definition, block)
     if block.empty:
         return found
-    found += known_faults(definition, block)
     empty = dotted(block)
     for status in REMARKABLE:
         columns = [
