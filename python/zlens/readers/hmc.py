@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from zlens import _native
 from zlens.catalog.hmc import PARTS, Metric, facts
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
-from zlens.readers import ArrowSource, Column, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers import Column, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.row_table import Row, RowTable
 
 NAME = "hmc"
 
@@ -69,8 +69,6 @@ _LABEL = re.compile(r'\s*([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(,|\Z)')
 _ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
 _TAKEN = {"cpc", "partition", "processor"}
 
-Row = dict[str, Any]
-
 
 def detect(head: bytes, size: int) -> bool:
     """Whether a file is text of this exporter."""
@@ -98,20 +96,6 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
         )
     source.finish()
     return source
-
-
-class Table:
-    """A raw table with its rows."""
-
-    def __init__(self, name: str, columns: tuple[Column, ...], rows: list[Row]) -> None:
-        self.name = name
-        self.columns = columns
-        self.rows = rows
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        types = {column.name: column.type for column in self.columns}
-        chosen = [(name, types[name]) for name in columns]
-        return _native.ArrowTable(chosen, [tuple(row.get(name) for name in columns) for row in self.rows])
 
 
 class HmcSource:
@@ -248,10 +232,10 @@ class HmcSource:
         _spread(partitions, shared)
         rows["partition"] = partitions
         rows["pool"] = {key: row for key, row in rows["pool"].items() if row.get("processors")}
-        self.tables["hmc_metric"] = [Table("hmc_metric", _METRIC, self.samples)]
+        self.tables["hmc_metric"] = [RowTable("hmc_metric", _METRIC, self.samples)]
         for part in PARTS:
             columns = (*HEADER, *_KEYS[part], *known.columns[part])
-            self.tables[f"hmc_{part}"] = [Table(f"hmc_{part}", columns, list(rows[part].values()))]
+            self.tables[f"hmc_{part}"] = [RowTable(f"hmc_{part}", columns, list(rows[part].values()))]
         self._name()
 
     def _name(self) -> None:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zlens import _native
 from zlens.catalog.sysinfo import facts
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
-from zlens.readers import ArrowSource, Column, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers import Column, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers import sysinfo_text as texts
 from zlens.readers import sysinfo_tree as trees
+from zlens.readers.row_table import Row, RowTable
 from zlens.readers.sysinfo_tree import CPUS, SYSINFO, Tree
 
 NAME = "linux-sysinfo"
@@ -136,8 +136,6 @@ _POLARITY = {
 _DISPATCHING = {0: "horizontal", 1: "vertical"}
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
-Row = dict[str, Any]
-
 
 def detect(head: bytes, size: int) -> bool:
     """Whether a file is a /proc/sysinfo or a tar."""
@@ -160,20 +158,6 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
         raise error or InputError("there is no system in it", file=paths[0], expected=_EXPECTED)
     source.finish()
     return source
-
-
-class Table:
-    """A raw table with its rows."""
-
-    def __init__(self, name: str, columns: tuple[Column, ...], rows: list[Row]) -> None:
-        self.name = name
-        self.columns = columns
-        self.rows = rows
-
-    def stream(self, columns: list[str]) -> ArrowSource:
-        types = {column.name: column.type for column in self.columns}
-        chosen = [(name, types[name]) for name in columns]
-        return _native.ArrowTable(chosen, [tuple(row.get(name) for name in columns) for row in self.rows])
 
 
 @dataclass(slots=True)
@@ -288,7 +272,7 @@ class SysinfoSource:
         ]
         for name, columns, make in rows:
             made = [{**_header(moment, name), **row} for moment in self.moments for row in make(moment)]
-            self.tables[name] = [Table(name, columns, made)]
+            self.tables[name] = [RowTable(name, columns, made)]
 
     def _name(self) -> None:
         by_identity: dict[tuple[Any, ...], SystemInfo] = {}
