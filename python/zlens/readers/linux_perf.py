@@ -69,6 +69,9 @@ class Reading:
     counts: list[Count] = field(default_factory=list)
 
 
+#: What a line tells: seconds from the beginning of the run, where it says so, and a count, if it has one.
+Line = tuple[float | None, Count | None]
+
 _STARTED = re.compile(r"#\s*started on (.+)")
 _COUNT = r"(?:\d{1,3}(?:[.,'\u202f\u00a0]\d{3})+|\d+)(?:[.,]\d+)?"
 _WHERE = r"CPU\s*\d+|S\d+(?:-D\d+)?(?:-CLS\d+)?(?:-L\d+-ID\d+)?(?:-C\d+)?\s+\d+|N\d+\s+\d+|D\d+\s+\d+"
@@ -249,6 +252,24 @@ def _said(line: str) -> bool:
 
 def values(lines: Lines, note: Note, by: str) -> Iterator[Reading]:
     """Readings of perf stat -x; `by` is the separator."""
+
+    def read(line: str) -> Line | None:
+        found = _values(line, by)
+        # Further metrics of the event before stand on lines without a count.
+        return (None, None) if found is None and _metric_only(line, by) else found
+
+    return _line_by_line(lines, note, "perf stat -x", read)
+
+
+def objects(lines: Lines, note: Note) -> Iterator[Reading]:
+    """Readings of perf stat -j: one JSON object a line."""
+    return _line_by_line(lines, note, "perf stat -j", lambda line: _object(line.strip()))
+
+
+def _line_by_line(
+    lines: Lines, note: Note, title: str, read: Callable[[str], Line | None]
+) -> Iterator[Reading]:
+    """Readings of a form with one count a line."""
     gathering = _Gathering(note)
     for offset, line in short(lines, note):
         bare = line.strip()
@@ -259,14 +280,13 @@ def values(lines: Lines, note: Note, by: str) -> Iterator[Reading]:
             if started is not None:
                 yield from gathering.started(started[1], offset)
             continue
-        found = _values(line, by)
+        found = read(line)
         if found is None:
-            # Further metrics of the event before stand on lines without a count.
-            if not _metric_only(line, by):
-                note("header", f"{bare[:60]!r} is no line of perf stat -x; not read", offset)
+            note("header", f"{bare[:60]!r} is no line of {title}; not read", offset)
             continue
         since, count = found
-        yield from gathering.add(offset, since, count)
+        if count is not None:
+            yield from gathering.add(offset, since, count)
     yield from gathering.end()
 
 
@@ -275,7 +295,7 @@ def _metric_only(line: str, by: str) -> bool:
     return len(cells) > 5 and "" in cells[:5] and sum(not cell for cell in cells) >= 3
 
 
-def _values(line: str, by: str) -> tuple[float | None, Count] | None:
+def _values(line: str, by: str) -> Line | None:
     cells = line.split(by)
     at = 0
     since = None
@@ -314,29 +334,7 @@ def _values(line: str, by: str) -> tuple[float | None, Count] | None:
     return since, count
 
 
-def objects(lines: Lines, note: Note) -> Iterator[Reading]:
-    """Readings of perf stat -j: one JSON object a line."""
-    gathering = _Gathering(note)
-    for offset, line in short(lines, note):
-        bare = line.strip()
-        if not bare:
-            continue
-        if bare.startswith("#"):
-            started = _STARTED.match(bare)
-            if started is not None:
-                yield from gathering.started(started[1], offset)
-            continue
-        found = _object(bare)
-        if found is None:
-            note("header", f"{bare[:60]!r} is no line of perf stat -j; not read", offset)
-            continue
-        since, count = found
-        if count is not None:
-            yield from gathering.add(offset, since, count)
-    yield from gathering.end()
-
-
-def _object(line: str) -> tuple[float | None, Count | None] | None:
+def _object(line: str) -> Line | None:
     try:
         facts: Any = json.loads(line)
     except (ValueError, RecursionError):
