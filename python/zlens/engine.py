@@ -30,6 +30,7 @@ from zlens.catalog.columns import FIXED
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
 from zlens.errors import QueryError
+from zlens.macros import MACROS
 from zlens.readers import Column, ParquetTable, RawTable
 
 _T = TypeVar("_T")
@@ -119,6 +120,8 @@ class Engine:
         for connection in (self._connection, self._plan):
             connection.execute("CREATE SCHEMA role")
             connection.execute("CREATE SCHEMA unsummed")
+            for macro in MACROS:
+                connection.execute(macro)
             connection.execute("SET lock_configuration = true")
         self._views: set[str] = set()
         self._made: set[str] = set()

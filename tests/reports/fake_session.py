@@ -13,6 +13,7 @@ import duckdb
 
 import zlens
 from zlens.catalog import metrics, roles
+from zlens.macros import MACROS
 from zlens.problems import Problem
 
 METRICS = Path(zlens.__path__[0]) / "catalog" / "metrics"
@@ -79,6 +80,8 @@ class FakeSession:
         self.utc = utc
         self.questions: list[str] = []
         self.connection = duckdb.connect(":memory:", config={"threads": 1})
+        for macro in MACROS:
+            self.connection.execute(macro)
         for table in (*TABLES, "inventory"):
             columns = columns_of(table)
             typed = ", ".join(f'"{name}" {SQL_TYPES[kind]}' for name, kind in columns.items())
