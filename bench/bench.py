@@ -136,7 +136,7 @@ def three_columns(path: Path, record: str, columns: list[str]) -> int:
     source = source_of(path)
     rows = 0
     for group in source.groups:
-        stream = source.plain_decoder(group, record).stream(record.lower(), columns)
+        stream = source.decode(group, source.plans(group, record), []).stream(record.lower(), columns)
         for batch in pyarrow.RecordBatchReader.from_stream(stream):
             rows += batch.num_rows
     return rows
@@ -195,8 +195,9 @@ def main() -> int:
     base = statistics.median(one.touch for one in rounds)
     print(f"\npread and touch: {base:.3f} s, {size / base / 1e9:.1f} GB/s; medians of {runs} rounds")
     for what, seconds, wanted in (
-        (f"every column of {all_rows:,} rows into Arrow", [one.everything for one in rounds], 0.40),
-        ("index and every column", [one.with_index for one in rounds], None),
+        # A reader of the file waits for the index as well: that is what the bound is for.
+        (f"index and every column of {all_rows:,} rows into Arrow", [one.with_index for one in rounds], 0.40),
+        ("every column, the index at hand", [one.everything for one in rounds], None),
         (f"index and three columns of {NARROW[0]}", [one.narrow for one in rounds], 0.75),
         (f"index and three columns of {WIDEST[0]}", [one.widest for one in rounds], None),
     ):

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from zlens.catalog.expressions import (
     compile_columns,
     compile_sql,
-    has_aggregate,
     literal,
     names,
     parse,
@@ -152,8 +151,6 @@ def test_names_in_order_and_once() -> None:
         "x",
         "y",
     ]
-    assert has_aggregate("1 + sum(x)")
-    assert not has_aggregate("greatest(x, 1)")
 
 
 def test_typed_results(database: duckdb.DuckDBPyConnection) -> None:

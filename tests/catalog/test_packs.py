@@ -161,7 +161,7 @@ def test_the_user_says_what_a_field_is_and_it_stays(base: Path) -> None:
 
 def test_a_new_pack_explains_the_users_file(base: Path) -> None:
     (own,) = layouts.sim_layouts("D5R13")
-    fields = (replace(f, name=f.name.replace("PRCMFC_ZLCPUAD", "PRCMFC_XXX")) for f in own.fields)
+    fields = (replace(f, name=f.name.replace("PRCMFC_ZLCPUAD", "PRCMFC_NEWFIELD")) for f in own.fields)
     page = replace(own, release="7.3", fields=tuple(fields), subject=())
     bring(base, with_new(layout_of("D0R2")), layout_of("D0R16"), page)
     path = base / "7.3" / "user.toml"

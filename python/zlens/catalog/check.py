@@ -146,11 +146,6 @@ def _sim(path: Path) -> _Found:
                 )
 
 
-def check_layout(layout: Layout) -> list[str]:
-    """What is wrong with one layout, a sentence each."""
-    return [what for _, what, _ in _layout(layout)]
-
-
 #: The name a line is looked up by, what is wrong, what to do.
 _Found = Iterator[tuple[str | None, str, str]]
 

@@ -269,11 +269,6 @@ def names(formula: str) -> list[str]:
     return list(dict.fromkeys(node.value for node in _walk(parse(formula)) if node.kind == "name"))
 
 
-def has_aggregate(formula: str) -> bool:
-    """Whether the formula is over several rows."""
-    return any(node.kind == "call" and node.value in AGGREGATES for node in _walk(parse(formula)))
-
-
 def _is_whole(node: Node) -> bool:
     return node.kind == "number" and node.value.isdigit() and len(node.value) < 19
 

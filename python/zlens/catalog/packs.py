@@ -70,7 +70,7 @@ _USER_TEMPLATE = """\
 # page. With all that the section `counters` of D5R13 needs of them, its records are joined.
 #
 #     [D5R13.names]
-#     PRCMFC_ZLCPUAD = "PRCMFC_XXX"
+#     PRCMFC_ZLCPUAD = "PRCMFC_NEWFIELD"
 """
 _RECORD = re.compile(r"D\d{1,2}R\d{1,5}")
 _FOLDER = re.compile(r"\d{1,2}\.\d{1,2}")

@@ -31,7 +31,7 @@ TEMPLATE = """\
 # A table is an entity (zlens catalog show lists them), a line in it one of its roles.
 #
 #     [guest]
-#     dispatch_wait = { field = "USEACT_XXX", scale = "tod" }
+#     dispatch_wait = { field = "USEACT_NEWFIELD", scale = "tod" }
 #
 # field   the name on the record page, or several: ["USEACT_NEW", "USEACT_OLD"], the first one that is there
 # table   the raw table, such as d4r3 or d0r16_cpudata; may be left out where the field's prefix tells it

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -111,11 +110,6 @@ def contents(lake: str | os.PathLike[str]) -> Held:
     found = sorted(systems.values(), key=lambda held: (held.system, held.source))
     inputs.sort(key=lambda held: (held.first_us or 0, held.path, held.sha256))
     return Held(path, found, inputs, len(now.retired))
-
-
-def names_twice(inputs: Iterable[HeldInput]) -> set[str]:
-    """Names under which more than one input was imported."""
-    return {path for path, count in Counter(one.path for one in inputs).items() if count > 1}
 
 
 def _first(times: Iterable[int | None]) -> int | None:

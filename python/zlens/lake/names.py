@@ -41,18 +41,6 @@ def escape(system: str) -> str:
     return text if len(text) <= LONGEST else f"%%{hashlib.sha256(data).hexdigest()[:32]}"
 
 
-def unescape(text: str) -> str:
-    """The system that `escape` made the text of; ValueError for names known by their digest only."""
-    if text == "%":
-        return ""
-    if not re.fullmatch(r"(?:[A-Za-z0-9_-]|%[0-9A-F]{2})+", text):
-        raise ValueError(text)
-    parts = re.findall(r"%([0-9A-F]{2})|(.)", text)
-    return bytes(int(code, 16) if code else ord(char) for code, char in parts).decode(
-        "utf-8", "surrogatepass"
-    )
-
-
 def data(table: str, system: str, day: str, sha256: str, kind: str, key: str | None = None) -> str:
     """A Parquet file. kind is `main` or `edge`; with a key it stands in for the one without."""
     end = "" if kind == "main" and key is None else f".{kind}" if key is None else f".{kind}-{key}"

@@ -327,10 +327,6 @@ class MonwriteSource:
             self._decoders[key] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
         return self._decoders[key]
 
-    def plain_decoder(self, group: Group, record: str) -> _native.Decoder:
-        """A decoder that knows of no resets: for the records that are evidence of them."""
-        return self.decode(group, self.plans(group, record), [])
-
     def decode(
         self, group: Group, chosen: list[dict[str, Any]], resets: list[tuple[int, str, str | None, str]]
     ) -> _native.Decoder:
