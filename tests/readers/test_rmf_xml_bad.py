@@ -30,7 +30,7 @@ from rmf_made import (
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import KINDS
-from zlens.readers import rmf_parse, rmf_store, rmf_xml
+from zlens.readers import rmf_notes, rmf_store, rmf_xml
 from zlens.readers.rmf_xml import RmfXmlSource, detect, open_files
 
 
@@ -197,7 +197,7 @@ def test_lengths_are_bounded(opened: Opened, tmp_path: Path, hostile: str, kind:
     source = opened(document(hurt, good))
     whole(source)
     assert kind in kinds(source)
-    assert len(source.problems()) <= rmf_parse.MAX_NOTES + 5
+    assert len(source.problems()) <= rmf_notes.MAX_NOTES + 5
     assert rows(source, "rmf_interval")[-1]["interval_end"] == utc("2026-03-02 10:00")
     path = str(tmp_path / "report0.xml")
     assert peak_of(lambda: open_files([path], Options())) < 12_000_000

@@ -7,17 +7,16 @@ length that the file decides is bounded. What is damaged is skipped up to the ne
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
 from xml.parsers import expat
 
-from zlens.catalog.rmf_reports import Report, ReportColumn, Section, key
-from zlens.problems import Problem
-from zlens.readers import rmf_values as values
+from zlens.catalog.rmf_reports import Report
+from zlens.readers.rmf_body import MAX_CELLS, Body
+from zlens.readers.rmf_form import WINDOW, Form, next_report
+from zlens.readers.rmf_interval import ReportInterval
+from zlens.readers.rmf_notes import Notes
+from zlens.readers.rmf_values import Converter
 
-WINDOW = 256 * 1024
 #: Reports nest seven deep; beyond this the file is not one.
 MAX_DEPTH = 32
 #: A cell, name or value RMF prints is well under a hundred characters.
@@ -26,26 +25,9 @@ MAX_TEXT = 1024
 MAX_TOKEN = 1024 * 1024
 #: Expat keeps the name of every element and attribute it ever met; reports have about fifty.
 MAX_NAMES = 2_000
-MAX_CELLS = 256
-#: A machine has at most 85 partitions and a few hundred processors.
-MAX_ROWS_PER_INTERVAL = 20_000
 MAX_RESYNCS = 1_000
-MAX_NOTES = 1_000
-_CACHE = 4_096
 
-_TAG = "<postprocessor"
 _PREFIX = "<ddsml>"
-_ROOT = re.compile(r"<(?:!DOCTYPE\s+)?(?:ddsml|postprocessor)\b")
-_DECLARED = re.compile(r"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._\-]{1,40})[\"']")
-
-#: Declared names of encodings of one byte a character that are read as declared; the rest as UTF-8.
-_SINGLE_BYTE = {
-    "iso-8859-1": "ISO-8859-1",
-    "latin1": "ISO-8859-1",
-    "iso-8859-15": "iso-8859-15",
-    "windows-1252": "windows-1252",
-    "cp1252": "windows-1252",
-}
 
 _KNOWN = frozenset(
     {
@@ -58,203 +40,8 @@ _KNOWN = frozenset(
     }
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How the bytes of a file are to be read."""
-
-    encoding: str
-    #: Where the XML begins, after a byte order mark and blanks.
-    begin: int
-    ebcdic: bool = False
-    #: An encoding the file declares and is not read with.
-    stale: str | None = None
-
-    @property
-    def unit(self) -> int:
-        return 2 if self.encoding.startswith("UTF-16") else 1
-
-
-def form_of(head: bytes) -> Form | None:
-    """How a file is read whose first bytes are these; None if it is no RMF report XML."""
-    codec, begin = "utf-8", 0
-    if head.startswith(b"\xef\xbb\xbf"):
-        begin = 3
-    elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        codec, begin = ("utf-16-le" if head[0] == 0xFF else "utf-16-be"), 2
-    elif head[:1] == b"<" and head[1:2] == b"\0":
-        codec = "utf-16-le"
-    elif head[:2] == b"\0<":
-        codec = "utf-16-be"
-    elif head[:1] == b"\x4c":
-        # '<' in EBCDIC; in ASCII it is the letter L, which begins no XML.
-        codec = "cp037"
-    text = head[begin:].decode(codec, "replace")
-    blanks = len(text) - len(text.lstrip())
-    if text[blanks : blanks + 1] != "<" or not _ROOT.search(text):
-        return None
-    if codec == "cp037":
-        return Form(codec, begin, ebcdic=True)
-    if codec != "utf-8":
-        return Form("UTF-16LE" if codec == "utf-16-le" else "UTF-16BE", begin + 2 * blanks)
-    declared = _DECLARED.match(text, blanks)
-    name = declared[1].lower() if declared else "utf-8"
-    stale = declared[1] if declared and name not in {"utf-8", "utf8", "us-ascii", *_SINGLE_BYTE} else None
-    return Form(_SINGLE_BYTE.get(name, "UTF-8"), begin + blanks, stale=stale)
-
-
-@dataclass(slots=True)
-class Note:
-    """A problem and how often it was met."""
-
-    kind: str
-    record: str | None
-    detail: str
-    offset: int
-    bytes: int | None
-    count: int = 1
-    system: str | None = None
-
-
-class Notes:
-    """The problems of one file, one each however often it recurs."""
-
-    def __init__(self) -> None:
-        self._notes: dict[tuple[str, ...], Note] = {}
-        self._more = 0
-
-    def add(
-        self,
-        kind: str,
-        detail: str,
-        offset: int,
-        *,
-        record: str | None = None,
-        lost: int | None = 0,
-        about: str | None = None,
-        system: str | None = None,
-    ) -> None:
-        """`about` names what recurs, where `detail` differs from time to time; the first detail is kept."""
-        name = (kind, record or "", about or detail)
-        note = self._notes.get(name)
-        if note is not None:
-            note.count += 1
-            if note.bytes is not None:
-                note.bytes = None if lost is None else note.bytes + lost
-        elif len(self._notes) < MAX_NOTES:
-            self._notes[name] = Note(kind, record, detail, offset, lost, system=system)
-        else:
-            self._more += 1
-
-    def problems(self, source: str, file: str) -> list[Problem]:
-        found = [
-            Problem(
-                n.system,
-                source,
-                file,
-                n.offset,
-                n.record,
-                n.kind,
-                n.detail + (f" ({n.count:,} times, the first here)" if n.count > 1 else ""),
-                n.bytes,
-            )
-            for n in self._notes.values()
-        ]
-        if self._more:
-            detail = f"{self._more:,} more problems of this file are not listed"
-            found.append(Problem(None, source, file, None, None, "section", detail, None))
-        return found
-
-
-class Converter:
-    """From the text of a cell to the value of a column. Equal texts give one object: values recur."""
-
-    __slots__ = ("cache", "column", "none")
-
-    def __init__(self, column: ReportColumn, not_applicable: tuple[str, ...]) -> None:
-        self.column = column
-        self.none = {text.upper() for text in (*not_applicable, *column.not_applicable)}
-        self.cache: dict[str, Any] = {}
-
-    def convert(self, text: str) -> Any:
-        """Raises NotAValueError."""
-        value = self._value(text)
-        if len(self.cache) < _CACHE:
-            self.cache[text] = value
-        return value
-
-    def _value(self, text: str) -> Any:
-        column = self.column
-        if values.nothing(text) or text.upper() in self.none:
-            return None
-        if column.take:
-            verb, _, operand = column.take.partition(" ")
-            if verb == "equals":
-                return text == operand
-            if verb == "letter":
-                letters = text.split()
-                if len(letters) < int(operand):
-                    raise values.NotAValueError(f"{operand} letters")
-                return values.yes_no(letters[int(operand) - 1])
-            inner = re.search(r"\(([^()]*)\)[^()]*$", text)
-            return column.rename.get(inner[1], inner[1]) if inner else None
-        if column.type == "text":
-            return column.rename.get(text, text)
-        if column.type == "int":
-            return values.integer(text)
-        if column.type == "float":
-            return values.decimal(text)
-        if column.type == "bool":
-            return values.yes_no(text)
-        return values.milliseconds(text) / 1000
-
-
-@dataclass(slots=True)
-class Rows:
-    """How the cells of a table with certain heads become the columns of its section."""
-
-    section: Section
-    width: int
-    cells: list[tuple[int, Converter] | None]
-    #: Heads the catalog does not know.
-    unknown: list[str]
-
-
-@dataclass(slots=True)
-class Seen:
-    """How often a section stands in a report, and how long it is."""
-
-    count: int = 0
-    bytes: int = 0
-    known: bool = False
-
-
-@dataclass(slots=True)
-class ReportInterval:
-    """One report of one interval, as far as it was read."""
-
-    offset: int
-    metric: str = ""
-    title: str = ""
-    type: str = ""
-    smf_level: str = ""
-    rmf_level: str = ""
-    system: str = ""
-    start: tuple[str, str | None] | None = None
-    end: tuple[str, str | None] | None = None
-    length: str = ""
-    length_unit: str = ""
-    cycle: str = ""
-    #: Values of the sections that are lists, by section and column.
-    variables: dict[str, dict[str, Any]] = field(default_factory=dict)
-    #: Rows of the sections that are tables, by section: offset, kind, values.
-    rows: dict[str, list[tuple[int, str | None, list[Any]]]] = field(default_factory=dict)
-    row_count: int = 0
-    lost_rows: int = 0
-    sections: dict[str, Seen] = field(default_factory=dict)
-    answered: bool = False
-    cut: bool = False
-    bytes: int = 0
+#: Elements of the body of a report whose beginning matters.
+_BODY = frozenset({"column-headers", "table", "var", "part", "segment"})
 
 
 class _DamageError(Exception):
@@ -278,7 +65,6 @@ class Parser:
         progress: Callable[[int], None],
     ) -> None:
         self.facts = facts
-        self.converters = converters
         self.notes = notes
         self.commit = commit
         self.progress = progress
@@ -287,9 +73,7 @@ class Parser:
         #: How many of them are messages.
         self.answers = 0
         self.server = ""
-        self._sections: dict[tuple[str, str, str], Section | None] = {}
-        self._plans: dict[tuple[str, tuple[str, ...]], Rows] = {}
-        self._heads: dict[tuple[str, str], tuple[ReportColumn, ...]] = {}
+        body = self._body = Body(facts, converters, notes, self._here)
         self._ends: dict[tuple[str, str], Callable[[str], None]] = {
             ("server", "version"): self._end_server,
             ("metric", "description"): self._end_metric_description,
@@ -301,15 +85,15 @@ class Parser:
             ("time-data", "display-end"): self._end_end,
             ("time-data", "report-interval"): self._end_length,
             ("time-data", "cycle"): self._end_cycle,
-            ("segment", "name"): self._end_segment_name,
-            ("part", "name"): self._end_part_name,
-            ("var", "name"): self._end_var_name,
-            ("var", "value"): self._end_var_value,
-            ("var-list", "var"): self._end_var,
-            ("segment", "part"): self._end_part,
-            ("part", "table"): self._end_table,
-            ("table", "column-headers"): self._end_heads,
-            ("table", "row"): self._end_row,
+            ("segment", "name"): body.end_segment_name,
+            ("part", "name"): body.end_part_name,
+            ("var", "name"): body.end_var_name,
+            ("var", "value"): body.end_var_value,
+            ("var-list", "var"): body.end_var,
+            ("segment", "part"): body.end_part,
+            ("part", "table"): body.end_table,
+            ("table", "column-headers"): body.end_heads,
+            ("table", "row"): body.end_row,
             ("message", "description"): self._end_message,
             ("rmf-mfpmsg", "mfpmsg"): self._end_listing,
             ("ddsml", "postprocessor"): self._end_report,
@@ -333,7 +117,7 @@ class Parser:
             resyncs += 1
             found = None
             if damage.kind != "truncated" and resyncs <= MAX_RESYNCS:
-                found = _find(fd, size, max(at, begin + form.unit), form)
+                found = next_report(fd, size, max(at, begin + form.unit), form)
             system = open_interval.system or None if open_interval else None
             if found is None:
                 rest = "" if damage.kind == "truncated" else "; the rest of the file is not read"
@@ -348,7 +132,7 @@ class Parser:
                 about=damage.detail,
                 system=system,
             )
-            begin, prefix = found, _PREFIX.encode(_codec(form))
+            begin, prefix = found, _PREFIX.encode(form.codec)
             self._reset()
 
     def _read_from(
@@ -414,19 +198,13 @@ class Parser:
         self._stack: list[str] = []
         self._done = False
         self._interval: ReportInterval | None = None
-        #: Inside a report that is read; inside one of Monitor III.
-        self._reading = self._foreign = False
+        #: Inside a report of Monitor III.
+        self._foreign = False
         self._pieces: list[str] = []
         self._room = MAX_TEXT
         self._attributes: dict[str, str] = {}
-        self._segment = self._part = ""
-        self._part_offset = self._foreign_offset = self._message_offset = 0
-        self._part_known = self._part_noted = False
-        self._variable = self._value = ""
-        self._cells: list[str] = []
-        self._row_offset = 0
-        self._row_type: str | None = None
-        self._rows: Rows | None = None
+        self._foreign_offset = self._message_offset = 0
+        self._body.reset()
         self._message_id = self._other = self._other_title = ""
 
     def _here(self) -> int:
@@ -445,24 +223,12 @@ class Parser:
         if name == "col":
             return
         if name == "row":
-            self._cells = []
-            self._row_offset = self._base + self._parser.CurrentByteIndex
-            self._row_type = attributes.get("type")
+            self._body.begin_row(attributes.get("type"))
             return
         if len(stack) > MAX_DEPTH:
             raise _DamageError("header", f"elements nested more than {MAX_DEPTH} deep")
-        if name == "column-headers":
-            self._cells = []
-        elif name == "table":
-            self._rows = None
-        elif name == "var":
-            self._variable = self._value = ""
-        elif name == "part":
-            self._part = ""
-            self._part_offset = self._here()
-            self._part_known = self._part_noted = False
-        elif name == "segment":
-            self._segment = self._part = ""
+        if name in _BODY:
+            self._body.begin(name)
         elif name == "report":
             self._foreign = True
             self._foreign_offset = self._here()
@@ -473,14 +239,15 @@ class Parser:
         elif name == "metric":
             if self._interval is not None:
                 self._interval.metric = attributes.get("id", "")[:MAX_TEXT]
-                self._reading = self._interval.metric == self.facts.report
+                read = self._interval.metric == self.facts.report
+                self._body.interval = self._interval if read else None
             else:
                 self._other = attributes.get("id", "")[:MAX_TEXT]
         elif name == "message":
             self._message_offset = self._here()
             self._message_id = attributes.get("id", "")[:MAX_TEXT]
-        elif name not in _KNOWN and (self._reading or not (self._foreign or self._interval)):
-            self._note("section", f"element <{name[:80]}> is not expected; not read", about=name)
+        elif name not in _KNOWN and (self._body.interval or not (self._foreign or self._interval)):
+            self._body.note("section", f"element <{name[:80]}> is not expected; not read", about=name)
         if attributes:
             self._attributes = attributes
 
@@ -489,10 +256,10 @@ class Parser:
         stack.pop()
         if name == "col":
             if self._room < 0:
-                self._note("length", f"a cell of more than {MAX_TEXT:,} characters; not read")
+                self._body.note("length", f"a cell of more than {MAX_TEXT:,} characters; not read")
                 self._pieces = []
-            if len(self._cells) <= MAX_CELLS:
-                self._cells.append("".join(self._pieces).strip())
+            if len(self._body.cells) <= MAX_CELLS:
+                self._body.cells.append("".join(self._pieces).strip())
             self._pieces = []
             return
         action = self._ends.get((stack[-1] if stack else "", name))
@@ -500,7 +267,7 @@ class Parser:
             self._done = True
         if action is not None:
             if self._room < 0:
-                self._note("length", f"<{name}> with more than {MAX_TEXT:,} characters; cut off")
+                self._body.note("length", f"<{name}> with more than {MAX_TEXT:,} characters; cut off")
             action("".join(self._pieces)[:MAX_TEXT].strip())
         self._pieces = []
         self._room = MAX_TEXT
@@ -564,7 +331,7 @@ class Parser:
         # Listings of the options end in I; a warning or error is worth a row.
         name = self._attributes.get("id", "")
         if name[-1:].upper() in {"W", "E", "S", "T"}:
-            self._note("section", f"RMF wrote {name[:20]}: {text}")
+            self._body.note("section", f"RMF wrote {name[:20]}: {text}")
 
     def _end_report(self, text: str) -> None:
         if self._interval is not None:
@@ -585,7 +352,7 @@ class Parser:
 
     def _close(self, interval: ReportInterval, end: int, *, cut: bool) -> None:
         self._interval = None
-        self._reading = False
+        self._body.interval = None
         interval.cut = cut
         interval.bytes = end - interval.offset
         if not interval.metric:
@@ -600,232 +367,3 @@ class Parser:
             self._refuse(why, interval.offset, interval.bytes)
             return
         self.commit(interval)
-
-    # -- sections ---------------------------------------------------------------------------------
-
-    def _note(self, kind: str, detail: str, *, about: str | None = None, offset: int | None = None) -> None:
-        record = f"{self._segment}: {self._part}" if self._part else self._segment or None
-        self.notes.add(kind, detail, self._here() if offset is None else offset, record=record, about=about)
-
-    def _end_segment_name(self, text: str) -> None:
-        self._segment = text
-
-    def _end_part_name(self, text: str) -> None:
-        self._part = text
-
-    def _section(self, shape: str) -> Section | None:
-        """The section this place of the file belongs to."""
-        place = (self._segment, self._part, shape)
-        if place not in self._sections:
-            if len(self._sections) > MAX_NOTES:
-                self._sections.clear()
-            self._sections[place] = self.facts.find(*place)
-        section = self._sections[place]
-        if section is not None:
-            self._part_known = True
-        elif not self._part_noted and self._known_elsewhere(shape):
-            self._part_noted = True
-            self._note("section", f"the section holds {shape} that are not expected; not read")
-        return section
-
-    def _known_elsewhere(self, shape: str) -> bool:
-        other = "table" if shape == "variables" else "variables"
-        return self.facts.find(self._segment, self._part, other) is not None
-
-    def _end_part(self, text: str) -> None:
-        interval = self._interval
-        if interval is None or not self._reading:
-            return
-        label = f"{self._segment}: {self._part}" if self._part else self._segment
-        length = self._here() - self._part_offset
-        if label in interval.sections or len(interval.sections) < MAX_CELLS:
-            seen = interval.sections.setdefault(label, Seen())
-            seen.count += 1
-            seen.bytes += length
-            seen.known = seen.known or self._part_known
-        if not self._part_known:
-            self.notes.add(
-                "section",
-                f"section {label!r} is not in the catalog; not read",
-                self._part_offset,
-                record=label,
-                lost=length,
-                about="section",
-            )
-        self._part = ""
-
-    def _columns(self, section: Section, head: str) -> tuple[ReportColumn, ...]:
-        """The columns a head feeds; none if the catalog does not know it."""
-        place = (section.id, head)
-        columns = self._heads.get(place)
-        if columns is None:
-            columns = section.heads.get(key(head), ())
-            if len(self._heads) < _CACHE:
-                self._heads[place] = columns
-        return columns
-
-    def _unknown(self, head: str) -> None:
-        self._note("section", f"{head[:80]!r} is not in the catalog; not read", about=head)
-
-    def _converter(self, section: Section, column: ReportColumn) -> Converter:
-        place = (section.id, column.name)
-        converter = self.converters.get(place)
-        if converter is None:
-            converter = self.converters[place] = Converter(column, self.facts.not_applicable)
-        return converter
-
-    def _value_of(self, converter: Converter, text: str, offset: int) -> Any:
-        try:
-            return converter.convert(text)
-        except values.NotAValueError as error:
-            self._note(
-                "section",
-                f"{text[:80]!r} under {converter.column.head!r} is not {error}; not read",
-                about=converter.column.name,
-                offset=offset,
-            )
-            return None
-
-    # -- lists of values --------------------------------------------------------------------------
-
-    def _end_var_name(self, text: str) -> None:
-        self._variable = text
-
-    def _end_var_value(self, text: str) -> None:
-        self._value = text
-
-    def _end_var(self, text: str) -> None:
-        interval = self._interval
-        if interval is None or not self._reading:
-            return
-        section = self._section("variables")
-        if section is None:
-            return
-        into = interval.variables.setdefault(section.id, {})
-        columns = self._columns(section, self._variable)
-        if not columns:
-            self._unknown(self._variable)
-        for column in columns:
-            converter = self._converter(section, column)
-            if self._value in converter.cache:
-                into[column.name] = converter.cache[self._value]
-            else:
-                into[column.name] = self._value_of(converter, self._value, self._here())
-
-    # -- tables -----------------------------------------------------------------------------------
-
-    def _end_heads(self, text: str) -> None:
-        heads = tuple(self._cells)
-        self._cells = []
-        section = self._section("table") if self._reading else None
-        if section is None:
-            return
-        place = (section.id, heads)
-        rows = self._plans.get(place)
-        if rows is None:
-            found: dict[str, tuple[int, Converter]] = {}
-            for number, head in enumerate(heads):
-                for column in self._columns(section, head):
-                    if column.name in found:
-                        self._note("section", f"{head[:80]!r} stands twice; the first is read", about=head)
-                    else:
-                        found[column.name] = (number, self._converter(section, column))
-            cells = [found.get(column.name) for column in section.columns]
-            unknown = [head for head in heads if not self._columns(section, head)]
-            rows = Rows(section, len(heads), cells, unknown)
-            if len(self._plans) < _CACHE // 16:
-                self._plans[place] = rows
-        for head in rows.unknown:
-            self._unknown(head)
-        self._rows = rows
-
-    def _end_table(self, text: str) -> None:
-        self._rows = None
-
-    def _end_row(self, text: str) -> None:
-        cells, rows, interval = self._cells, self._rows, self._interval
-        self._cells = []
-        if rows is None:
-            if self._reading and self._section("table") is not None:
-                self._note("section", "a row without column heads; not read", offset=self._row_offset)
-            return
-        if interval is None or not any(cells):
-            # Rows of empty cells only part the blocks of a printed table.
-            return
-        if interval.row_count >= MAX_ROWS_PER_INTERVAL:
-            if interval.lost_rows == 0:
-                said = f"more than {MAX_ROWS_PER_INTERVAL:,} rows in one interval; the rest is not read"
-                self._note("length", said, offset=self._row_offset)
-            interval.lost_rows += 1
-            return
-        section = rows.section
-        if len(cells) != rows.width:
-            self._odd_row(section, cells, rows.width)
-        made: list[Any] = []
-        for place in rows.cells:
-            if place is None:
-                made.append(None)
-                continue
-            number, converter = place
-            cell = cells[number]
-            if cell in converter.cache:
-                made.append(converter.cache[cell])
-            else:
-                made.append(self._value_of(converter, cell, self._row_offset))
-        kind: str | None = None
-        if section.row_kind_other:
-            kind = section.row_kind_other
-            if self._row_type == "SUM":
-                kind = section.row_kind_sum or kind
-            elif self._row_type is not None:
-                self._note(
-                    "section",
-                    f"a row of type {self._row_type[:20]!r}",
-                    about="row type",
-                    offset=self._row_offset,
-                )
-            elif section.row_kind_first:
-                kind = section.row_kind_first.get(cells[0], kind)
-        interval.rows.setdefault(section.id, []).append((self._row_offset, kind, made))
-        interval.row_count += 1
-
-    def _odd_row(self, section: Section, cells: list[str], width: int) -> None:
-        """A row with more or fewer cells than heads: what is beyond is not read, what is missing is NULL."""
-        if len(cells) > width:
-            self._note("long", f"a row of {len(cells)} cells under {width} heads", offset=self._row_offset)
-            return
-        if any(cells[section.short_rows :]) or not section.short_rows:
-            self._note(
-                "short",
-                f"a row of {len(cells)} cells under {width} heads",
-                about="short row",
-                offset=self._row_offset,
-            )
-        cells.extend([""] * (width - len(cells)))
-
-
-def _codec(form: Form) -> str:
-    return {"UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be"}.get(form.encoding, "ascii")
-
-
-def _find(fd: int, size: int, begin: int, form: Form) -> int | None:
-    """Where the next report begins, at or after `begin`."""
-    tag = _TAG.encode(_codec(form))
-    for window, base in _windows(fd, size, begin, len(tag)):
-        at = window.find(tag)
-        while at >= 0:
-            if (base + at - form.begin) % form.unit == 0:
-                return base + at
-            at = window.find(tag, at + 1)
-    return None
-
-
-def _windows(fd: int, size: int, begin: int, overlap: int) -> Iterator[tuple[bytes, int]]:
-    while begin < size:
-        window = os.pread(fd, min(WINDOW, size - begin), begin)
-        if not window:
-            return
-        yield window, begin
-        if begin + len(window) >= size:
-            return
-        begin += max(len(window) - overlap + 1, 1)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from typing import Any
+
+from zlens.catalog.rmf_reports import ReportColumn
+
+#: Texts whose value a converter keeps.
+_KEPT = 4_096
 
 _NOTHING = re.compile(r"[-*.]*")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -121,3 +127,46 @@ def occurs_twice(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
 def never_occurs(stamp: dt.datetime, zone: dt.tzinfo) -> bool:
     """Whether the clock was set forward over this time."""
     return offset_us(stamp, zone) < offset_us(stamp, zone, second=True)
+
+
+class Converter:
+    """From the text of a cell to the value of a column. Equal texts give one object: values recur."""
+
+    __slots__ = ("cache", "column", "none")
+
+    def __init__(self, column: ReportColumn, not_applicable: tuple[str, ...]) -> None:
+        self.column = column
+        self.none = {text.upper() for text in (*not_applicable, *column.not_applicable)}
+        self.cache: dict[str, Any] = {}
+
+    def convert(self, text: str) -> Any:
+        """Raises NotAValueError."""
+        value = self._value(text)
+        if len(self.cache) < _KEPT:
+            self.cache[text] = value
+        return value
+
+    def _value(self, text: str) -> Any:
+        column = self.column
+        if nothing(text) or text.upper() in self.none:
+            return None
+        if column.take:
+            verb, _, operand = column.take.partition(" ")
+            if verb == "equals":
+                return text == operand
+            if verb == "letter":
+                letters = text.split()
+                if len(letters) < int(operand):
+                    raise NotAValueError(f"{operand} letters")
+                return yes_no(letters[int(operand) - 1])
+            inner = re.search(r"\(([^()]*)\)[^()]*$", text)
+            return column.rename.get(inner[1], inner[1]) if inner else None
+        if column.type == "text":
+            return column.rename.get(text, text)
+        if column.type == "int":
+            return integer(text)
+        if column.type == "float":
+            return decimal(text)
+        if column.type == "bool":
+            return yes_no(text)
+        return milliseconds(text) / 1000

@@ -23,8 +23,12 @@ from zlens.options import Options
 from zlens.problems import Problem
 from zlens.readers import Column, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers import rmf_values as values
-from zlens.readers.rmf_parse import Converter, Notes, Parser, ReportInterval, form_of
+from zlens.readers.rmf_form import form_of
+from zlens.readers.rmf_interval import ReportInterval
+from zlens.readers.rmf_notes import Notes
+from zlens.readers.rmf_parse import Parser
 from zlens.readers.rmf_store import StoredTable, Texts
+from zlens.readers.rmf_values import Converter
 
 NAME = "rmf-xml"
 

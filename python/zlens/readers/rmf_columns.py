@@ -1,0 +1,103 @@
+"""Which columns of a raw table the names and heads of a report become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from zlens.catalog.rmf_reports import Report, ReportColumn, Section, key
+from zlens.readers.rmf_values import Converter, NotAValueError
+
+#: Heads and tables that are remembered; reports have about a hundred heads in a dozen tables.
+_HEADS = 4_096
+_TABLES = 256
+_PLACES = 1_000
+
+#: Notes a problem of the place that is being read: kind, detail, what recurs.
+Note = Callable[[str, str, str], None]
+
+
+@dataclass(slots=True)
+class Rows:
+    """How the cells of a table with certain heads become the columns of its section."""
+
+    section: Section
+    width: int
+    cells: list[tuple[int, Converter] | None]
+    #: Heads the catalog does not know.
+    unknown: list[str]
+
+
+class Columns:
+    """Finds sections and columns in the catalog, each once."""
+
+    def __init__(self, facts: Report, converters: dict[tuple[str, str], Converter], note: Note) -> None:
+        self.facts = facts
+        self.converters = converters
+        self._note = note
+        self._sections: dict[tuple[str, str, str], Section | None] = {}
+        self._plans: dict[tuple[str, tuple[str, ...]], Rows] = {}
+        self._heads: dict[tuple[str, str], tuple[ReportColumn, ...]] = {}
+
+    def section(self, segment: str, part: str, shape: str) -> Section | None:
+        """The section of this place of a report; None if the catalog does not know it."""
+        place = (segment, part, shape)
+        if place not in self._sections:
+            if len(self._sections) > _PLACES:
+                self._sections.clear()
+            self._sections[place] = self.facts.find(*place)
+        return self._sections[place]
+
+    def of(self, section: Section, head: str) -> tuple[ReportColumn, ...]:
+        """The columns a head feeds; none if the catalog does not know it."""
+        place = (section.id, head)
+        columns = self._heads.get(place)
+        if columns is None:
+            columns = section.heads.get(key(head), ())
+            if len(self._heads) < _HEADS:
+                self._heads[place] = columns
+        return columns
+
+    def unknown(self, head: str) -> None:
+        """Note a head that the catalog does not know."""
+        self._note("section", f"{head[:80]!r} is not in the catalog; not read", head)
+
+    def converter(self, section: Section, column: ReportColumn) -> Converter:
+        place = (section.id, column.name)
+        converter = self.converters.get(place)
+        if converter is None:
+            converter = self.converters[place] = Converter(column, self.facts.not_applicable)
+        return converter
+
+    def value(self, converter: Converter, text: str) -> Any:
+        """The value of a text; None, and a note, if it is none."""
+        try:
+            return converter.convert(text)
+        except NotAValueError as error:
+            column = converter.column
+            said = f"{text[:80]!r} under {column.head!r} is not {error}; not read"
+            self._note("section", said, column.name)
+            return None
+
+    def rows(self, section: Section, heads: tuple[str, ...]) -> Rows:
+        """How rows under these heads are read; notes what is not."""
+        place = (section.id, heads)
+        rows = self._plans.get(place)
+        if rows is None:
+            found: dict[str, tuple[int, Converter]] = {}
+            for number, head in enumerate(heads):
+                for column in self.of(section, head):
+                    if column.name in found:
+                        said = f"{head[:80]!r} stands twice; the first is read"
+                        self._note("section", said, head)
+                    else:
+                        found[column.name] = (number, self.converter(section, column))
+            cells = [found.get(column.name) for column in section.columns]
+            unknown = [head for head in heads if not self.of(section, head)]
+            rows = Rows(section, len(heads), cells, unknown)
+            if len(self._plans) < _TABLES:
+                self._plans[place] = rows
+        for head in rows.unknown:
+            self.unknown(head)
+        return rows

@@ -1,0 +1,95 @@
+"""How the bytes of RMF report XML are read: encoding, where it begins, where the next report does."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+WINDOW = 256 * 1024
+
+_TAG = "<postprocessor"
+_ROOT = re.compile(r"<(?:!DOCTYPE\s+)?(?:ddsml|postprocessor)\b")
+_DECLARED = re.compile(r"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._\-]{1,40})[\"']")
+
+#: Declared names of encodings of one byte a character that are read as declared; the rest as UTF-8.
+_SINGLE_BYTE = {
+    "iso-8859-1": "ISO-8859-1",
+    "latin1": "ISO-8859-1",
+    "iso-8859-15": "iso-8859-15",
+    "windows-1252": "windows-1252",
+    "cp1252": "windows-1252",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the bytes of a file are to be read."""
+
+    encoding: str
+    #: Where the XML begins, after a byte order mark and blanks.
+    begin: int
+    ebcdic: bool = False
+    #: An encoding the file declares and is not read with.
+    stale: str | None = None
+
+    @property
+    def unit(self) -> int:
+        return 2 if self.encoding.startswith("UTF-16") else 1
+
+    @property
+    def codec(self) -> str:
+        """What Python calls an encoding in which tags are written."""
+        return {"UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be"}.get(self.encoding, "ascii")
+
+
+def form_of(head: bytes) -> Form | None:
+    """How a file is read whose first bytes are these; None if it is no RMF report XML."""
+    codec, begin = "utf-8", 0
+    if head.startswith(b"\xef\xbb\xbf"):
+        begin = 3
+    elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        codec, begin = ("utf-16-le" if head[0] == 0xFF else "utf-16-be"), 2
+    elif head[:1] == b"<" and head[1:2] == b"\0":
+        codec = "utf-16-le"
+    elif head[:2] == b"\0<":
+        codec = "utf-16-be"
+    elif head[:1] == b"\x4c":
+        # '<' in EBCDIC; in ASCII it is the letter L, which begins no XML.
+        codec = "cp037"
+    text = head[begin:].decode(codec, "replace")
+    blanks = len(text) - len(text.lstrip())
+    if text[blanks : blanks + 1] != "<" or not _ROOT.search(text):
+        return None
+    if codec == "cp037":
+        return Form(codec, begin, ebcdic=True)
+    if codec != "utf-8":
+        return Form("UTF-16LE" if codec == "utf-16-le" else "UTF-16BE", begin + 2 * blanks)
+    declared = _DECLARED.match(text, blanks)
+    name = declared[1].lower() if declared else "utf-8"
+    stale = declared[1] if declared and name not in {"utf-8", "utf8", "us-ascii", *_SINGLE_BYTE} else None
+    return Form(_SINGLE_BYTE.get(name, "UTF-8"), begin + blanks, stale=stale)
+
+
+def next_report(fd: int, size: int, begin: int, form: Form) -> int | None:
+    """Where the next report begins, at or after `begin`."""
+    tag = _TAG.encode(form.codec)
+    for window, base in _windows(fd, size, begin, len(tag)):
+        at = window.find(tag)
+        while at >= 0:
+            if (base + at - form.begin) % form.unit == 0:
+                return base + at
+            at = window.find(tag, at + 1)
+    return None
+
+
+def _windows(fd: int, size: int, begin: int, overlap: int) -> Iterator[tuple[bytes, int]]:
+    while begin < size:
+        window = os.pread(fd, min(WINDOW, size - begin), begin)
+        if not window:
+            return
+        yield window, begin
+        if begin + len(window) >= size:
+            return
+        begin += max(len(window) - overlap + 1, 1)
