@@ -77,10 +77,13 @@ def test_what_the_user_allows(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     assert of_linux(path, printed("z15", named=True))["rni"] is None
     allowed = of_linux(path, printed("z15", named=True), Options(allow_unverified=True))
+    columns = "rni, rni_status, workload_hint, workload_hint_status"
     (expected,) = values(
-        opened([row(counts("z15"), generation="z15")], Options(allow_unverified=True)), "rni, rni_status"
+        opened([row(counts("z15"), generation="z15")], Options(allow_unverified=True)), columns
     )
     assert (allowed["rni"], allowed["rni_status"]) == (pytest.approx(expected["rni"]), "unverified")
+    assert allowed["workload_hint"] == expected["workload_hint"] is not None
+    assert allowed["workload_hint_status"] == expected["workload_hint_status"] == "unverified"
     # Of two generations that nothing tells apart, what they weigh differently is left out even then.
     either = of_linux(path, printed("z14", named=True), Options(allow_unverified=True))
     assert (either["generation"], either["rni"]) == ("z14 or z15", None)

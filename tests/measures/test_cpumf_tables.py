@@ -106,8 +106,12 @@ def test_what_is_unverified_may_be_asked_for_and_is_marked(each_machine, allowed
     for name, found in allowed.items():
         assert found["rni_status"] == each_machine[name]["rni_status"]
         assert (found["rni"] is None) == (name == "z17")
-        # A hint is not built on what nobody confirmed.
-        assert found["workload_hint"] == each_machine[name]["workload_hint"]
+        # A hint is as sure as the RNI that it follows from.
+        sure = each_machine[name]["workload_hint"] is not None
+        assert found["workload_hint_status"] == (
+            "verified-secondary" if sure else None if name == "z17" else "unverified"
+        )
+        assert (found["workload_hint"] is None) == (name == "z17")
     assert allowed["z16"]["rni"] == pytest.approx(4.3 * (0.45 * 8 + 1.3 * 14 + 5 * 5 + 6.1 * 8) / 100)
     assert allowed["z13"]["rni"] == each_machine["z13"]["rni"]
     early = allowed["zEC12"]

@@ -20,7 +20,7 @@ from zlens.errors import CatalogError
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset({"and", "or", "not", "is", "null", "coalesce"})
 
-#: A workload hint is given for RNI that is known this well, or from the user's own weights.
+#: RNI that is known this well, or from the user's own weights, gives a hint as sure as the table of hints.
 _KNOWN_WELL = ("verified", "verified-secondary", USER)
 
 
@@ -183,17 +183,20 @@ def _hint(trust: Trust) -> str:
 def _hint_status(trust: Trust) -> str:
     def status(generation: str | None) -> str:
         rni = _hinted(generation, trust)
-        return literal(USER if rni.status == USER else cpumf.hint_table().status) if rni else ""
+        if rni is None:
+            return ""
+        if rni.status in _KNOWN_WELL:
+            return literal(USER if rni.status == USER else cpumf.hint_table().status)
+        return literal(rni.status)
 
     return _by_generation(status)
 
 
 def _hinted(generation: str | None, trust: Trust) -> Told | None:
-    """RNI of a generation that the table of hints is for, where it is known well enough for a hint."""
+    """RNI of a generation that the table of hints is for, as far as the user trusts it."""
     if generation is None or generation not in cpumf.hint_table().generations:
         return None
-    rni = told(generation, "rni", trust)
-    return rni if rni and rni.status in _KNOWN_WELL else None
+    return told(generation, "rni", trust)
 
 
 def _basis(_: Trust) -> str:
