@@ -168,9 +168,14 @@ def title(record: int, subtype: int | None = None) -> str:
 
 
 @cache
+def listed(form: str) -> tuple[int, ...]:
+    """The record types of one form of record: `counters`, or `sections` (see smf_sections)."""
+    return tuple(_read(root() / "types.toml")["forms"][form])
+
+
 def decoded() -> tuple[int, ...]:
-    """The record types that have a layout."""
-    return tuple(sorted(int(file.stem) for file in root().glob("[0-9]*.toml")))
+    """The record types that have a layout as records of counters."""
+    return listed("counters")
 
 
 def _triplet(facts: Mapping[str, int] | None) -> Triplet | None:
