@@ -1,5 +1,13 @@
--- _counted: counters with the machine generation that says what they mean. A system whose counters contradict each
--- other is left out: what its numbers mean is not known.
-SELECT counter.*, {generation} AS generation, {generation_by} AS generation_by
+-- _counted: counters with the machine generation that says what they mean, and with what other records of the system
+-- say of the processor: which type it has they know better, because SMF 113 told it late. A system whose counters
+-- contradict each other is left out: what its numbers mean is not known.
+SELECT
+    counter.* REPLACE (
+        CASE WHEN counter.cpu_type = 'ZCBP' THEN 'ZCBP' ELSE coalesce(placed.cpu_type, counter.cpu_type) END AS cpu_type,
+        coalesce(counter.core_id, placed.core_id) AS core_id
+    ),
+    placed.polarity, placed.parked_pct,
+    {generation} AS generation, {generation_by} AS generation_by
 FROM _counter AS counter
+LEFT JOIN _placed AS placed USING (system, source, interval_end, cpu_id)
 ANTI JOIN _breach USING (system, source)

@@ -1,18 +1,81 @@
--- _placed: where the processors that counted were, as another record of the same system tells it: the one in the
--- middle of the interval, because sources need not end their intervals at the same moment.
+-- _placed: what another record of the same system says of a processor that counted. Its intervals need not be those of
+-- the counters: parked time is that of the time both tell of, in which all other records spread evenly over theirs.
+-- Where polarity changed meanwhile, it has none. A hundredth at both ends is left out: one source stamps its records
+-- a little later than the other. Less than nine tenths of the interval say nothing about it.
+WITH place AS (
+    SELECT
+        *, sum(CAST(turned AS BIGINT)) OVER told AS turn, row_number() OVER told AS number,
+        sum(stop - start) OVER earlier AS covered, sum(parked) OVER earlier AS parked_before,
+        count(*) FILTER (WHERE parked IS NULL) OVER earlier AS unknown
+    FROM (
+        SELECT
+            *, parked_pct / 100 * (stop - start) AS parked,
+            polarity IS DISTINCT FROM lag(polarity, 1, polarity) OVER (
+                PARTITION BY system, source, cpu_id ORDER BY start
+            ) AS turned
+        FROM (
+            SELECT
+                system, cpu.source AS source, cpu_id, core_id, cpu_type, polarity, parked_pct,
+                epoch_us(interval_end) AS stop,
+                epoch_us(interval_end) - CAST(round(seconds * 1e6) AS BIGINT) AS start
+            FROM cpu
+            JOIN system AS host USING (system, source)
+            WHERE seconds > 0 AND NOT coalesce(host.local_time, false)
+        )
+    )
+    WINDOW
+        told AS (PARTITION BY system, source, cpu_id ORDER BY start),
+        earlier AS (
+            PARTITION BY system, source, cpu_id ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        )
+),
+sought AS (
+    SELECT
+        counter.system, counter.source, counter.interval_end, counter.cpu_id, teller.source AS told_by,
+        epoch_us(counter.interval_end) - CAST(round(counter.seconds * 0.99e6) AS BIGINT) AS start,
+        epoch_us(counter.interval_end) - CAST(round(counter.seconds * 0.01e6) AS BIGINT) AS stop
+    FROM role.counter AS counter
+    JOIN (SELECT DISTINCT system, source FROM place) AS teller ON teller.system = counter.system
+    WHERE counter.seconds > 0
+),
+found AS (
+    SELECT
+        sought.* EXCLUDE (start, stop), sought.stop - sought.start AS length,
+        last.core_id, last.cpu_type, last.polarity, last.parked_pct,
+        coalesce(first.number, 0) AS first_number, last.number AS last_number,
+        -- The first record that tells of the interval is the one it begins in, else the next.
+        coalesce(CASE WHEN sought.start < first.stop THEN first.turn END, after.turn) AS first_turn,
+        last.turn AS last_turn,
+        coalesce(first.covered, 0) + coalesce(least(sought.start, first.stop) - first.start, 0) AS covered_first,
+        coalesce(last.covered, 0) + least(sought.stop, last.stop) - last.start AS covered_last,
+        coalesce(first.parked_before, 0) + coalesce(
+            first.parked * (least(sought.start, first.stop) - first.start) / (first.stop - first.start), 0
+        ) AS parked_first,
+        coalesce(last.parked_before, 0)
+        + last.parked * (least(sought.stop, last.stop) - last.start) / (last.stop - last.start) AS parked_last,
+        last.unknown - coalesce(first.unknown, 0) AS unknown
+    FROM sought
+    ASOF LEFT JOIN place AS first
+        ON first.system = sought.system AND first.source = sought.told_by AND first.cpu_id = sought.cpu_id
+        AND first.start <= sought.start
+    ASOF JOIN place AS last
+        ON last.system = sought.system AND last.source = sought.told_by AND last.cpu_id = sought.cpu_id
+        AND last.start < sought.stop
+    LEFT JOIN place AS after
+        ON after.system = sought.system AND after.source = sought.told_by AND after.cpu_id = sought.cpu_id
+        AND after.number = coalesce(first.number, 0) + 1
+)
 SELECT
-    counter.system, counter.source, counter.interval_end, counter.cpu_id,
-    any_value(place.polarity) AS polarity,
-    any_value(100 * place.parked_time / nullif(place.seconds, 0)) AS parked_pct
-FROM role.counter AS counter
-ASOF JOIN (
-    SELECT processor.*
-    FROM role.processor AS processor
-    JOIN system AS host USING (system, source)
-    WHERE NOT coalesce(host.local_time, false)
-) AS place
-    ON place.system = counter.system
-    AND place.cpu_id = counter.cpu_id
-    AND place.interval_end >= counter.interval_end - to_seconds(coalesce(counter.seconds, 0) / 2)
-WHERE place.interval_end - to_seconds(place.seconds) < counter.interval_end
-GROUP BY counter.system, counter.source, counter.interval_end, counter.cpu_id
+    system, source, interval_end, cpu_id, told_by, core_id, cpu_type,
+    CASE WHEN first_turn = last_turn THEN polarity END AS polarity,
+    CASE
+        WHEN first_number = last_number THEN parked_pct
+        WHEN unknown = 0 THEN 100 * (parked_last - parked_first) / nullif(covered_last - covered_first, 0)
+    END AS parked_pct,
+    last_number - first_number AS crossed
+FROM found
+WHERE covered_last - covered_first >= 0.9 * length
+-- The records of the same source first: they are of the same program, and of the same clock.
+QUALIFY row_number() OVER (
+    PARTITION BY system, source, interval_end, cpu_id ORDER BY told_by = source DESC, told_by
+) = 1

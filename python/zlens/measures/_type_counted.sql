@@ -13,7 +13,7 @@ FROM (
         SELECT
             system, source, interval_end, cpu_type,
             coalesce(max(seconds) FILTER (WHERE flag IS NULL), max(seconds)) AS whole
-        FROM _counter
+        FROM _counted
         GROUP BY system, source, interval_end, cpu_type
     ) AS length
         ON length.system = counted.system

@@ -1,0 +1,144 @@
+"""CPU MF beside a record that says where processors were: type, polarity, parked time, by overlap of time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from counter_rows import opened, row, values
+from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
+from zlens.options import Options
+from zlens.readers import Column, Interval
+from zlens.session import Session
+
+COLUMNS = (
+    *HEADER,
+    Column("row_kind", "text"),
+    Column("cpu_number", "text"),
+    Column("cpu_type", "text"),
+    Column("priority", "text"),
+    Column("online_pct", "float"),
+    Column("parked_pct", "float"),
+)
+BASIC = {"B0": 6e9, "B1": 3e9, "B2": 1e7, "B3": 4e7, "B4": 2e7, "B5": 6e7, "P32": 1e9, "P33": 3e8}
+
+
+def told(*rows: tuple[float, float, str, str, str | None, float | None]) -> FakeSource:
+    """What RMF tells: end and length in minutes, processor, type, priority and parked share of each row."""
+    ends = sorted({(at, length) for at, length, *_ in rows})
+    info = system("SYSA", intervals=[Interval(_us(at), length * 60) for at, length in ends])
+    info.source = "rmf-xml"
+    made = [
+        (
+            "SYSA", "rmf-xml", "x", 0, _us(at), _us(at), length * 60, None,
+            "processor", number, kind, priority, 100.0, parked,
+        )
+        for at, length, number, kind, priority, parked in rows
+    ]  # fmt: skip
+    return FakeSource([info], [FakeTable("rmf_cpu", COLUMNS, made)])
+
+
+def _us(minute: float) -> int:
+    return START_US + round(minute * MINUTE_US)
+
+
+def counted(*minutes: float, length: float = 10, cpu_id: int = 0, **facts: Any) -> list[tuple[Any, ...]]:
+    return [
+        row(BASIC, generation="z14", cpu_id=cpu_id, minute=at, seconds=length * 60, cpsp=5000, **facts)
+        for at in minutes
+    ]
+
+
+def placed(session: Session) -> list[tuple[Any, ...]]:
+    found = values(session, "polarity, parked_pct, cpu_type")
+    return [tuple(each.values()) for each in found]
+
+
+def test_intervals_that_do_not_end_together_are_joined_by_overlap() -> None:
+    """Quarters of an hour of RMF, ten minutes of counters: parked 0 in the one, 60 % in the other."""
+    other = told((15, 15, "0", "CP", "LOW", 0.0), (30, 15, "0", "CP", "LOW", 60.0))
+    session = opened(counted(10, 20, 30), others=[other])
+    # The second ten minutes lie half in each; a hundredth is left out at both ends.
+    assert placed(session) == [("Vl", 0.0, "CP"), ("Vl", pytest.approx(30), "CP"), ("Vl", 60.0, "CP")]
+
+
+def test_several_records_in_one_interval_of_the_counters() -> None:
+    rows = [(minute, 2, "0", "CP", "MED", 10.0 * minute) for minute in (2, 4, 6, 8, 10)]
+    session = opened(counted(10), others=[told(*rows)])
+    [(polarity, parked, _)] = placed(session)
+    # 60 is the mean of 20 to 100; what is left out at the ends weighs 1.8 minutes of 2.
+    shares = [(1.9, 20), (2, 40), (2, 60), (2, 80), (1.9, 100)]
+    assert polarity == "Vm"
+    assert parked == pytest.approx(sum(w * v for w, v in shares) / sum(w for w, _ in shares))
+
+
+def test_a_polarity_that_changed_within_the_interval_is_none() -> None:
+    other = told((15, 15, "0", "CP", "HIGH", 0.0), (30, 15, "0", "CP", "MED", 0.0))
+    assert [row[0] for row in placed(opened(counted(10, 20, 30), others=[other]))] == ["Vh", None, "Vm"]
+
+
+def test_stamps_a_little_apart_are_the_same_end() -> None:
+    """RMF ends its interval two seconds after the counters: the next one's polarity does not count."""
+    other = told((10.03, 10, "0", "CP", "HIGH", 0.0), (20.03, 10, "0", "CP", "LOW", 50.0))
+    assert placed(opened(counted(10, 20), others=[other])) == [("Vh", 0.0, "CP"), ("Vl", 50.0, "CP")]
+    other = told((9.97, 10, "0", "CP", "HIGH", 0.0), (19.97, 10, "0", "CP", "LOW", 50.0))
+    found = placed(opened(counted(10, 20), others=[other]))
+    assert found == [("Vh", pytest.approx(0), "CP"), ("Vl", 50.0, "CP")]
+
+
+def test_less_than_nine_tenths_say_nothing() -> None:
+    inside, outside = told((9.2, 9.2, "0", "CP", "LOW", 5.0)), told((8.5, 8.5, "0", "CP", "LOW", 5.0))
+    assert placed(opened(counted(10), others=[inside])) == [("Vl", 5.0, "CP")]
+    assert placed(opened(counted(10), others=[outside])) == [(None, None, "CP")]
+
+
+def test_a_share_that_is_not_known_in_a_part_is_not_known() -> None:
+    other = told((5, 5, "0", "CP", "LOW", None), (10, 5, "0", "CP", "LOW", 40.0))
+    assert placed(opened(counted(10), others=[other])) == [("Vl", None, "CP")]
+
+
+def test_the_type_is_that_of_the_other_record() -> None:
+    """Before APAR OA30486 SMF 113 has class 0 for every processor (Burg, SHARE session 8882, 2011)."""
+    other = told(
+        (10, 10, "0", "CP", None, 0.0), (10, 10, "4", "IIP", None, 0.0), (10, 10, "5", "AAP", None, 0.0)
+    )
+    rows = (
+        counted(10) + counted(10, cpu_id=4) + counted(10, cpu_id=5, cpu_type="ZCBP") + counted(10, cpu_id=6)
+    )
+    session = opened(rows, others=[other])
+    assert [row[2] for row in placed(session)] == ["CP", "ZIIP", "ZCBP", "CP"]
+    found = values(session, "cpu_type, processors", "cpumf_type")
+    assert [tuple(each.values()) for each in found] == [("CP", 2), ("ZCBP", 1), ("ZIIP", 1)]
+
+
+def test_sums_by_polarity() -> None:
+    busy = {**BASIC, "B1": 1e9}
+    other = told(*[
+        (10, 10, f"{cpu}", "CP", priority, parked)
+        for cpu, (priority, parked) in enumerate([("HIGH", 0.0), ("HIGH", 0.0), ("LOW", 90.0), ("LOW", 70.0)])
+    ])  # fmt: skip
+    rows = [
+        row(busy if cpu == 1 else BASIC, generation="z14", cpu_id=cpu, minute=10, seconds=600.0, cpsp=5000)
+        for cpu in range(5)
+    ]
+    session = opened(rows, others=[other])
+    found = values(session, "polarity, processors, parked_pct, cpi, lpar_cpu_pct", "cpumf_polarity")
+    assert [tuple(each.values()) for each in found] == [
+        ("Vh", 2, 0.0, 3.0, pytest.approx(100 * 2 * 6e9 / 5e9 / 600)),
+        ("Vl", 2, 80.0, 2.0, pytest.approx(100 * 2 * 6e9 / 5e9 / 600)),
+        # Of the fifth processor nothing is told.
+        (None, 1, None, 2.0, pytest.approx(100 * 6e9 / 5e9 / 600)),
+    ]
+    # What the polarities counted is what the type counted.
+    [whole] = values(session, "cycles, instructions", "cpumf_type")
+    [parts] = values(session, "sum(cycles) AS cycles, sum(instructions) AS instructions", "cpumf_polarity")
+    assert whole == parts
+
+
+def test_summed_over_longer_intervals() -> None:
+    # Half an hour that begins 16 minutes after the first sample, at half past.
+    other = told((31, 15, "0", "CP", "LOW", 0.0), (46, 15, "0", "CP", "LOW", 60.0))
+    session = opened(counted(26, 36, 46), Options(every_s=1800), others=[other])
+    [found] = values(session, "polarity, parked_pct, seconds, processors", "cpumf_polarity")
+    assert tuple(found.values()) == ("Vl", pytest.approx(30), 1800, 1)
