@@ -27,8 +27,8 @@ TABLES = {
     "emulation_pct system_pct wait_pct suspend_pct runci_rate runpf_rate runcp_rate",
     "cpumf": "cpi problem_state_pct l1mp l15p l2lp l2rp l2p l3p l4lp l4rp memp est_instr_cmplx_cpi "
     "est_finite_cpi est_scpl1m rni workload_hint ghz basis polarity parked_pct",
-    "cpumf_polarity": "cpu_type polarity processors parked_pct lpar_cpu_pct cpi problem_state_pct l1mp l15p l2lp "
-    "l2rp l2p l3p l4lp l4rp memp est_instr_cmplx_cpi est_finite_cpi est_scpl1m rni ghz",
+    "cpumf_polarity": "cpu_type polarity processors parked_pct lpar_cpu_pct cpi problem_state_pct l1mp l15p "
+    "l2lp l2rp l2p l3p l4lp l4rp memp est_instr_cmplx_cpi est_finite_cpi est_scpl1m rni ghz",
     "cpumf_type": "cpu_type processors cpi problem_state_pct l1mp l15p l2lp l2rp l2p l3p l4lp l4rp memp "
     "est_instr_cmplx_cpi est_finite_cpi est_scpl1m rni workload_hint ghz basis crypto_busy_pct",
     "device": "rate pend_s disc_s conn_s serv_s resp_s queued read_pct",
