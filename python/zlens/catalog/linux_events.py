@@ -82,7 +82,8 @@ def names() -> dict[str, dict[str, int]]:
 
 
 @cache
-def _known(number: int) -> bool:
+def known(number: int) -> bool:
+    """Whether a counter set of any machine has that number."""
     return any(each.first <= number < each.first + each.most for each in cpumf.sets().values())
 
 
@@ -114,7 +115,7 @@ def label(text: str, number: int | None = None) -> Event:
     """What a column of lshwc is: NAME(number), Counter(number), E145, U145; or a name beside its number."""
     text = text.strip().upper()
     if number is not None:
-        if not _known(number):
+        if not known(number):
             return NOTHING
         short = _SHORT.fullmatch(text)
         if not text or text not in names():
@@ -147,12 +148,12 @@ def is_label(text: str) -> bool:
         return _SHORT.fullmatch(text.strip().upper()) is not None and label(text).counter
     number = int(match[2])
     if match[1] == _UNDEFINED:
-        return _known(number)
+        return known(number)
     return number in names().get(match[1], {}).values()
 
 
 def _numbered(number: int) -> Event:
-    return Event(None, number) if _known(number) else NOTHING
+    return Event(None, number) if known(number) else NOTHING
 
 
 def machine(events: Iterable[Event]) -> Machine:

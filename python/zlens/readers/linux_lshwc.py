@@ -10,11 +10,11 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from zlens.catalog import linux_events
+from zlens.catalog import cpumf, linux_events
 from zlens.readers.linux_perf import MAX_COUNTS, Count, Lines, Note, Reading, short
 
 _HEADER = re.compile(r'"?Date"?,"?Time"?,"?CPU"?,(.+)', re.IGNORECASE)
@@ -82,8 +82,12 @@ def is_json(head: str) -> bool:
 def is_hexadecimal(head: str) -> bool:
     """Whether values are hexadecimal without saying so (-x): most long ones have a letter then."""
     cells = [cell.strip().strip('"') for line in head.splitlines()[1:] for cell in line.split(",")[3:]]
-    long = [cell for cell in cells if len(cell) >= 4 and _HEX.fullmatch(cell)]
-    return sum(_is_hex(cell) for cell in long) > 0.3 * len(long)
+    return _mostly_hexadecimal(cell for cell in cells if _HEX.fullmatch(cell))
+
+
+def _mostly_hexadecimal(numbers: Iterable[str]) -> bool:
+    long = [number for number in numbers if len(number) >= 4]
+    return sum(not number.isdigit() for number in long) > 0.3 * len(long)
 
 
 def rows(lines: Lines, note: Note, *, hexadecimal: bool = False) -> Iterator[Reading]:
@@ -158,11 +162,6 @@ def _cpu(who: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _is_hex(text: str) -> bool:
-    bare = text.strip()
-    return bool(_HEX.fullmatch(bare)) and bare[:2].lower() != "0x" and not bare.isdigit()
-
-
 def _value(text: str, hexadecimal: bool) -> int | None:
     bare = text.strip()
     if bare[:2].lower() == "0x" or hexadecimal:
@@ -178,6 +177,13 @@ _BROKEN = 500
 #: Longest measurement of one CPU: all counters of it need some 40 KB.
 _MEASUREMENT = 256 * 1024
 _MEASUREMENTS = re.compile(r'"measurements"\s*:\s*\[')
+#: Numbers, which -x and -X write in hexadecimal. That is no JSON unless everything is quoted (-q).
+_NUMBER = re.compile(r'("(id|value)"\s{0,4}:\s{0,4})("?)((?:0[xX])?[0-9a-fA-F]{1,16})\3(?=\s{0,40}[,}])')
+#: From here on counters are numbered that machines have more of with time.
+_LATER = cpumf.sets()["extended"].first
+_END = re.compile(r"\]\s{0,40}\}")
+#: How far into a file its numbers tell how they are written: all counters of one CPU, and more.
+_SHOWN = 1 << 20
 
 
 def objects(text: str, note: Note) -> tuple[Facility, Iterator[Reading]]:
@@ -197,8 +203,34 @@ def objects(text: str, note: Note) -> tuple[Facility, Iterator[Reading]]:
     return facility, _objects(text, begin.end() if begin else len(text), note)
 
 
+def _in_hexadecimal(text: str) -> bool:
+    """Whether numbers are hexadecimal: those of counters tell, unless they are below ten; else the values."""
+    found = [(each[2], each[4]) for each in _NUMBER.finditer(text, 0, _SHOWN)]
+    ids = [number for key, number in found if key == "id" and len(number) > 1]
+    strange = sum(not number.isdigit() or _between_sets(int(number)) for number in ids)
+    return 2 * strange > len(ids) or _mostly_hexadecimal(number for key, number in found if key == "value")
+
+
+def _between_sets(number: int) -> bool:
+    """Whether it numbers no counter, nor one that a later machine may have: those come last."""
+    return number < _LATER and not linux_events.known(number)
+
+
+def _loader(text: str) -> Callable[[str], tuple[Any, int]]:
+    """Reads a measurement at the beginning of a text: what it says, and its length."""
+    if not _in_hexadecimal(text):
+        return json.JSONDecoder().raw_decode
+
+    def load(piece: str) -> tuple[Any, int]:
+        end = _END.search(piece)
+        whole = piece[: end.end()] if end else piece
+        return json.loads(_NUMBER.sub(lambda found: f"{found[1]}{int(found[4], 16)}", whole)), len(whole)
+
+    return load
+
+
 def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
-    decoder = json.JSONDecoder()
+    load = _loader(text)
     reading: Reading | None = None
     closed = False
     broken = 0
@@ -210,7 +242,7 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
             closed = True
             break
         try:
-            facts, length = decoder.raw_decode(text[at : at + _MEASUREMENT])
+            facts, length = load(text[at : at + _MEASUREMENT])
         except (ValueError, RecursionError):
             # What is broken may be followed by what is whole.
             broken += 1
@@ -276,12 +308,9 @@ def _loaded(text: str) -> Any:
 
 
 def _integer(value: Any, most: int) -> int | None:
-    """A number of a JSON file, which stands in quotes where everything is quoted (-q) or hexadecimal (-X)."""
-    if isinstance(value, str) and len(value) <= 20:
-        try:
-            value = int(value, 0)
-        except ValueError:
-            return None
+    """A number of a JSON file, which stands in quotes where everything is quoted (-q)."""
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value <= most else None
