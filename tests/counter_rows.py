@@ -19,6 +19,7 @@ COLUMNS = (
     Column("core_id", "int"),
     Column("cpu_type", "text"),
     Column("machine_type", "text"),
+    Column("serial", "text"),
     Column("version1", "int"),
     Column("version2", "int"),
     Column("cpsp", "int"),

@@ -110,17 +110,23 @@ class Session:
         return [p for p in found if not chosen or p.system is None or p.system in chosen]
 
     def _doubts(self) -> list[Problem]:
-        """What the measures have to say of hardware counters: systems withheld, machines nobody knows."""
+        """What the measures have to say: counters withheld or doubtful, systems that moved."""
         from zlens.catalog import roles
-        from zlens.measures.doubts import doubts
+        from zlens.measures.doubts import VIEWS, doubts
 
-        counted = {origin.table for origin in roles.entity("counter").origins}
-        if not any(table in source.tables for source in self.sources for table in counted):
+        there = {table for source in self.sources for table in source.tables}
+        needed = {entity for _, _, entities in VIEWS for entity in entities}
+        filled = {
+            entity
+            for entity in needed
+            if any(origin.table in there for origin in roles.entity(entity).origins)
+        }
+        if not filled:
             return []
         # In an engine of its own: the question that asks for problems is being prepared in the session's.
         engine = self._open_engine(self._selected)
         try:
-            return doubts(engine.ask)
+            return doubts(engine.ask, filled)
         finally:
             engine.close()
 

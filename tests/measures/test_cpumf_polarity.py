@@ -142,3 +142,69 @@ def test_summed_over_longer_intervals() -> None:
     session = opened(counted(26, 36, 46), Options(every_s=1800), others=[other])
     [found] = values(session, "polarity, parked_pct, seconds, processors", "cpumf_polarity")
     assert tuple(found.values()) == ("Vl", pytest.approx(30), 1800, 1)
+
+
+def details(session: Session) -> list[tuple[str, str]]:
+    return [(problem.kind, problem.detail) for problem in session.all_problems()]
+
+
+def test_intervals_that_are_not_synchronized_are_told() -> None:
+    other = told(*((7 + 15 * k, 15, "0", "CP", "HIGH", 0.0) for k in range(4)))
+    [(kind, text)] = details(opened(counted(10, 20, 30, 40), others=[other]))
+    assert kind == "time"
+    # The third ten minutes lie within one quarter of an hour.
+    assert text.startswith("intervals of the counters do not end with those of rmf-xml (3 of 4 samples): ")
+    assert text.endswith("SMFINTVAL=SYNC of HIS lets them end together")
+
+
+@pytest.mark.parametrize("length", [5, 30])
+def test_intervals_that_are_parts_of_others_are_not_doubted(length: int) -> None:
+    other = told(*((30 + 0.02 - k * length, length, "0", "CP", "HIGH", 0.0) for k in range(30 // length)))
+    session = opened(counted(10, 20, 30), others=[other])
+    assert [row[0] for row in placed(session)] == ["Vh"] * 3
+    assert details(session) == []
+
+
+def test_types_that_differ_are_told() -> None:
+    other = told(
+        (10, 10, "0", "CP", None, 0.0), (10, 10, "4", "IIP", None, 0.0), (10, 10, "A", "IIP", None, 0.0)
+    )
+    session = opened(counted(10) + counted(10, cpu_id=4) + counted(10, cpu_id=10), others=[other])
+    assert details(session) == [
+        (
+            "section",
+            "type of processor 4, 10: CP in the records of the counters, ZIIP in those of rmf-xml; "
+            "shown as ZIIP",
+        )
+    ]
+
+
+def test_more_cycles_than_there_were() -> None:
+    rows = [
+        row(
+            {**BASIC, "B0": busy * 5e9 * 600},
+            generation="z14",
+            cpu_id=cpu,
+            minute=10,
+            seconds=600.0,
+            cpsp=5000,
+        )
+        for cpu, busy in enumerate((1.0, 1.005, 1.2))
+    ]
+    [(kind, text)] = details(opened(rows))
+    assert kind == "section"
+    assert text == (
+        "more cycles than there were at the speed that the record tells, in 1 of 3 samples, first of "
+        "processor 2, 2023-11-14 22:24:00 UTC: 3600000000000 against 3000000000000"
+    )
+
+
+def test_a_name_that_two_machines_have() -> None:
+    rows = counted(10, 20, serial="00000000000A1B2C") + counted(30, serial="00000000000D3E4F")
+    [(kind, text)] = details(opened(rows))
+    assert kind == "changed"
+    assert text.startswith(
+        "records of this system tell of 2 machines: 00000000000A1B2C from 2023-11-14 22:24 UTC, "
+        "00000000000D3E4F from 2023-11-14 22:44 UTC; "
+    )
+    assert details(opened(counted(10, 20, serial="00000000000A1B2C"))) == []

@@ -1,4 +1,5 @@
--- _doubt: what `problem` has to say of the counters: systems that are withheld, and machines that nobody knows.
+-- _doubt: what `problem` has to say of the counters: systems that are withheld, machines that nobody knows, counters
+-- that cannot be, and where the records beside them tell another type or other intervals.
 SELECT
     system, source, 'section' AS kind,
     'CPU MF of this system is not shown: ' || text || ' (processor ' || coalesce(CAST(cpu_id AS VARCHAR), '?')
@@ -12,3 +13,36 @@ SELECT
 FROM _counted
 WHERE generation IS NULL
 GROUP BY system, source, generation_by
+UNION ALL
+SELECT
+    system, source, 'section' AS kind,
+    'more cycles than there were at the speed that the record tells, in ' || count(*) FILTER (WHERE over) || ' of '
+    || count(*) || ' samples, first of processor ' || coalesce(CAST(arg_min(cpu_id, interval_end) FILTER (WHERE over)
+    AS VARCHAR), '?') || ', ' || strftime(min(interval_end) FILTER (WHERE over), '%Y-%m-%d %H:%M:%S') || ' UTC: '
+    || format('{:.0f}', CAST(arg_min(c0, interval_end) FILTER (WHERE over) AS DOUBLE)) || ' against '
+    || format('{:.0f}', CAST(arg_min(available, interval_end) FILTER (WHERE over) AS DOUBLE)) AS detail
+FROM (
+    SELECT *, NOT coalesce(lost, false) AND coalesce(c0 > 1.01 * available, false) AS over FROM _counted
+)
+GROUP BY system, source
+HAVING bool_or(over)
+UNION ALL
+SELECT
+    counter.system, counter.source, 'section' AS kind,
+    'type of processor ' || string_agg(DISTINCT counter.cpu_id, ', ' ORDER BY counter.cpu_id) || ': '
+    || counter.cpu_type || ' in the records of the counters, ' || placed.cpu_type || ' in those of ' || placed.told_by
+    || '; shown as ' || placed.cpu_type AS detail
+FROM _counter AS counter
+JOIN _placed AS placed USING (system, source, interval_end, cpu_id)
+WHERE counter.cpu_type <> placed.cpu_type AND counter.cpu_type <> 'ZCBP'
+GROUP BY counter.system, counter.source, counter.cpu_type, placed.cpu_type, placed.told_by
+UNION ALL
+SELECT
+    system, source, 'time' AS kind,
+    'intervals of the counters do not end with those of ' || told_by || ' (' || count(*) FILTER (WHERE apart) || ' of '
+    || count(*) || ' samples): polarity and parked time are joined by overlap, and polarity is not told where it '
+    || 'changed meanwhile' || CASE source WHEN 'smf' THEN '; SMFINTVAL=SYNC of HIS lets them end together' ELSE '' END
+    AS detail
+FROM _placed
+GROUP BY system, source, told_by
+HAVING count(*) FILTER (WHERE apart) > 0.1 * count(*)

@@ -53,7 +53,10 @@ found AS (
         ) AS parked_first,
         coalesce(last.parked_before, 0)
         + last.parked * (least(sought.stop, last.stop) - last.start) / (last.stop - last.start) AS parked_last,
-        last.unknown - coalesce(first.unknown, 0) AS unknown
+        last.unknown - coalesce(first.unknown, 0) AS unknown,
+        coalesce(first.stop BETWEEN sought.start AND sought.stop, false)
+        AND sought.start - first.start > 0.02 * (sought.stop - sought.start)
+        OR last.start > sought.start AND last.stop - sought.stop > 0.02 * (sought.stop - sought.start) AS apart
     FROM sought
     ASOF LEFT JOIN place AS first
         ON first.system = sought.system AND first.source = sought.told_by AND first.cpu_id = sought.cpu_id
@@ -72,7 +75,8 @@ SELECT
         WHEN first_number = last_number THEN parked_pct
         WHEN unknown = 0 THEN 100 * (parked_last - parked_first) / nullif(covered_last - covered_first, 0)
     END AS parked_pct,
-    last_number - first_number AS crossed
+    -- Neither interval is a part of the other.
+    apart
 FROM found
 WHERE covered_last - covered_first >= 0.9 * length
 -- The records of the same source first: they are of the same program, and of the same clock.
