@@ -22,7 +22,7 @@ def test_the_built_in_report() -> None:
     assert facts.report == "CPU"
     assert {table.name for table in facts.tables} == {
         *("rmf_interval", "rmf_cpu", "rmf_processor_count", "rmf_partition", "rmf_address_space"),
-        *("rmf_inready", "rmf_work_unit", "rmf_blocked", "rmf_multithreading"),
+        *("rmf_inready", "rmf_work_unit", "rmf_blocked", "rmf_multithreading", "rmf_other"),
     }
     for table in facts.tables:
         assert table.text

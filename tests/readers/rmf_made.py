@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from zlens.readers.rmf_source import RmfSource
 from zlens.readers.rmf_xml import RmfXmlSource
 
 Row = dict[str, Any]
@@ -119,15 +120,67 @@ def half_hours(count: int, **options: Any) -> list[str]:
     return [report(end=shown[n + 1], start=shown[n], **options) for n in range(count)]
 
 
-def rows(source: RmfXmlSource, name: str, *columns: str) -> list[Row]:
+def rows(source: RmfSource, name: str, *columns: str) -> list[Row]:
     (raw,) = source.tables[name]
     found: list[Row] = pa.table(raw.stream(list(columns) or [c.name for c in raw.columns])).to_pylist()
     return found
 
 
-def kinds(source: RmfXmlSource) -> list[str]:
+def kinds(source: RmfSource) -> list[str]:
     return [p.kind for p in source.problems()]
 
 
 def utc(text: str) -> dt.datetime:
     return dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC)
+
+
+CPC_HEADS = [
+    *("CPCPPNAM", "CPCPAMSU", "CPCPCAPD", "CPCPLPNO", "CPCPLEFU", "CPCPLTOU", "CPCPPLMU", "CPCPPEFU"),
+    *("CPCPPTOU", "CPCPIND", "CPCPWGHT", "CPCPVCMH", "CPCPVCMM", "CPCPVCML", "CPCPUPID"),
+]
+#: Four CPs and one zIIP, a range of 100 s.
+CPC_ROWS = [
+    "*CP|||8.0|||0.9|29.6|30.5|CS|100||||",
+    "ALPHA|20|N Y N|4.0|20.0|20.5|0.5|20.0|20.5|CP|60|2|1|1|4",
+    "BETA|9|N N N|4.0|9.6|9.5|0.1|9.6|9.5|CP|40||||5",
+    "PHYSICAL||||||0.5||0.5|CY|||||",
+    "||||||||||||||",
+    "*IIP|||1.0|||0.1|4.9|5.0|IS|10||||",
+    "ALPHA||N Y N|1.0|4.9|5.0|0.1|4.9|5.0|IP|10||||",
+]
+CPC_CAPTION = {
+    **{"CPCHPNAM": "ALPHA", "CPCHMOD": "3931", "CPCHMDL": "704", "CPCHCPU": "00000000000ABCDE"},
+    **{"CPCHCMSU": "100", "CPCHIMSU": "100", "CPCHLMAX": "70", "CPCHGNAM": "N/A", "CPCHWF": "****"},
+    **{"CPCHCPNO": "4", "CPCHIFAN": "0", "CPCHICFN": "0", "CPCHIFLN": "0", "CPCHSUPN": "1"},
+    **{"CPCHMTM": "2", "CPCHMCF": "1.42", "CPCHCF": "1.3", "CPCHATD": "1.3", "CPCHPRD": "91.5"},
+    **{"CPCHMTMS": "1", "CPCHMCFS": "1.0", "CPCHCFS": "1.0", "CPCHATDS": "1.0", "CPCHPRDS": "100"},
+}
+
+
+def monitor3(
+    end: str = "140140", metric: str = "CPC", body: str | None = None, more: str = "", system: str = "SYSA"
+) -> str:
+    """A CPC report of the 100 s before a time of 2 March 2026, UTC; local time is five hours behind."""
+    last = dt.datetime.strptime(f"20260302{end}", "%Y%m%d%H%M%S")
+    first, behind = last - dt.timedelta(seconds=100), dt.timedelta(hours=5)
+    times = {
+        "local-start": first - behind,
+        "local-end": last - behind,
+        "utc-start": first,
+        "utc-end": last,
+    }
+    if body is None:
+        caption = variables(CPC_CAPTION).replace("var-list", "caption")
+        lines = "".join(
+            f'<row refno="{n}">{cells(row.split("|"))}</row>\n' for n, row in enumerate(CPC_ROWS, 1)
+        )
+        body = f"{caption}\n{lines}<column-headers>{cells(CPC_HEADS)}</column-headers>"
+    return (
+        f'<report>\n<metric id="{metric}"><description>{metric} Report</description>'
+        "<format>report</format><numcols>15</numcols></metric>\n"
+        f"<resource><reslabel>,{system},MVS_IMAGE</reslabel><restype>MVS_IMAGE</restype></resource>\n<time-data>"
+        + "".join(f"<{name}>{time:%Y%m%d%H%M%S}</{name}>" for name, time in times.items())
+        + '<gatherer-interval unit="seconds">100</gatherer-interval>'
+        '<data-range unit="seconds">100</data-range>'
+        f"<num-samples>100</num-samples></time-data>\n{body}{more}</report>\n"
+    )

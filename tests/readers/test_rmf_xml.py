@@ -177,6 +177,8 @@ def test_rows_with_too_few_or_too_many_cells(opened: Opened) -> None:
     assert set(found) == {"short", "long"}
     assert "14 cells under 17 heads (2 times" in found["short"].detail
     assert "18 cells under 17 heads" in found["long"].detail
+    (kept,) = rows(source, "rmf_other")
+    assert (kept["row_no"], kept["name"], kept["value"]) == (1, "", "99")
     assert found["long"].record == "Partition Data Report: Partition Data"
 
 
@@ -193,16 +195,26 @@ def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
     source = opened(document(*half_hours(3, body=body)))
     found = {p.detail: p for p in source.problems()}
     assert set(found) == {
-        "'Mood' is not in the catalog; not read (3 times, the first here)",
+        "'Mood' is not in the catalog; kept as text (3 times, the first here)",
         "element <mood> is not expected; not read (3 times, the first here)",
-        "'Hair Colour' is not in the catalog; not read (3 times, the first here)",
-        "the section holds variables that are not expected; not read (3 times, the first here)",
-        "section 'LPAR Cluster Report' is not in the catalog; not read (3 times, the first here)",
+        "'Hair Colour' is not in the catalog; kept as text (3 times, the first here)",
+        "the section holds variables that are not expected; kept as text (3 times, the first here)",
+        "section 'LPAR Cluster Report' is not in the catalog; kept as text (3 times, the first here)",
     }
     assert {p.kind for p in found.values()} == {"section"}
     unknown = next(p for d, p in found.items() if "LPAR Cluster" in d)
-    assert unknown.bytes
+    assert unknown.bytes == 0
     assert unknown.offset
+    kept = [
+        (r["segment"], r["part"], r["row_no"], r["row_type"], r["name"], r["value"])
+        for r in rows(source, "rmf_other")
+    ]
+    assert kept == 3 * [
+        ("CPU Activity", "", None, None, "Mood", "good"),
+        ("Partition Data Report", "Partition Data", 0, None, "Hair Colour", "blue"),
+        ("Partition Data Report", "Partition Data", None, None, "a", "b"),
+        ("LPAR Cluster Report", "", 0, None, "Cluster", "PLEX"),
+    ]
     assert len(rows(source, "rmf_partition")) == 3
     layouts = {row.name: (row.count, row.layout) for row in source.inventory()}
     assert layouts["LPAR Cluster Report"] == (3, None)

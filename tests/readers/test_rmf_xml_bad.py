@@ -30,7 +30,7 @@ from rmf_made import (
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import KINDS
-from zlens.readers import rmf_notes, rmf_store, rmf_xml
+from zlens.readers import rmf_notes, rmf_source, rmf_store
 from zlens.readers.rmf_xml import RmfXmlSource, detect, open_files
 
 
@@ -327,7 +327,7 @@ def test_mutations(tmp_path: Path) -> None:
 def test_what_is_kept_is_bounded(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, kept: int
 ) -> None:
-    monkeypatch.setattr(rmf_xml, bound, value)
+    monkeypatch.setattr(rmf_source, bound, value)
     each = [report(system=f"SYS{n}") for n in range(6)] if bound == "MAX_NAMES" else half_hours(6)
     source = opened(document(*each))
     whole(source)

@@ -12,10 +12,13 @@ from typing import Any
 from zlens.errors import CatalogError
 
 TYPES = ("text", "int", "float", "bool", "time", "duration")
-SHAPES = ("interval", "variables", "table")
+#: "rest": everything that no other section takes, as text.
+SHAPES = ("interval", "variables", "table", "rest")
+#: The elements a report may stand in: of the Postprocessor, of Monitor III.
+ELEMENTS = ("postprocessor", "report")
 STATUS = ("verified", "carried", "derived", "unverified")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_TAKE = re.compile(r"|brackets|letter [1-9]|equals \S.*")
+_TAKE = re.compile(r"|brackets|block|letter [1-9]|equals \S.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,13 @@ class Section:
     row_kind_sum: str = ""
     row_kind_first: dict[str, str] = field(default_factory=dict)
     row_kind_other: str = ""
+    #: Or by the last letter of the cell under a head.
+    row_kind_head: str = ""
+    row_kind_last: dict[str, str] = field(default_factory=dict)
+    #: Rows stand in blocks; the first row of one begins with this mark and names it.
+    block_mark: str = ""
+    #: Names and heads that RMF writes and no public page explains.
+    unexplained: frozenset[str] = frozenset()
     #: A row may lack cells without loss when only this many leading cells hold something.
     short_rows: int = 0
 
@@ -62,7 +72,7 @@ class Section:
 
     @property
     def label(self) -> str:
-        return f"{self.segment}: {self.part}" if self.part else self.segment
+        return ": ".join(filter(None, (self.segment, self.part)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,7 @@ class Report:
     """All facts about one report."""
 
     report: str
+    element: str
     title: str
     source: str
     not_applicable: tuple[str, ...]
@@ -87,6 +98,11 @@ class Report:
     tables: tuple[ReportTable, ...]
     sections: dict[str, Section]
     places: dict[tuple[str, str, str], Section]
+
+    @property
+    def rest(self) -> Section:
+        """The section that takes what no other does."""
+        return next(section for section in self.sections.values() if section.shape == "rest")
 
     def find(self, segment: str, part: str, shape: str) -> Section | None:
         """The section of a part of a segment, by the names as printed."""
@@ -155,6 +171,10 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
                 row_kind_sum=kinds.get("sum", ""),
                 row_kind_first=kinds.get("first", {}),
                 row_kind_other=kinds.get("other", ""),
+                row_kind_head=key(kinds.get("head", "")),
+                row_kind_last=kinds.get("last", {}),
+                block_mark=row.get("block_mark", ""),
+                unexplained=frozenset(key(name) for name in row.get("unexplained", ())),
                 short_rows=row.get("short_rows", 0),
             )
             if section.shape not in SHAPES or section.id in sections:
@@ -169,11 +189,16 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
             if len({column.name for column in all_columns}) != len(all_columns):
                 raise fault(f"two columns of table {row['name']} have one name")
             tables.append(ReportTable(row["name"], row["text"], names, all_columns))
+        if [section.shape for section in sections.values()].count("rest") != 1:
+            raise fault("there is not one section for the rest")
+        if facts["element"] not in ELEMENTS:
+            raise fault(f"its element is none of {', '.join(ELEMENTS)}")
         unplaced = set(sections) - {name for table in tables for name in table.sections}
         if unplaced:
             raise fault(f"section {min(unplaced)} belongs to no table")
         return Report(
             report=facts["report"],
+            element=facts["element"],
             title=facts["title"],
             source=facts["source"],
             not_applicable=tuple(facts["not_applicable"]),

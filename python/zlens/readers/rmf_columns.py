@@ -23,10 +23,17 @@ class Rows:
     """How the cells of a table with certain heads become the columns of its section."""
 
     section: Section
-    width: int
+    heads: tuple[str, ...]
     cells: list[tuple[int, Converter] | None]
-    #: Heads the catalog does not know.
-    unknown: list[str]
+    #: Cells whose heads the catalog does not know.
+    unknown: list[int]
+    #: The cell that says what a row is; the column that has the name of its block.
+    kind: int | None
+    block: int | None
+
+    @property
+    def width(self) -> int:
+        return len(self.heads)
 
 
 class Columns:
@@ -59,9 +66,10 @@ class Columns:
                 self._heads[place] = columns
         return columns
 
-    def unknown(self, head: str) -> None:
-        """Note a head that the catalog does not know."""
-        self._note("section", f"{head[:80]!r} is not in the catalog; not read", head)
+    def unknown(self, section: Section, head: str) -> None:
+        """Note a name or head that the catalog does not know."""
+        if key(head) not in section.unexplained:
+            self._note("section", f"{head[:80]!r} is not in the catalog; kept as text", head)
 
     def converter(self, section: Section, column: ReportColumn) -> Converter:
         place = (section.id, column.name)
@@ -88,16 +96,20 @@ class Columns:
             found: dict[str, tuple[int, Converter]] = {}
             for number, head in enumerate(heads):
                 for column in self.of(section, head):
+                    if column.take == "block":
+                        continue
                     if column.name in found:
                         said = f"{head[:80]!r} stands twice; the first is read"
                         self._note("section", said, head)
                     else:
                         found[column.name] = (number, self.converter(section, column))
             cells = [found.get(column.name) for column in section.columns]
-            unknown = [head for head in heads if not self.of(section, head)]
-            rows = Rows(section, len(heads), cells, unknown)
+            unknown = [n for n, head in enumerate(heads) if not self.of(section, head)]
+            kinds = [n for n, head in enumerate(heads) if section.row_kind_head == key(head) != ""]
+            blocks = [n for n, column in enumerate(section.columns) if column.take == "block"]
+            rows = Rows(section, heads, cells, unknown, next(iter(kinds), None), next(iter(blocks), None))
             if len(self._plans) < _TABLES:
                 self._plans[place] = rows
-        for head in rows.unknown:
-            self.unknown(head)
+        for number in rows.unknown:
+            self.unknown(section, heads[number])
         return rows

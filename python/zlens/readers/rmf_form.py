@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 WINDOW = 256 * 1024
 
-_TAG = "<postprocessor"
+#: How the element of a report begins.
+_REPORT = re.compile(r"<(postprocessor|report)[\s/>]")
 _ROOT = re.compile(r"<(?:!DOCTYPE\s+)?(?:ddsml|postprocessor)\b")
 _DECLARED = re.compile(r"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._\-]{1,40})[\"']")
 
@@ -72,13 +73,22 @@ def form_of(head: bytes) -> Form | None:
     return Form(_SINGLE_BYTE.get(name, "UTF-8"), begin + blanks, stale=stale)
 
 
-def next_report(fd: int, size: int, begin: int, form: Form) -> int | None:
-    """Where the next report begins, at or after `begin`."""
-    tag = _TAG.encode(form.codec)
-    for window, base in _windows(fd, size, begin, len(tag)):
+def element_of(head: bytes, form: Form) -> str | None:
+    """The element that holds the first report of a file that begins so."""
+    codec = form.encoding if form.ebcdic else form.codec
+    found = _REPORT.search(head[form.begin :].decode(codec, "replace"))
+    return found[1] if found else None
+
+
+def next_report(fd: int, size: int, begin: int, form: Form, element: str) -> int | None:
+    """Where the next report in such an element begins, at or after `begin`."""
+    tag = f"<{element}".encode(form.codec)
+    ends = {character.encode(form.codec) for character in " \t\r\n/>"}
+    for window, base in _windows(fd, size, begin, len(tag) + form.unit):
         at = window.find(tag)
         while at >= 0:
-            if (base + at - form.begin) % form.unit == 0:
+            end = at + len(tag)
+            if (base + at - form.begin) % form.unit == 0 and window[end : end + form.unit] in ends:
                 return base + at
             at = window.find(tag, at + 1)
     return None

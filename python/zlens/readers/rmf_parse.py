@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from xml.parsers import expat
 
-from zlens.catalog.rmf_reports import Report
+from zlens.catalog.rmf_reports import ELEMENTS, Report
 from zlens.readers.rmf_body import MAX_CELLS, Body
 from zlens.readers.rmf_form import WINDOW, Form, next_report
 from zlens.readers.rmf_interval import ReportInterval
@@ -37,11 +37,17 @@ _KNOWN = frozenset(
         *("time-data", "display-start", "display-end", "report-interval", "cycle"),
         *("segment", "part", "var-list", "var", "value", "table", "column-headers", "col", "row"),
         *("message", "severity", "rmf-mfpmsg", "mfpmsg"),
+        *("format", "numcols", "caption", "gatherer-interval", "data-range", "num-samples"),
+        *("local-start", "local-end", "utc-start", "utc-end", "local-prev", "local-next"),
     }
 )
 
 #: Elements of the body of a report whose beginning matters.
-_BODY = frozenset({"column-headers", "table", "var", "part", "segment"})
+_BODY = frozenset({"column-headers", "table", "var", "part", "segment", "caption"})
+#: Elements of the header whose text is handed over by their name.
+_HEADER = ("cycle", "gatherer-interval", "num-samples", "utc-start", "utc-end", "local-start", "local-end")
+
+_KINDS = {"postprocessor": "the Postprocessor's reports", "report": "Monitor III's reports"}
 
 
 class _DamageError(Exception):
@@ -81,10 +87,11 @@ class Parser:
             ("version", "smf-data"): self._end_smf_level,
             ("version", "rmf-report"): self._end_rmf_level,
             ("resource", "resname"): self._end_resource,
+            ("resource", "reslabel"): self._end_label,
             ("time-data", "display-start"): self._end_start,
             ("time-data", "display-end"): self._end_end,
             ("time-data", "report-interval"): self._end_length,
-            ("time-data", "cycle"): self._end_cycle,
+            ("time-data", "data-range"): self._end_length,
             ("segment", "name"): body.end_segment_name,
             ("part", "name"): body.end_part_name,
             ("var", "name"): body.end_var_name,
@@ -96,9 +103,14 @@ class Parser:
             ("table", "row"): body.end_row,
             ("message", "description"): self._end_message,
             ("rmf-mfpmsg", "mfpmsg"): self._end_listing,
-            ("ddsml", "postprocessor"): self._end_report,
-            ("", "postprocessor"): self._end_report,
-            ("ddsml", "report"): self._end_other,
+            ("caption", "var"): body.end_var,
+            ("report", "caption"): body.end_part,
+            ("report", "row"): body.end_row,
+            ("report", "column-headers"): body.end_heads,
+            **{("ddsml", element): self._end_other for element in ELEMENTS},
+            ("ddsml", facts.element): self._end_report,
+            ("", facts.element): self._end_report,
+            **{("time-data", name): self._header(name) for name in _HEADER},
         }
         self._reset()
 
@@ -117,7 +129,7 @@ class Parser:
             resyncs += 1
             found = None
             if damage.kind != "truncated" and resyncs <= MAX_RESYNCS:
-                found = next_report(fd, size, max(at, begin + form.unit), form)
+                found = next_report(fd, size, max(at, begin + form.unit), form, self.facts.element)
             system = open_interval.system or None if open_interval else None
             if found is None:
                 rest = "" if damage.kind == "truncated" else "; the rest of the file is not read"
@@ -198,7 +210,7 @@ class Parser:
         self._stack: list[str] = []
         self._done = False
         self._interval: ReportInterval | None = None
-        #: Inside a report of Monitor III.
+        #: Inside a report of the other kind.
         self._foreign = False
         self._pieces: list[str] = []
         self._room = MAX_TEXT
@@ -229,13 +241,13 @@ class Parser:
             raise _DamageError("header", f"elements nested more than {MAX_DEPTH} deep")
         if name in _BODY:
             self._body.begin(name)
-        elif name == "report":
-            self._foreign = True
-            self._foreign_offset = self._here()
-        elif name == "postprocessor":
+        elif name == self.facts.element:
             if self._interval is not None:
                 raise _DamageError("resync", "damaged XML (a report begins inside another)")
-            self._interval = ReportInterval(self._here())
+            self._interval = ReportInterval(self._here(), server=self.server)
+        elif name in ELEMENTS:
+            self._foreign = True
+            self._foreign_offset = self._here()
         elif name == "metric":
             if self._interval is not None:
                 self._interval.metric = attributes.get("id", "")[:MAX_TEXT]
@@ -316,9 +328,18 @@ class Parser:
         if self._interval is not None:
             self._interval.length = text
 
-    def _end_cycle(self, text: str) -> None:
-        if self._interval is not None:
-            self._interval.cycle = text
+    def _header(self, name: str) -> Callable[[str], None]:
+        def end(text: str) -> None:
+            if self._interval is not None:
+                self._interval.header[name] = text
+
+        return end
+
+    def _end_label(self, text: str) -> None:
+        # Of a system: ,RPRT,MVS_IMAGE
+        words = text.split(",")
+        if self._interval is not None and len(words) == 3:
+            self._interval.system = words[1].strip()
 
     def _end_message(self, text: str) -> None:
         said = f"RMF answered {self._message_id}: {text}" if self._message_id else f"RMF answered: {text}"
@@ -339,11 +360,14 @@ class Parser:
 
     def _end_other(self, text: str) -> None:
         self._foreign = False
-        name, title = self._other or "without a name", self._other_title
-        # Titles begin with the name: CPC (Central Processor Complex).
-        name = title if title.startswith(name) else f"{name} ({title})" if title else name
-        why = f"this is the RMF Monitor III report {name}; this version reads the Postprocessor's CPU"
+        why = f"{self._named(self._other, self._other_title)} stands in a file of other reports; not read"
         self._refuse(why, self._foreign_offset, self._here() - self._foreign_offset)
+
+    @staticmethod
+    def _named(name: str, title: str) -> str:
+        """A report in words. Titles of Monitor III begin with the name: CPC (Central Processor Complex)."""
+        whole = title if title.startswith(f"{name} (") else f"{name} ({title})" if title else name
+        return f"the RMF report {whole}" if name else "an RMF report without a name"
 
     def _refuse(self, why: str, offset: int, lost: int = 0) -> None:
         if len(self.refusals) < 10:
@@ -351,8 +375,8 @@ class Parser:
         self.notes.add("section", why, offset, about=why, lost=lost)
 
     def _close(self, interval: ReportInterval, end: int, *, cut: bool) -> None:
-        self._interval = None
-        self._body.interval = None
+        self._body.end_report()
+        self._interval = self._body.interval = None
         interval.cut = cut
         interval.bytes = end - interval.offset
         if not interval.metric:
@@ -362,8 +386,11 @@ class Parser:
                 )
             return
         if interval.metric != self.facts.report:
-            title = f" ({interval.title})" if interval.title else ""
-            why = f"this is the RMF Postprocessor report {interval.metric}{title}; this version reads CPU"
+            other = self._named(interval.metric, interval.title)
+            why = f"this is {other}; of {_KINDS[self.facts.element]} this version reads {self.facts.report}"
             self._refuse(why, interval.offset, interval.bytes)
+            return
+        if interval.answered and not (interval.variables or interval.rows):
+            # The message stands for the report.
             return
         self.commit(interval)

@@ -15,6 +15,7 @@ _NOTHING = re.compile(r"[-*.]*")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})")
 _DURATION = re.compile(r"[0-9]{1,6}(?:[.:][0-9]{2}){1,2}[.:][0-9]{2,3}")
+_STAMP = re.compile(r"[0-9]{14}")
 _DATES = (
     # 04/12/2022-00.30.00, month first: locale en-us, the only one RMF is known to write
     re.compile(
@@ -101,6 +102,19 @@ def local_time(text: str, locale: str | None) -> dt.datetime:
     raise NotAValueError("a date and time such as 04/12/2022-00.30.00")
 
 
+def stamp(text: str) -> dt.datetime:
+    """A date and time of fourteen digits: 20220412042500."""
+    try:
+        if not _STAMP.fullmatch(text):
+            raise ValueError
+        made = dt.datetime.strptime(text, "%Y%m%d%H%M%S")
+        if not 1900 <= made.year <= 2200:
+            raise ValueError
+    except ValueError:
+        raise NotAValueError("a date and time such as 20220412042500") from None
+    return made
+
+
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
@@ -159,6 +173,9 @@ class Converter:
                 if len(letters) < int(operand):
                     raise NotAValueError(f"{operand} letters")
                 return yes_no(letters[int(operand) - 1])
+            if verb == "block":
+                # Told by the rows around it, not by its own text.
+                return None
             inner = re.search(r"\(([^()]*)\)[^()]*$", text)
             return column.rename.get(inner[1], inner[1]) if inner else None
         if column.type == "text":

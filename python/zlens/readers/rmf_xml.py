@@ -9,44 +9,24 @@ kept as printed and the source says that its times are local.
 from __future__ import annotations
 
 import datetime as dt
-import os
-from array import array
 from collections import Counter
-from dataclasses import dataclass, field
-from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-from zlens.catalog.rmf_reports import ReportTable, report
-from zlens.errors import InputError
 from zlens.options import Options
-from zlens.problems import Problem
-from zlens.readers import Column, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers import Progress
 from zlens.readers import rmf_values as values
-from zlens.readers.rmf_form import form_of
+from zlens.readers.rmf_form import element_of, form_of
 from zlens.readers.rmf_interval import ReportInterval
 from zlens.readers.rmf_notes import Notes
-from zlens.readers.rmf_parse import Parser
-from zlens.readers.rmf_store import StoredTable, Texts
-from zlens.readers.rmf_values import Converter
+from zlens.readers.rmf_source import MAX_NAMES, RmfSource, Times
 
 NAME = "rmf-xml"
 
-#: Rows kept of one input: centuries of half-hours, and a bound for files that are no reports.
-MAX_ROWS = 4_000_000
-MAX_INTERVALS = 500_000
-#: Systems and sections by name: a sysplex has at most 32 systems, a report about ten sections.
-MAX_NAMES = 5_000
-#: Holes between intervals that get a row of their own.
-MAX_GAPS = 1_000
-
-_EXPECTED = "an RMF Postprocessor CPU report in XML"
-_CURE = "ask RMF for the Postprocessor report CPU in XML (REPORTS(CPU), or the data portal's CPU report)"
-
 
 def detect(head: bytes, size: int) -> bool:
-    """Whether a file is RMF report XML: of the Postprocessor, of Monitor III, or in EBCDIC."""
-    return form_of(head) is not None
+    """Whether a file is RMF report XML that is not of Monitor III; in EBCDIC, too."""
+    form = form_of(head)
+    return form is not None and element_of(head, form) != "report"
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfXmlSource:
@@ -56,163 +36,45 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     return source
 
 
-@dataclass(slots=True)
-class _File:
-    """What there is to say of one file."""
-
-    path: str
-    size: int = 0
-    intervals: int = 0
-    encoding: str = ""
-    server: str = ""
-    why_not: str = ""
-    why_offset: int | None = None
-    cure: str = _CURE
-    notes: Notes = field(default_factory=Notes)
-
-
-@dataclass(slots=True)
-class _Section:
-    """How often a section stands in one file for one system."""
-
-    count: int = 0
-    bytes: int = 0
-    known: bool = False
-    first_us: int | None = None
-    last_us: int | None = None
-
-
-class RmfXmlSource:
-    """All RMF XML files of an input."""
+class RmfXmlSource(RmfSource):
+    """All files of an input with reports of the Postprocessor."""
 
     name = NAME
+    facts = "postprocessor_cpu"
+    format = "RMF Postprocessor XML"
+    expected = "an RMF Postprocessor CPU report in XML"
+    cure = "ask RMF for the Postprocessor report CPU in XML (REPORTS(CPU), or the data portal's CPU report)"
 
-    def __init__(self, zone: dt.tzinfo | None) -> None:
-        self.zone = zone
-        self.systems: list[SystemInfo] = []
-        self.tables: dict[str, list[RawTable]] = {}
-        self._facts = report("postprocessor_cpu")
-        self._converters: dict[tuple[str, str], Converter] = {}
-        self._files: list[_File] = []
-        self._gaps: list[Problem] = []
-        self._sections: dict[tuple[str, str, str], _Section] = {}
-        self._latest: dict[str, tuple[int, dict[str, Any], str]] = {}
-        self._rows = 0
-        texts = self._texts = Texts()
-        # One entry per interval kept, in the order read.
-        self._system = array("i")
-        self._file = array("i")
-        self._end = array("q")
-        self._start = array("q")
-        self._ms = array("q")
-        self._flags: list[str | None] = []
-        self._seen: dict[tuple[int, int], int] = {}
-        self._names: set[int] = set()
-        common = {
-            "system": lambda i: texts.texts[self._system[i]],
-            "source": lambda i: NAME,
-            "file": lambda i: self._files[self._file[i]].path,
-            "interval_end": lambda i: self._end[i],
-            "seconds": lambda i: self._ms[i] / 1000 if self._ms[i] > 0 else None,
-            "flag": lambda i: self._flags[i],
-        }
-        self._stored: list[tuple[ReportTable, StoredTable]] = []
-        for table in self._facts.tables:
-            columns = [Column(c.name, c.stored, c.unit, c.text) for c in table.columns]
-            stored = StoredTable(table.name, columns, common, texts)
-            self._stored.append((table, stored))
-            self.tables[table.name] = [stored]
+    @property
+    def local(self) -> bool:
+        return self.zone is None
 
-    # -- reading ----------------------------------------------------------------------------------
+    def _twin_hint(self) -> str:
+        return "; if a clock was set back here, give its zone with --tz" if self.local else ""
 
-    def read(self, paths: list[str], progress: Progress | None) -> None:
-        """Read files. Raises InputError when not one of them holds a report."""
-        total, before = sum(_size(path) for path in paths), 0
-        for path in paths:
-            file = _File(path)
-            self._files.append(file)
-            try:
-                self._read_file(file, progress, before, total)
-            except OSError as error:
-                file.why_not = f"cannot be read: {error.strerror or error}"
-                file.notes.add("changed", file.why_not, 0, lost=None)
-            before += file.size
-        if not self._end:
-            first = next((file for file in self._files if file.why_not), self._files[0])
-            more = len(self._files) - 1
-            message = first.why_not or "the report holds no interval that could be read"
-            if more:
-                message += f" (and {more:,} more file{'s' * (more > 1)} without an interval)"
-            raise InputError(
-                message, file=first.path, offset=first.why_offset, expected=_EXPECTED, cure=first.cure
-            )
-        self._finish()
+    def _offset(self, found: ReportInterval, end: int) -> int | None:
+        if self.zone is None:
+            return None
+        shown = dt.datetime.fromtimestamp(end / 1e6, dt.UTC).astimezone(self.zone).utcoffset()
+        return int((shown or dt.timedelta()).total_seconds())
 
-    def _read_file(self, file: _File, progress: Progress | None, before: int, total: int) -> None:
-        with open(file.path, "rb", buffering=0) as raw:
-            fd = raw.fileno()
-            file.size = os.fstat(fd).st_size
-            form = form_of(os.pread(fd, 64 * 1024, 0))
-            if form is None:
-                file.why_not, file.why_offset = "this is no RMF report", 0
-                file.notes.add("changed", "this is no RMF report any more; not read", 0, lost=file.size)
-                return
-            if form.ebcdic:
-                file.why_not, file.why_offset = (
-                    "the XML is in EBCDIC; it was transferred in binary",
-                    form.begin,
-                )
-                file.cure = "transfer it as text, or convert it: iconv -f IBM-1047 -t UTF-8"
-                file.notes.add("transfer", f"{file.why_not}; {file.cure}", form.begin, lost=file.size)
-                return
-            file.encoding = form.encoding
-            if form.stale:
-                said = f"the file says it is {form.stale} and is not; read as {form.encoding}"
-                file.notes.add("transfer", said, form.begin)
-            number = len(self._files) - 1
-            again: Counter[str] = Counter()
-            parser = Parser(
-                self._facts,
-                self._converters,
-                file.notes,
-                lambda found: self._keep(found, number, again),
-                lambda done: progress(before + done, total, file.path) if progress else None,
-            )
-            reached = parser.read(fd, file.size, form)
-            file.server = parser.server
-            now = os.fstat(fd).st_size
-            if now != file.size or reached < file.size:
-                how = "grew" if now > file.size else "shrank"
-                file.notes.add(
-                    "changed", f"the file {how} while it was read; read up to here", reached, lost=None
-                )
-        if not file.intervals:
-            met = file.notes.problems(NAME, file.path)
-            if parser.refusals:
-                file.why_not, file.why_offset = parser.refusals[0]
-            elif met:
-                file.why_not, file.why_offset = met[0].detail, met[0].offset
-            if parser.answers:
-                file.cure = "correct the request and ask RMF again"
-
-    def _keep(self, found: ReportInterval, number: int, again: Counter[str]) -> None:
-        """Take an interval over, unless its time is unknown or it is known already."""
-        file = self._files[number]
-        notes = file.notes
-        name = self._system_name(found, file.path)
-
-        def refuse(kind: str, detail: str, about: str) -> None:
-            notes.add(kind, detail, found.offset, lost=found.bytes, about=about, system=name)
-
+    def _times(
+        self,
+        found: ReportInterval,
+        name: str,
+        notes: Notes,
+        again: Counter[str],
+        refuse: Callable[[str, str, str], None],
+    ) -> Times | None:
         if found.end is None:
             if not found.cut:
                 refuse("time", "a report without a time; not read", "no time")
-            return
+            return None
         try:
             end_local = values.local_time(*found.end)
         except values.NotAValueError as error:
             refuse("time", f"the interval ends {found.end[0][:40]!r}, not {error}; not read", "end")
-            return
+            return None
         start_local: dt.datetime | None = None
         if found.start is not None:
             try:
@@ -221,102 +83,10 @@ class RmfXmlSource:
                 notes.add("time", f"the interval begins {found.start[0][:40]!r}, not {error}", found.offset)
         length = self._length(found, start_local, end_local, notes, name)
         end = self._utc(end_local, name, found.offset, notes, again)
-        code = self._texts.code(name)
-        twin = self._seen.get((code, end))
-        if twin is not None:
-            other = self._files[self._file[twin]].path
-            where = "of this file" if other == file.path else f"of {other}"
-            hint = "" if self.zone else "; if a clock was set back here, give its zone with --tz"
-            refuse(
-                "duplicate", f"the interval that ends {found.end[0]} is known {where}{hint}; not read", other
-            )
-            return
-        full = len(self._end) >= MAX_INTERVALS or self._rows + found.row_count > MAX_ROWS
-        if full or code < 0 or (code not in self._names and len(self._names) >= MAX_NAMES):
-            refuse("length", "more intervals or systems than zlens keeps of one input; not read", "bound")
-            return
-        self._names.add(code)
-        index = len(self._end)
-        self._seen[code, end] = index
-        self._system.append(code)
-        self._file.append(number)
-        self._end.append(end)
-        span = _us(end_local - start_local) if start_local is not None else 0
+        span = (end_local - start_local) // dt.timedelta(microseconds=1) if start_local is not None else 0
         # Over a change of the clock the printed ends say nothing of the time between them.
-        self._start.append(end - (span if span and abs(span - length * 1000) < 60e6 else length * 1000))
-        self._ms.append(length)
-        self._flags.append("cut" if found.cut else None)
-        file.intervals += 1
-        if file.intervals == 1 and self.zone is None:
-            said = (
-                "times are local, their zone is not known; give it with --tz to join this with other sources"
-            )
-            notes.add("time", said, found.offset)
-        self._store(found, index, start_local)
-        for label, seen in found.sections.items():
-            spot = (name, file.path, label)
-            if spot not in self._sections and len(self._sections) >= MAX_NAMES:
-                notes.add("section", "more sections than zlens counts; not in the inventory", found.offset)
-                continue
-            place = self._sections.setdefault(spot, _Section())
-            place.count += seen.count
-            place.bytes += seen.bytes
-            place.known = place.known or seen.known
-            start = self._start[index]
-            place.first_us = start if place.first_us is None else min(place.first_us, start)
-            place.last_us = end if place.last_us is None else max(place.last_us, end)
-        header = {n: v for section in found.variables.values() for n, v in section.items() if v is not None}
-        if header and (name not in self._latest or self._latest[name][0] < end):
-            self._latest[name] = (end, header, found.smf_level)
-
-    def _store(self, found: ReportInterval, index: int, start_local: dt.datetime | None) -> None:
-        for table, stored in self._stored:
-            first = self._facts.sections[table.sections[0]]
-            if first.shape == "table":
-                kinds = first.has_row_kind
-                for offset, kind, made in found.rows.get(first.id, ()):
-                    stored.append(index, [offset, kind, *made] if kinds else [offset, *made])
-                    self._rows += 1
-                continue
-            own: list[Any] = [found.offset]
-            present = False
-            for name in table.sections:
-                section = self._facts.sections[name]
-                if section.shape == "interval":
-                    facts = self._interval_facts(found, index, start_local)
-                    present = True
-                else:
-                    facts = found.variables.get(name, {})
-                    present = present or bool(facts)
-                own += [facts.get(column.name) for column in section.columns]
-            if present:
-                stored.append(index, own)
-                self._rows += 1
-
-    def _interval_facts(
-        self, found: ReportInterval, index: int, start_local: dt.datetime | None
-    ) -> dict[str, Any]:
-        try:
-            cycle = values.integer(found.cycle) if found.cycle else None
-        except values.NotAValueError:
-            cycle = None
-        return {
-            "interval_start": self._start[index] if start_local is not None else None,
-            "local": self.zone is None,
-            "report": found.metric,
-            "report_title": found.title or None,
-            "report_type": found.type or None,
-            "cycle_ms": cycle,
-            "smf_level": found.smf_level or None,
-            "rmf_level": found.rmf_level or None,
-        }
-
-    # -- names and times --------------------------------------------------------------------------
-
-    @staticmethod
-    def _system_name(found: ReportInterval, path: str) -> str:
-        partition = found.variables.get("partition header", {}).get("partition")
-        return found.system or partition or f"unknown-{Path(path).stem}"
+        begin = end - (span if span and abs(span - length * 1000) < 60e6 else length * 1000)
+        return Times(begin, end, length, start_local is not None, found.end[0])
 
     def _length(
         self,
@@ -340,7 +110,7 @@ class RmfXmlSource:
             return doubt("an interval without length", "no length")
         # A duration report adds intervals up that need not touch, so its length is its own.
         if start is not None and found.type != "Duration":
-            printed = _us(end - start) // 1000
+            printed = (end - start) // dt.timedelta(microseconds=1) // 1000
             if abs(printed - length) > 60_000:
                 doubt(
                     f"the interval is {found.length} long, but its ends are {printed / 1000:,.0f} s apart",
@@ -374,126 +144,3 @@ class RmfXmlSource:
                 system=system,
             )
         return values.in_zone(local, zone)
-
-    # -- when all is read -------------------------------------------------------------------------
-
-    def _finish(self) -> None:
-        by_system: dict[int, list[int]] = {}
-        for index, code in enumerate(self._system):
-            by_system.setdefault(code, []).append(index)
-        for code, indexes in sorted(by_system.items(), key=lambda item: self._texts.texts[item[0]]):
-            indexes.sort(key=lambda i: self._end[i])
-            self.systems.append(self._system_info(self._texts.texts[code], indexes))
-
-    def _system_info(self, name: str, indexes: list[int]) -> SystemInfo:
-        # Intervals are a few milliseconds more or less than what was asked for.
-        lengths = Counter(
-            round(self._ms[i] / 1000) for i in indexes if self._ms[i] and self._flags[i] is None
-        )
-        nominal = float(max(lengths, key=lambda s: (lengths[s], s))) if lengths else None
-        if nominal:
-            for i in indexes:
-                if self._flags[i] is None and self._ms[i] and self._ms[i] < 500 * nominal:
-                    self._flags[i] = "short"
-            self._find_gaps(name, indexes, nominal)
-        _, header, level = self._latest.get(name, (0, {}, ""))
-        last = self._end[indexes[-1]]
-        offset = None
-        if self.zone is not None:
-            shown = dt.datetime.fromtimestamp(last / 1e6, dt.UTC).astimezone(self.zone).utcoffset()
-            offset = int((shown or dt.timedelta()).total_seconds())
-        return SystemInfo(
-            system=name,
-            source=NAME,
-            machine_type=header.get("machine_type"),
-            model=header.get("model"),
-            serial=header.get("serial"),
-            release=level or None,
-            lpar=header.get("partition"),
-            utc_offset_s=offset,
-            local_time=self.zone is None,
-            nominal_s=nominal,
-            first_us=min(self._start[i] for i in indexes),
-            last_us=last,
-            files=list(dict.fromkeys(self._files[self._file[i]].path for i in indexes)),
-            intervals=[
-                Interval(self._end[i], self._ms[i] / 1000 if self._ms[i] else None, self._flags[i])
-                for i in indexes
-            ],
-        )
-
-    def _find_gaps(self, name: str, indexes: list[int], nominal: float) -> None:
-        for before, after in pairwise(indexes):
-            hole = self._start[after] - self._end[before]
-            if hole > 500_000 * nominal and len(self._gaps) < MAX_GAPS:
-                minutes = hole / 60e6
-                file = self._files[self._file[after]].path
-                detail = f"no report of {minutes:,.0f} minutes from {_shown(self._end[before])}"
-                if self.zone is None:
-                    detail += " local time"
-                self._gaps.append(Problem(name, NAME, file, None, None, "gap", detail, None))
-
-    # -- what a source has to tell ----------------------------------------------------------------
-
-    def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read as it stands; all of it is known once the files are read."""
-        found = [p for file in self._files for p in file.notes.problems(NAME, file.path)]
-        if self._texts.dropped:
-            detail = f"{self._texts.dropped:,} texts beyond the bound of one input; they are NULL"
-            found.append(Problem(None, NAME, self._files[0].path, None, None, "length", detail, None))
-        return found + self._gaps
-
-    def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Reports hold values of intervals, no counters."""
-        return []
-
-    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """One row per section, system and file."""
-        return [
-            InventoryRow(
-                system=system,
-                source=NAME,
-                file=file,
-                domain=None,
-                record=None,
-                name=label,
-                title=label.rpartition(": ")[2],
-                kind="section",
-                count=seen.count,
-                bytes=seen.bytes,
-                first_us=seen.first_us,
-                last_us=seen.last_us,
-                layout="postprocessor_cpu" if seen.known else None,
-            )
-            for (system, file, label), seen in sorted(self._sections.items())
-        ]
-
-    def info(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "format": "RMF Postprocessor XML",
-                "path": file.path,
-                "bytes": file.size,
-                "report": self._facts.report,
-                "encoding": file.encoding,
-                "intervals": file.intervals,
-                "server": file.server or None,
-                "times": "local" if self.zone is None else "UTC",
-            }
-            for file in self._files
-        ]
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
-
-
-def _us(span: dt.timedelta) -> int:
-    return span // dt.timedelta(microseconds=1)
-
-
-def _shown(us: int) -> str:
-    return f"{dt.datetime.fromtimestamp(us / 1e6, dt.UTC):%Y-%m-%d %H:%M}"

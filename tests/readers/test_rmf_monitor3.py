@@ -1,0 +1,220 @@
+"""The RMF Monitor III CPC report in XML, on small answers written here."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rmf_made import DECLARATION, document, kinds, report, rows, utc
+from rmf_made import monitor3 as made
+
+from zlens.errors import InputError
+from zlens.options import Options
+from zlens.readers import find, rmf_xml
+from zlens.readers.rmf_monitor3 import RmfMonitor3Source, detect, open_files
+
+Answers = Callable[..., RmfMonitor3Source]
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Answers:
+    """Opens texts or bytes as files answer0.xml, answer1.xml, ..."""
+
+    def go(*contents: str | bytes) -> RmfMonitor3Source:
+        paths = []
+        for number, content in enumerate(contents):
+            path = tmp_path / f"answer{number}.xml"
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            paths.append(str(path))
+        return open_files(paths, Options())
+
+    return go
+
+
+def test_rows_come_before_their_heads(answers: Answers) -> None:
+    source = answers(document(made()))
+    assert source.problems() == []
+    found = rows(
+        source, "rmf3_partition", "row_kind", "partition", "cpu_type", "weight", "physical_total_pct"
+    )
+    assert [tuple(row.values()) for row in found] == [
+        ("total", "*CP", "CP", 100, 30.5),
+        ("partition", "ALPHA", "CP", 60, 20.5),
+        ("partition", "BETA", "CP", 40, 9.5),
+        ("physical", "PHYSICAL", "CP", None, 0.5),
+        ("total", "*IIP", "IIP", 10, 5.0),
+        ("partition", "ALPHA", "IIP", 10, 5.0),
+    ]
+    (header,) = rows(source, "rmf3_cpc")
+    assert (header["partition"], header["processors_cp"], header["mt_mode_cp"]) == ("ALPHA", 4, 2)
+    assert (header["max_cf_cp"], header["avg_td_cp"], header["group_name"]) == (1.42, 1.3, None)
+    assert (header["interval_start"], header["seconds"]) == (utc("2026-03-02 14:00"), 100.0)
+    assert (header["samples"], header["gathered_s"], header["server_level"]) == (100, 100.0, "ZOSV3R2")
+
+
+def test_times_are_utc_and_tell_the_zone(answers: Answers) -> None:
+    source = answers(document(made()))
+    (system,) = source.systems
+    assert (system.system, system.lpar, system.machine) == ("SYSA", "ALPHA", "3931-ABCDE")
+    assert (system.utc_offset_s, system.local_time, system.nominal_s) == (-5 * 3600, False, 100.0)
+    assert system.intervals[0].end_us == int(utc("2026-03-02 14:01:40").timestamp() * 1e6)
+    # The level of the server is that of the server, not of the system reported.
+    assert system.release is None
+
+
+def test_a_local_time_that_fits_no_zone_tells_none(answers: Answers) -> None:
+    (system,) = answers(document(made().replace("20260302090140", "20260302090141"))).systems
+    assert system.utc_offset_s is None
+
+
+def test_many_answers_in_one_file_and_one_twice(answers: Answers) -> None:
+    ends = ["140140", "140320", "140320", "143000"]
+    source = answers("".join(document(made(end=end)) for end in ends))
+    assert [row["interval_end"].strftime("%H%M%S") for row in rows(source, "rmf3_cpc")] == [
+        *("140140", "140320", "143000")
+    ]
+    found = kinds(source)
+    assert found.count("duplicate") == 1
+    assert found.count("gap") == 1
+    assert "known of this file" in next(p.detail for p in source.problems() if p.kind == "duplicate")
+
+
+def test_ranges_that_overlap_are_told(answers: Answers) -> None:
+    source = answers(document(made(end="140140"), made(end="140230")))
+    (problem,) = source.problems()
+    assert problem.kind == "time"
+    assert "overlap by 50 s" in problem.detail
+
+
+def test_a_message_instead_of_a_report_and_beside_one(answers: Answers) -> None:
+    said = '<message id="GPM0731I"><description>The system is not there</description></message>'
+    alone = made(body=said)
+    with pytest.raises(InputError, match="GPM0731I: The system is not there") as caught:
+        answers(document(alone))
+    assert "correct the request" in str(caught.value)
+    source = answers(document(alone, made(more=said, end="140320")))
+    assert len(rows(source, "rmf3_cpc")) == 1
+    assert len(rows(source, "rmf3_partition")) == 6
+    (problem,) = source.problems()
+    assert (problem.kind, problem.detail) == (
+        "section",
+        "RMF answered GPM0731I: The system is not there (2 times, the first here)",
+    )
+
+
+def test_other_reports_of_monitor_iii_are_named(answers: Answers) -> None:
+    with pytest.raises(
+        InputError, match=r"RMF report SYSINFO \(SYSINFO Report\).*Monitor III's reports.*CPC"
+    ):
+        answers(document(made(metric="SYSINFO")))
+
+
+def test_reports_of_the_other_kind_in_one_file_are_named(answers: Answers, tmp_path: Path) -> None:
+    source = answers(document(made(), report()))
+    (problem,) = source.problems()
+    assert problem.detail.startswith("the RMF report CPU (CPU Report) stands in a file of other reports")
+    assert problem.bytes
+    path = tmp_path / "mixed.xml"
+    path.write_text(document(report(), made()))
+    other = rmf_xml.open_files([str(path)], Options(tz=dt.UTC))
+    (problem,) = other.problems()
+    assert problem.detail.startswith("the RMF report CPC (CPC Report) stands in a file of other reports")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_each_file_goes_to_its_reader(tmp_path: Path, encoding: str) -> None:
+    mine, other = tmp_path / "a.xml", tmp_path / "b.xml"
+    mine.write_bytes(document(made()).encode(encoding))
+    other.write_bytes(document(report()).encode(encoding))
+    assert find([str(tmp_path)]).files == {"rmf3-xml": [str(mine)], "rmf-xml": [str(other)]}
+
+
+def test_ebcdic_is_named(answers: Answers) -> None:
+    data = document(made()).encode("cp037")
+    assert detect(data, len(data))
+    with pytest.raises(InputError, match="EBCDIC"):
+        answers(data)
+
+
+def test_what_the_catalog_does_not_know_is_kept_as_text(answers: Answers) -> None:
+    text = made().replace("CPCPUPID", "CPCPNEWS").replace("<name>CPCHLMAX</name>", "<name>CPCHNEWS</name>")
+    source = answers(document(text))
+    assert sorted(p.detail for p in source.problems()) == [
+        "'CPCHNEWS' is not in the catalog; kept as text",
+        "'CPCPNEWS' is not in the catalog; kept as text",
+    ]
+    kept = [
+        (r["segment"], r["row_no"], r["name"], r["value"])
+        for r in rows(source, "rmf3_other")
+        if "NEWS" in r["name"]
+    ]
+    assert kept == [
+        ("Caption", None, "CPCHNEWS", "70"),
+        ("Rows", 1, "CPCPNEWS", "4"),
+        ("Rows", 2, "CPCPNEWS", "5"),
+    ]
+
+
+def test_names_that_no_public_page_explains_are_kept_without_a_problem(answers: Answers) -> None:
+    source = answers(document(made().replace("<name>CPCHLMAX</name>", "<name>CPCHMDLX</name>")))
+    assert source.problems() == []
+    assert [(r["name"], r["value"]) for r in rows(source, "rmf3_other")] == [("CPCHMDLX", "70")]
+
+
+def test_rows_without_heads_and_of_an_unknown_kind(answers: Answers) -> None:
+    whole = made()
+    heads = whole[whole.index("<column-headers>") : whole.index("</report>")]
+    source = answers(document(whole.replace(heads, "")))
+    assert [p.detail for p in source.problems()] == ["6 rows without column heads; not read"]
+    assert len(rows(source, "rmf3_cpc")) == 1
+    source = answers(document(whole.replace("<col>CP</col><col>60</col>", "<col>CQ</col><col>60</col>")))
+    (problem,) = source.problems()
+    assert problem.detail == "a row of kind 'CQ'"
+    assert [r["row_kind"] for r in rows(source, "rmf3_partition")][1] == "other"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("<utc-end>20260302140140</utc-end>", "<utc-end>noon</utc-end>", "ends 'noon', not a date and time"),
+        ("<utc-end>20260302140140</utc-end>", "", "without a time in UTC"),
+        ("<utc-end>20260302140140</utc-end>", "<utc-end>20261332140140</utc-end>", "not a date and time"),
+    ],
+)
+def test_a_report_without_a_time_is_not_read(answers: Answers, old: str, new: str, word: str) -> None:
+    good = made(end="150000")
+    source = answers(document(made().replace(old, new), good))
+    assert len(rows(source, "rmf3_cpc")) == 1
+    (problem,) = source.problems()
+    assert problem.kind == "time"
+    assert word in problem.detail
+    assert problem.bytes
+
+
+def test_a_length_that_is_none_or_does_not_fit(answers: Answers) -> None:
+    source = answers(document(made().replace('seconds">100</data-range>', 'seconds">-</data-range>')))
+    assert [row["seconds"] for row in rows(source, "rmf3_cpc")] == [None]
+    assert kinds(source) == ["time"]
+    source = answers(document(made().replace('seconds">100</data-range>', 'seconds">300</data-range>')))
+    (problem,) = source.problems()
+    assert "300 s long, but its ends are 100 s apart" in problem.detail
+
+
+def test_a_file_cut_off_keeps_what_was_whole(answers: Answers) -> None:
+    text = document(made(), made(end="140320")).encode()
+    cut = text.rindex(b"BETA")
+    source = answers(text[:cut])
+    assert [(r["flag"], r["partition"]) for r in rows(source, "rmf3_cpc")] == [
+        (None, "ALPHA"),
+        ("cut", "ALPHA"),
+    ]
+    # Without their heads the rows of the second report are none.
+    assert len(rows(source, "rmf3_partition")) == 6
+    assert sorted(kinds(source)) == ["section", "truncated"]
+
+
+def test_a_declaration_alone_is_not_one() -> None:
+    text = (DECLARATION + "<ddsml><server/></ddsml>").encode()
+    assert not detect(text, len(text))
