@@ -25,7 +25,7 @@ from zlens.problems import Problem
 from zlens.readers.sysinfo_tree import is_tree
 
 #: In the order they are asked.
-READERS = ("monwrite", "rmf_xml", "smf", "sysinfo", "hmc", "linux_counters")
+READERS = ("monwrite", "rmf_xml", "rmf_monitor3", "smf", "sysinfo", "hmc", "linux_counters")
 
 #: The source of folders that are read as one thing.
 FOLDERS = "linux-sysinfo"
@@ -329,7 +329,7 @@ def _unknown(path: str, head: bytes) -> InputError:
         f"this is {what}, which no reader of zlens knows",
         file=path,
         offset=0,
-        expected="a z/VM MONWRITE file, an SMF dump, an RMF Postprocessor XML report, or what a Linux on Z "
+        expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, or what a Linux on Z "
         "tells of its machine or its counters",
         cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
         "record descriptor words",
