@@ -51,6 +51,8 @@ TABLES = {
     "system": "system source machine_type model serial release lpar utc_offset_s",
     "throughput": "etr response_s",
     "workload": "velocity_pct performance_index response_s ended_rate appl_cp_pct appl_ziip_pct",
+    "workload_response": "class period bucket bound_pct bound_s ended reached_pct",
+    "workload_state": "class period samples delay_pct cpu_delay_pct ziip_delay_pct idle_pct",
 }
 
 

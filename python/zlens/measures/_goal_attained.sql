@@ -1,0 +1,9 @@
+-- _goal_attained: how the transactions of a period stand to its goal of a response time.
+SELECT
+    system, source, interval_end, class, report_class, period,
+    max(total) AS total,
+    sum(ended) FILTER (WHERE bound <= 100) AS within,
+    min(bound) FILTER (WHERE reached * 100 >= goal_percent * total) AS bound
+FROM _response_bucket
+WHERE goal_kind IN ('percentile', 'average') AND total > 0
+GROUP BY ALL

@@ -1,0 +1,102 @@
+"""Class periods of SMF 72-3 as rows that a test writes: what the engine sees of such records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fakes import HEADER, START_US, FakeSource, FakeTable, session, system
+from zlens.catalog import smf_sections
+from zlens.options import Options
+from zlens.readers import Column, Interval
+from zlens.session import Session
+
+QUARTER_US = 900_000_000
+#: All that a period can tell of is told; service coefficients are 1, and a zIIP is as fast as a CP.
+CLASS = {
+    "r723mcnm": "ONLINE",
+    "r723mscf_mrcl": False,
+    "r723mwnm": "WORK",
+    "r723mnsp": "POLICY",
+    "r723mcpu": 10_000,
+    "r723msrb": 10_000,
+    "r723madj": 16,
+    "r723mflg_hisf": False,
+    "r723mcf": 0,
+    "r723mcfs": 0,
+    "r723mcfi": 0,
+    "r723nffs": 256,
+    "r723nffi": 256,
+}
+PERIOD = {"r723cadf": 0b1110_0000, "r723crs1": 0, "r723cper": 1, "r723crtx": 0, "r723crgf": 0, "r723crtf": 0}
+#: With those coefficients a million service units are a second.
+UNITS = 1e6
+
+Row = dict[str, Any]
+
+
+def period(
+    seconds: float = 900.0, of: Row | None = None, buckets: list[int] | None = None, **values: Any
+) -> Row:
+    """A period with fields by their names, of a class with fields `of`; counters that are not named are 0."""
+    counted = {
+        column.name: 0 for column in smf_sections.columns(*_section("scs")) if column.type in ("int", "float")
+    }
+    told = {f"r723{name.lower()}": value for name, value in values.items()}
+    belongs = {f"r723{name.lower()}": value for name, value in (of or {}).items()}
+    if buckets is not None:
+        told["r723crtx"] = 1
+    return {
+        "seconds": seconds,
+        "class": CLASS | belongs,
+        "period": counted | PERIOD | told,
+        "buckets": buckets,
+    }
+
+
+def opened(*moments: Iterable[Row], options: Options | None = None) -> Session:
+    """A session over class periods: `moments` are the intervals, each with a record for each of its rows."""
+    rows: dict[str, list[Row]] = {"wms": [], "scs": [], "rts": [], "rgs": []}
+    seen: list[Interval] = []
+    record = 0
+    for k, moment in enumerate(moments):
+        end = START_US + k * QUARTER_US
+        for one in moment:
+            record += 1
+            head = {
+                "system": "SYSA", "source": "smf", "file": "x", "offset": record * 1000, "tod": end,
+                "interval_end": end, "seconds": one["seconds"], "flag": None, "section_no": 0,
+            }  # fmt: skip
+            rows["wms"].append(head | one["class"])
+            rows["scs"].append(head | {"period": one["period"]["r723cper"]} | one["period"])
+            if one["class"].get("r723ggnm"):
+                rows["rgs"].append(head | {"r723ggnm": one["class"]["r723ggnm"]})
+            if one["buckets"] is not None:
+                counts = {f"r723trdb_{n}": count for n, count in enumerate(one["buckets"], 1)}
+                rows["rts"] += [head | {"r723trdb_1": 50}, head | {"section_no": 1, "scs_no": 0} | counts]
+            seconds = one["seconds"]
+        seen.append(Interval(end, seconds, None, 1))
+    info = system(nominal_s=900.0)
+    info.source = "smf"
+    info.intervals = seen
+    source = FakeSource([info], [_table(name, told) for name, told in rows.items() if told])
+    source.name = "smf"
+    return session([source], options)
+
+
+def one(select: str, row: Row) -> tuple[Any, ...]:
+    """Columns of the measure `workload` for one period."""
+    with opened([row]) as made:
+        ((*values,),) = made.sql(f"SELECT {select} FROM workload").rows
+    return tuple(values)
+
+
+def _section(name: str) -> tuple[smf_sections.Layout, smf_sections.Section]:
+    layout = smf_sections.layout(72)
+    return layout, layout.section(name)
+
+
+def _table(name: str, rows: list[Row]) -> FakeTable:
+    layout, section = _section(name)
+    columns: tuple[Column, ...] = (*HEADER, *smf_sections.columns(layout, section))
+    return FakeTable(section.table, columns, [tuple(row.get(c.name) for c in columns) for row in rows])
