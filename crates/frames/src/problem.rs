@@ -138,6 +138,35 @@ impl ProblemLog {
         self.more_bytes = self.more_bytes.saturating_add(bytes);
     }
 
+    /// Makes offsets into others.
+    pub(crate) fn lead(&mut self, to: impl Fn(u64) -> u64) {
+        for row in &mut self.rows {
+            row.offset = to(row.offset);
+        }
+        self.more_from = to(self.more_from);
+    }
+
+    /// Takes up the problems of another log, all in the order of their offsets.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        if other.more.iter().any(|&count| count > 0) {
+            let first = self.more.iter().all(|&count| count == 0);
+            self.more_from = match first {
+                true => other.more_from,
+                false => self.more_from.min(other.more_from),
+            };
+            for (count, more) in self.more.iter_mut().zip(other.more) {
+                *count = count.saturating_add(more);
+            }
+            self.more_bytes = self.more_bytes.saturating_add(other.more_bytes);
+        }
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.extend(other.rows);
+        rows.sort_by_key(|row| row.offset);
+        for row in rows {
+            self.push(row);
+        }
+    }
+
     /// How many problems were met.
     #[must_use]
     pub fn len(&self) -> u64 {

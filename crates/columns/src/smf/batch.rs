@@ -202,7 +202,7 @@ impl Batch {
         if let Some(column) = fixed.offset {
             let out = self.wide.rows_mut(column, places.clone());
             for (out, &at) in out.iter_mut().zip(&lines.records) {
-                *out = (window.base + u64::from(at)).cast_signed();
+                *out = window.offset(at).cast_signed();
             }
         }
         if let Some(column) = fixed.tod {

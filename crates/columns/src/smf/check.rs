@@ -131,7 +131,7 @@ impl Check {
             let sum = &mut self.sums[usize::from(rows.systems[row])];
             sum.pairs += 1;
             if let (1.., Some(example)) = self.differ[row] {
-                let offset = window.base + u64::from(lines.records[row]);
+                let offset = window.offset(lines.records[row]);
                 sum.differ += 1;
                 sum.first.get_or_insert((offset, example));
             }

@@ -235,7 +235,7 @@ impl Counter {
 
     #[cold]
     fn too_far(&self, lines: &Lines, window: &Window<'_>, row: usize, place: &Place<'_>) {
-        let at = window.base + u64::from(lines.records[row]);
+        let at = window.offset(lines.records[row]);
         let number = self.number;
         place.problem(ProblemKind::Long, ("counter", number), at, 0, || {
             format!("counter {number} is above 2^63 - 1 here and maybe later; such values are NULL")

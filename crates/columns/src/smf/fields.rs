@@ -176,7 +176,7 @@ impl Field {
                     from += count;
                 }
                 if let Some(large) = builder.first_large(row) {
-                    let at = window.base + u64::from(lines.records[large - row]);
+                    let at = window.offset(lines.records[large - row]);
                     place.problem(ProblemKind::Long, ("large", &self.name), at, 0, || {
                         format!(
                             "{} is above 2^63 - 1 here and maybe later; such values are NULL",
@@ -207,7 +207,7 @@ impl Field {
                         Some(word) => words.push(word),
                         None => {
                             words.push(&code.to_string());
-                            let at = window.base + u64::from(lines.records[nth]);
+                            let at = window.offset(lines.records[nth]);
                             place.problem(ProblemKind::Section, ("code", &self.name, code), at, 0, || {
                                 format!("{code} is no {} that is known, here and maybe later; shown as it is", self.name)
                             });

@@ -173,7 +173,7 @@ impl Tracks {
         rows.clear();
         for row in 0..lines.len() {
             let record = lines.record(row, window.bytes);
-            let offset = window.base + u64::from(lines.records[row]);
+            let offset = window.offset(lines.records[row]);
             let name = record.get(14..18).and_then(|name| name.try_into().ok());
             let Some(system) = name.and_then(|name| self.system(name)) else {
                 // Only a system beyond those that an index tells apart.

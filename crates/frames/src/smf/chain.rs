@@ -15,6 +15,8 @@ pub(crate) struct Pending {
     pub at: u64,
     pub header: Header,
     pub stamp: Option<Stamp>,
+    /// The fingerprint of its bytes.
+    pub print: u64,
 }
 
 /// Records that were skipped one after the other for one reason.
@@ -34,7 +36,7 @@ pub(crate) struct Chain {
     clocks: Vec<Clock>,
     kinds: Kinds,
     skipped: Option<Skipped>,
-    intervals: HashMap<([u8; 4], u8, u16, u64), usize>,
+    intervals: HashMap<([u8; 4], u16, u16, u64), usize>,
     last_interval: usize,
     dropped_intervals: u64,
 }
@@ -56,21 +58,27 @@ impl Chain {
     /// The clock of records with this header.
     #[inline]
     pub(crate) fn clock(&self, header: &Header) -> Option<&Clock> {
-        self.clocks
-            .iter()
-            .find(|clock| clock.record == header.record && header.subtype == Some(clock.subtype))
+        self.clocks.iter().find(|clock| {
+            u16::from(clock.record) == header.record && header.subtype == Some(clock.subtype)
+        })
     }
 
     /// Counts the record before: its length led to this one.
     #[inline]
     pub(crate) fn commit(&mut self) {
-        let Some(Pending { at, header, stamp }) = self.pending.take() else {
+        let Some(Pending {
+            at,
+            header,
+            stamp,
+            print,
+        }) = self.pending.take()
+        else {
             return;
         };
         if self.skipped.is_some() {
             self.flush();
         }
-        let id = self.kinds.add(&header, at);
+        let id = self.kinds.add(&header, at, print);
         let length = u64::from(header.length);
         self.index.records += 1;
         self.index.record_bytes += length;
@@ -198,13 +206,22 @@ impl Chain {
     pub(crate) fn finish(mut self) -> Index {
         self.commit();
         self.flush();
-        let uncounted = self.kinds.uncounted;
+        let (uncounted, unseen) = (self.kinds.uncounted, self.kinds.unseen());
         let mut index = self.index;
         if uncounted > 0 {
             let most = super::kinds::MAX_KINDS;
             index.problems.add(ProblemKind::Header, 0, 0, None, || {
                 format!(
                     "more than {most} kinds of record; {uncounted} records of others are not listed"
+                )
+            });
+        }
+        if unseen > 0 {
+            let most = super::copies::MAX_RECORDS;
+            index.problems.add(ProblemKind::Duplicate, 0, 0, None, || {
+                format!(
+                    "more than {most} different records; {unseen} records were not held against \
+                     those before them, and duplicates among them are not counted"
                 )
             });
         }
@@ -222,5 +239,6 @@ impl Chain {
 /// Type and subtype as a problem names them, where the header says them.
 fn named(header: Header) -> Option<(u8, u16)> {
     let subtype = header.subtype?;
-    (!matches!(header.check(), Err(Fault::Length(_)))).then_some((header.record, subtype))
+    let record = u8::try_from(header.record).ok()?;
+    (!matches!(header.check(), Err(Fault::Length(_)))).then_some((record, subtype))
 }

@@ -7,13 +7,25 @@ pub const SHORT: usize = 18;
 /// The length of a header with subsystem and subtype.
 pub const LONG: usize = 24;
 
+/// The length of an extended header.
+pub const EXTENDED: usize = 56;
+/// So many bytes tell all that is read of any header.
+pub(crate) const HEAD: usize = 54;
+
 /// The flag that says that subsystem and subtype follow the system's name.
 const SUBTYPE_VALID: u8 = 0x40;
+/// The flags of an extended header.
+const EXTENDED_FLAGS: u8 = 0x60;
+/// The type that stands in an extended header where the type stands in others.
+const EXTENDED_TYPE: u8 = 126;
+/// The greatest type that an extended header can name.
+const MAX_TYPE: u16 = 2047;
 /// Hundredths of a second in a day.
-const DAY: u32 = 24 * 60 * 60 * 100;
+pub(crate) const DAY: u32 = 24 * 60 * 60 * 100;
 
 /// A record header (documented: descriptor word, flag, type, local time and date, system; subsystem
-/// and subtype where the flag says so).
+/// and subtype where the flag says so). An extended header (documented: type 126, two flags, at
+/// least 56 bytes, 32 and 1 in the halfwords at 24 and 26) has its type at 52.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Length of the record with its descriptor word.
@@ -22,8 +34,8 @@ pub struct Header {
     pub segment: u16,
     /// System indicator.
     pub flags: u8,
-    /// Type of the record.
-    pub record: u8,
+    /// Type of the record: up to 255, or up to 2047 by an extended header.
+    pub record: u16,
     /// Local time when it was moved to the buffer, in hundredths of a second since midnight.
     pub time: u32,
     /// Local date, packed decimal `0cyydddF`.
@@ -131,11 +143,11 @@ impl Date {
 
 impl Header {
     /// The header at the beginning of `bytes`, whatever it says; nothing if there are too few. Bytes
-    /// missing behind [`SHORT`] count as zero.
+    /// missing behind the shortest header count as zero.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let mut whole = [0; LONG];
-        let count = bytes.len().min(LONG);
+        let mut whole = [0; HEAD];
+        let count = bytes.len().min(HEAD);
         if count < SHORT {
             return None;
         }
@@ -144,17 +156,27 @@ impl Header {
     }
 
     #[inline]
-    pub(crate) fn of(bytes: &[u8; LONG]) -> Self {
+    pub(crate) fn of(bytes: &[u8; HEAD]) -> Self {
         let word = |at: usize| -> u32 {
             u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
+        let half = |at: usize| -> u16 { u16::from_be_bytes([bytes[at], bytes[at + 1]]) };
         let flags = bytes[4];
         let subtypes = flags & SUBTYPE_VALID != 0;
+        let extended = bytes[5] == EXTENDED_TYPE
+            && flags & EXTENDED_FLAGS == EXTENDED_FLAGS
+            && usize::from(half(0)) >= EXTENDED
+            && (half(24), half(26)) == (32, 1)
+            && half(52) <= MAX_TYPE;
         Self {
-            length: u16::from_be_bytes([bytes[0], bytes[1]]),
-            segment: u16::from_be_bytes([bytes[2], bytes[3]]),
+            length: half(0),
+            segment: half(2),
             flags,
-            record: bytes[5],
+            record: if extended {
+                half(52)
+            } else {
+                u16::from(bytes[5])
+            },
             time: word(6),
             date: Date(word(10)),
             system: word(14).to_be_bytes(),
@@ -163,24 +185,33 @@ impl Header {
             } else {
                 [0x40; 4]
             },
-            subtype: subtypes.then(|| u16::from_be_bytes([bytes[22], bytes[23]])),
+            subtype: subtypes.then(|| half(22)),
         }
     }
 
-    /// The bytes of the header, [`LONG`] of them with a subtype, else [`SHORT`].
+    /// The bytes of the header: [`EXTENDED`] of them for a type above 255, [`LONG`] with a subtype, else
+    /// [`SHORT`].
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(LONG);
+        let mut bytes = Vec::with_capacity(EXTENDED);
+        let plain = u8::try_from(self.record);
         bytes.extend(self.length.to_be_bytes());
         bytes.extend(self.segment.to_be_bytes());
-        bytes.push(self.flags);
-        bytes.push(self.record);
+        bytes.push(self.flags | if plain.is_ok() { 0 } else { EXTENDED_FLAGS });
+        bytes.push(plain.unwrap_or(EXTENDED_TYPE));
         bytes.extend(self.time.to_be_bytes());
         bytes.extend(self.date.0.to_be_bytes());
         bytes.extend(self.system);
         if let Some(subtype) = self.subtype {
             bytes.extend(self.subsystem);
             bytes.extend(subtype.to_be_bytes());
+        }
+        if plain.is_err() {
+            bytes.resize(LONG, 0);
+            bytes.extend([0, 32, 0, 1]);
+            bytes.resize(52, 0);
+            bytes.extend(self.record.to_be_bytes());
+            bytes.resize(EXTENDED, 0);
         }
         bytes
     }
@@ -298,6 +329,30 @@ mod tests {
         assert_eq!(Header::parse(&plain.encode()), Some(plain));
         assert_eq!(plain.check(), Ok(()));
         assert_eq!(Header::parse(&bytes[..17]), None);
+    }
+
+    #[test]
+    fn an_extended_header_has_its_type_behind() {
+        let header = Header {
+            length: 60,
+            segment: 0,
+            flags: 0x7E,
+            record: 1154,
+            time: 1,
+            date: Date::new(2026, 1),
+            system: [0xE2; 4],
+            subsystem: [0x40; 4],
+            subtype: Some(3),
+        };
+        let bytes = header.encode();
+        assert_eq!((bytes.len(), bytes[5]), (EXTENDED, 126));
+        assert_eq!(Header::parse(&bytes), Some(header));
+        // One thing that is not as documented, and it is a record of type 126.
+        for at in [1, 4, 25, 27, 52] {
+            let mut other = bytes.clone();
+            other[at] ^= 0x20;
+            assert_eq!(Header::parse(&other).map(|header| header.record), Some(126));
+        }
     }
 
     #[test]

@@ -3,8 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
+use super::forms::Forms;
 use super::kinds::{KindInfo, KindSet};
 use super::pass::Pass;
+use super::places::Places;
 use crate::problem::ProblemLog;
 use crate::source::{ReadAt, WINDOW};
 
@@ -14,7 +16,7 @@ pub struct IntervalSeen {
     /// Name of the system, EBCDIC.
     pub system: [u8; 4],
     /// Type of the records.
-    pub record: u8,
+    pub record: u16,
     /// Subtype of the records.
     pub subtype: u16,
     /// When the interval began, by the first of them; a TOD value.
@@ -51,9 +53,9 @@ impl Region {
 }
 
 /// What the first pass over a dump found. Its memory is bounded: 16 bytes for each window of 256 KiB,
-/// 16 for each break in the chain, and small tables.
+/// 16 for each break in the chain and for each block, and small tables.
 ///
-/// Every byte of the file is accounted for: `record_bytes + skipped_bytes == size`.
+/// Every byte of the file is accounted for: `record_bytes + skipped_bytes + word_bytes == size`.
 #[derive(Debug)]
 pub struct Index {
     /// The kinds of record, in the order in which they were met.
@@ -65,14 +67,21 @@ pub struct Index {
     pub problems: ProblemLog,
     /// The size of the file.
     pub size: u64,
-    /// Bytes of records.
+    /// Bytes of records, each with one descriptor word.
     pub record_bytes: u64,
+    /// Bytes of other descriptor words: of blocks, and of all segments but the first.
+    pub word_bytes: u64,
+    /// What the file has besides records.
+    pub forms: Forms,
     /// Bytes that were not read; the sum of the bytes of all problems.
     pub skipped_bytes: u64,
     /// How many whole records there are.
     pub records: u64,
     pub(crate) stretches: Vec<Stretch>,
     pub(crate) regions: Vec<Region>,
+    /// How many bytes the stream of records has, and where they are in a file that is none.
+    pub(crate) shown: u64,
+    places: Option<Arc<Places>>,
 }
 
 impl Index {
@@ -86,11 +95,44 @@ impl Index {
             problems: ProblemLog::default(),
             size,
             record_bytes: 0,
+            word_bytes: 0,
+            forms: Forms::default(),
             skipped_bytes: 0,
             records: 0,
             stretches: Vec::new(),
             regions: Vec::new(),
+            shown: size,
+            places: None,
         }
+    }
+
+    /// Makes the index of a stream that of the file it stands in.
+    pub(crate) fn place(
+        &mut self,
+        places: &Arc<Places>,
+        forms: Forms,
+        words: u64,
+        problems: ProblemLog,
+        lost: u64,
+    ) {
+        self.size = places.file;
+        self.forms = forms;
+        self.word_bytes = words;
+        self.skipped_bytes += lost;
+        self.problems.lead(|offset| places.original(offset));
+        self.problems.absorb(problems);
+        for info in &mut self.kinds {
+            info.first_offset = places.original(info.first_shown);
+        }
+        self.places = Some(Arc::clone(places));
+    }
+
+    /// Where in the file a byte of the stream of records is.
+    #[inline]
+    pub(crate) fn original(&self, shown: u64) -> u64 {
+        self.places
+            .as_ref()
+            .map_or(shown, |places| places.original(shown))
     }
 
     /// The kinds of these types and subtypes, of all systems.
@@ -98,7 +140,10 @@ impl Index {
         let mut set = KindSet::NONE;
         for (id, info) in (0..).zip(&self.kinds) {
             let subtype = info.kind.subtype;
-            if subtype.is_some_and(|subtype| wanted.contains(&(info.kind.record, subtype))) {
+            let named = |&(record, of): &(u8, u16)| {
+                u16::from(record) == info.kind.record && Some(of) == subtype
+            };
+            if wanted.iter().any(named) {
                 set.insert(id);
             }
         }
@@ -122,10 +167,10 @@ impl Index {
         limit: usize,
     ) -> io::Result<Vec<(u64, Vec<u8>)>> {
         let first = self.kinds.iter().filter(|info| {
-            (info.kind.record, info.kind.subtype) == (wanted.0, Some(wanted.1))
+            (info.kind.record, info.kind.subtype) == (u16::from(wanted.0), Some(wanted.1))
                 && system.is_none_or(|system| info.kind.system == system)
         });
-        let Some(from) = first.map(|info| info.first_offset).min() else {
+        let Some(from) = first.map(|info| info.first_shown).min() else {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();

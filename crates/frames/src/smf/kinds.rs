@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::copies::Copies;
 use super::header::Header;
+use super::pace::{MAX_MOMENTS, Pace};
 
 /// How many kinds of record are told apart. A sysplex has some hundreds; junk that looks like more
 /// is bounded by this.
@@ -14,7 +16,7 @@ pub struct Kind {
     /// Name of the system, EBCDIC.
     pub system: [u8; 4],
     /// Type of the record.
-    pub record: u8,
+    pub record: u16,
     /// Subtype, where the record has one.
     pub subtype: Option<u16>,
 }
@@ -38,6 +40,17 @@ pub struct KindInfo {
     pub last_local: i64,
     /// Where the first one begins.
     pub first_offset: u64,
+    /// The same in the stream of records.
+    pub(crate) first_shown: u64,
+    /// How many have the same bytes as one before them.
+    pub duplicates: u64,
+    /// How many stretches there are of records that are earlier than one before them.
+    pub out_of_order: u64,
+    /// The time that usually passes until the next ones come, in hundredths of a second; none where
+    /// they come at no regular pace.
+    pub step: Option<i64>,
+    /// How often more than one and a half times that passed.
+    pub gaps: Option<u64>,
 }
 
 /// A set of kinds in one word: exact for the first 64 kinds of a file, and at worst too large for
@@ -71,7 +84,7 @@ impl Kind {
         let subtype = self
             .subtype
             .map_or(0, |subtype| 1 << 16 | u64::from(subtype));
-        u64::from(u32::from_be_bytes(self.system)) << 32 | u64::from(self.record) << 24 | subtype
+        u64::from(u32::from_be_bytes(self.system)) << 32 | u64::from(self.record) << 17 | subtype
     }
 }
 
@@ -85,6 +98,8 @@ struct Counter {
     first: u64,
     last: u64,
     first_offset: u64,
+    duplicates: u64,
+    pace: Pace,
 }
 
 /// Kinds while a file is walked.
@@ -93,6 +108,11 @@ pub(crate) struct Kinds {
     ids: HashMap<u64, u16>,
     /// Where the kinds met last are, by some bits of their key.
     near: [(u64, u16); 64],
+    copies: Copies,
+    /// How many moments may still be kept.
+    room: usize,
+    /// The date met last, and its day.
+    day: (u32, i64),
     /// Records of kinds that have no counter any more.
     pub uncounted: u64,
 }
@@ -103,13 +123,21 @@ impl Kinds {
             counters: Vec::new(),
             ids: HashMap::new(),
             near: [(u64::MAX, 0); 64],
+            copies: Copies::new(),
+            room: MAX_MOMENTS,
+            day: (0, 0),
             uncounted: 0,
         }
     }
 
-    /// Counts a record; the number of its kind, if it has a counter.
+    /// Records that were not held against those before them, of which there are too many.
+    pub(crate) const fn unseen(&self) -> u64 {
+        self.copies.unseen
+    }
+
+    /// Counts a record, `print` its fingerprint; the number of its kind, if it has a counter.
     #[inline]
-    pub(crate) fn add(&mut self, header: &Header, offset: u64) -> Option<u16> {
+    pub(crate) fn add(&mut self, header: &Header, offset: u64, print: u64) -> Option<u16> {
         let kind = Kind {
             system: header.system,
             record: header.record,
@@ -125,7 +153,13 @@ impl Kinds {
                 id
             }
         };
+        if self.day.0 != header.date.0 {
+            self.day = (header.date.0, header.date.days().unwrap_or(0));
+        }
+        let local = self.day.1 * i64::from(super::header::DAY) + i64::from(header.time);
         let counter = &mut self.counters[usize::from(id)];
+        counter.duplicates += u64::from(self.copies.seen(print));
+        counter.pace.add(local, &mut self.room);
         let time = u64::from(header.date.0) << 32 | u64::from(header.time);
         counter.count += 1;
         counter.bytes += u64::from(header.length);
@@ -155,6 +189,8 @@ impl Kinds {
             first: u64::MAX,
             last: 0,
             first_offset: offset,
+            duplicates: 0,
+            pace: Pace::default(),
         });
         Some(id)
     }
@@ -170,15 +206,23 @@ impl Kinds {
         };
         self.counters
             .into_iter()
-            .map(|counter| KindInfo {
-                kind: counter.kind,
-                count: counter.count,
-                bytes: counter.bytes,
-                min_length: counter.min_length,
-                max_length: counter.max_length,
-                first_local: local(counter.first),
-                last_local: local(counter.last),
-                first_offset: counter.first_offset,
+            .map(|mut counter| {
+                let rhythm = counter.pace.rhythm();
+                KindInfo {
+                    kind: counter.kind,
+                    count: counter.count,
+                    bytes: counter.bytes,
+                    min_length: counter.min_length,
+                    max_length: counter.max_length,
+                    first_local: local(counter.first),
+                    last_local: local(counter.last),
+                    first_offset: counter.first_offset,
+                    first_shown: counter.first_offset,
+                    duplicates: counter.duplicates,
+                    out_of_order: counter.pace.out_of_order,
+                    step: rhythm.step,
+                    gaps: rhythm.gaps,
+                }
             })
             .collect()
     }

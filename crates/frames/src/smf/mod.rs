@@ -1,16 +1,21 @@
 //! Finding the records in SMF dumps.
 //!
 //! A dump is a stream of records, each behind a descriptor word of four bytes (RDW: length with
-//! the word itself, and two bytes that are zero). [`index`](fn@index) goes over a file once and counts its
-//! records by system, type and subtype; a [`Pass`] then hands out the records of chosen types. A
-//! chain of lengths that breaks is taken up again at the next plausible record, and every byte is
-//! accounted for.
+//! the word itself, and two bytes that are zero); or of blocks of records, each behind a descriptor
+//! word of its own (BDW, short or extended); and records may be in segments (SDW). [`open`] shows
+//! all of these as a stream, goes over it once and counts its records by system, type and subtype; a
+//! [`Pass`] then hands out the records of chosen types. A chain of lengths that breaks is taken up
+//! again at the next plausible record, and every byte is accounted for.
 
 mod chain;
+mod copies;
+mod forms;
 mod header;
 mod index;
 mod kinds;
+mod pace;
 mod pass;
+mod places;
 mod scan;
 mod search;
 mod section;
@@ -18,7 +23,8 @@ mod sniff;
 mod stamp;
 mod writer;
 
-pub use header::{Date, Header, LONG, RDW, SHORT};
+pub use forms::{Forms, open};
+pub use header::{Date, EXTENDED, Header, LONG, RDW, SHORT};
 pub use index::{Index, IntervalSeen};
 pub use kinds::{Kind, KindInfo, MAX_KINDS};
 pub use pass::{Pass, RecordRef, Window};

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::header::{Header, LONG, SHORT};
+use super::header::{HEAD, Header, SHORT};
 use super::index::{Index, Region};
 use super::kinds::KindSet;
 use crate::problem::{ProblemKind, ProblemLog};
@@ -24,11 +24,12 @@ pub struct RecordRef {
 /// What a pass hands out at a time: bytes, and where the wanted records are in them.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'p> {
-    /// Offset of the first byte in the file.
-    pub base: u64,
+    /// Offset of the first byte in the stream of records, which is the file where that is one.
+    base: u64,
     /// The bytes.
     pub bytes: &'p [u8],
     lists: &'p [Vec<RecordRef>],
+    index: &'p Index,
 }
 
 impl<'p> Window<'p> {
@@ -50,7 +51,14 @@ impl<'p> Window<'p> {
     /// Where a record of this window begins in the file.
     #[must_use]
     pub fn offset_of(&self, record: RecordRef) -> u64 {
-        self.base + u64::from(record.pos)
+        self.offset(record.pos)
+    }
+
+    /// Where in the file the byte at `pos` is.
+    #[inline]
+    #[must_use]
+    pub fn offset(&self, pos: u32) -> u64 {
+        self.index.original(self.base + u64::from(pos))
     }
 }
 
@@ -69,7 +77,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A pass over records of the types and subtypes in `wanted`.
+    /// A pass over records of the types and subtypes in `wanted`; types above 255 are never asked for.
     #[must_use]
     pub fn new(source: Arc<dyn ReadAt>, index: Arc<Index>, wanted: &[(u8, u16)]) -> Self {
         Self {
@@ -107,7 +115,7 @@ impl Pass {
             let window = number as u64 * WINDOW as u64;
             let base = window + u64::from(self.index.regions[number].first);
             let stop = window + WINDOW as u64;
-            let count = (self.index.size.min(stop) - base) as usize;
+            let count = (self.index.shown.min(stop) - base) as usize;
             let got = read_full(&*self.source, base, &mut self.buffer[..count])?;
             self.lists.iter_mut().for_each(Vec::clear);
             let got = self.walk(base, stop, got);
@@ -116,6 +124,7 @@ impl Pass {
                     base,
                     bytes: &self.buffer[..got],
                     lists: &self.lists,
+                    index: &self.index,
                 }));
             }
         }
@@ -135,8 +144,8 @@ impl Pass {
             while at < stretch.end.min(stop) {
                 let place = (at - base) as usize;
                 let rest = (stretch.end - at) as usize;
-                if got < place + LONG.min(rest) {
-                    got = self.more(base, got, place + LONG.min(rest));
+                if got < place + HEAD.min(rest) {
+                    got = self.more(base, got, place + HEAD.min(rest));
                 }
                 let Some(header) = header(self.buffer.get(place..got).unwrap_or(&[])) else {
                     return self.differs(at, stop, got);
@@ -167,7 +176,7 @@ impl Pass {
     #[inline]
     fn slot(&self, header: &Header) -> Option<usize> {
         let subtype = header.subtype?;
-        let record = (header.record, subtype);
+        let record = (u8::try_from(header.record).ok()?, subtype);
         self.wanted.iter().position(|&wanted| wanted == record)
     }
 
@@ -183,7 +192,8 @@ impl Pass {
 
     /// The file is not as the index found it: the rest of the window is left out.
     fn differs(&mut self, at: u64, stop: u64, got: usize) -> usize {
-        let bytes = self.index.size.min(stop) - at;
+        let bytes = self.index.shown.min(stop) - at;
+        let at = self.index.original(at);
         self.problems
             .add(ProblemKind::Changed, at, bytes, None, || {
                 "there is no record where there was one when the file was opened".to_owned()
@@ -191,12 +201,12 @@ impl Pass {
         got
     }
 
-    /// Where in the file the next window begins, at the earliest.
+    /// Where in the stream of records the next window begins, at the earliest.
     #[must_use]
     pub fn position(&self) -> u64 {
         (self.next as u64)
             .saturating_mul(WINDOW as u64)
-            .min(self.index.size)
+            .min(self.index.shown)
     }
 
     /// What the pass found different from the index.

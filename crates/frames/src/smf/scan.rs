@@ -1,7 +1,8 @@
 //! The first pass over a dump.
 
 use super::chain::{Chain, Pending};
-use super::header::{Fault, Header, LONG, RDW, SHORT};
+use super::copies;
+use super::header::{Fault, HEAD, Header, RDW, SHORT};
 use super::index::Index;
 use super::search::View;
 use super::sniff;
@@ -19,7 +20,15 @@ const AHEAD: usize = 4096;
 /// After how many bytes the caller is told how far it is.
 const REPORT_EVERY: u64 = 16 * WINDOW as u64;
 
-/// Goes over a file once. Records of the kinds that `clocks` name are asked for their interval.
+/// What a look at a file comes to.
+pub(crate) enum Found {
+    /// A stream of records.
+    Stream(Box<Index>),
+    /// Blocks or segments.
+    Formed,
+}
+
+/// Goes once over a file that is a stream of records; [`open`](super::open) reads other forms too. Records of the kinds that `clocks` name are asked for their interval.
 /// `progress` is told how many bytes of how many are done, about every 4 MiB, and stops the pass by
 /// saying false.
 ///
@@ -32,10 +41,25 @@ pub fn index(
     clocks: &[Clock],
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Index, Error> {
+    match look(source, clocks, false, progress)? {
+        Found::Stream(index) => Ok(*index),
+        Found::Formed => unreachable!("a scan of a stream does not ask for its form"),
+    }
+}
+
+/// Goes over a file once; up to the first block or segment if `asking` for those.
+pub(crate) fn look(
+    source: &dyn ReadAt,
+    clocks: &[Clock],
+    asking: bool,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Found, Error> {
     let size = source.size();
     let mut scan = Scan {
         chain: Chain::new(size, clocks),
         source,
+        asking,
+        formed: false,
         end: size,
         cut: None,
         reported: None,
@@ -64,12 +88,15 @@ pub fn index(
             }
         }
         at = scan.window(base, &buffer[..got], at)?;
+        if scan.formed {
+            return Ok(Found::Formed);
+        }
     }
     let index = scan.finish(at);
     if !progress(size, size) {
         return Err(Error::Stopped);
     }
-    Ok(index)
+    Ok(Found::Stream(Box::new(index)))
 }
 
 fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
@@ -85,6 +112,9 @@ fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
 struct Scan<'s> {
     chain: Chain,
     source: &'s dyn ReadAt,
+    /// Whether to stop at a block or segment, and whether one was met.
+    asking: bool,
+    formed: bool,
     /// Where the data end.
     end: u64,
     /// Why they end before the file does.
@@ -120,7 +150,7 @@ impl Scan<'_> {
                 base,
                 bytes,
             };
-            let header = match bytes[place..].first_chunk::<LONG>() {
+            let header = match bytes[place..].first_chunk::<HEAD>() {
                 Some(bytes) => Header::of(bytes),
                 // Fewer bytes than a long header has are at hand only at the end.
                 None => match Header::parse(&bytes[place..]) {
@@ -136,8 +166,14 @@ impl Scan<'_> {
                 Ok(()) if next <= self.end => {
                     self.chain.commit();
                     let clock = self.chain.clock(&header);
-                    let stamp = clock.map(|clock| stamp(clock, &view, at, header.length));
-                    self.chain.pending = Some(Pending { at, header, stamp });
+                    let mut far = Vec::new();
+                    let record = record(&view, at, header.length, &mut far);
+                    self.chain.pending = Some(Pending {
+                        at,
+                        header,
+                        stamp: clock.map(|clock| clock.read(record)),
+                        print: copies::print(record),
+                    });
                     at = next;
                 }
                 Ok(()) => at = self.beyond(&view, at, header)?,
@@ -166,17 +202,9 @@ impl Scan<'_> {
         header: Header,
         fault: Fault,
     ) -> Result<u64, Error> {
-        if let Fault::Segment(_) = fault
-            && let Some((next, segments)) = view.spanned(at)
-        {
-            self.chain
-                .skip_record(ProblemKind::Transfer, at, next - at, header, || {
-                    format!(
-                        "a record in {segments} segments, as spanned data sets hold them; {}",
-                        sniff::CURE
-                    )
-                });
-            return Ok(next);
+        if self.asking && view.is_formed(at) {
+            self.formed = true;
+            return Ok(self.end);
         }
         let next = at + u64::from(header.length);
         if at > 0 && usize::from(header.length) >= RDW && next <= self.end && view.leads_on(next) {
@@ -306,18 +334,17 @@ impl Scan<'_> {
     }
 }
 
-/// What the record at `at` says of its interval.
+/// The bytes of the record at `at`; `far` takes them where it runs beyond those at hand.
 #[inline]
-fn stamp(clock: &Clock, view: &View<'_>, at: u64, length: u16) -> super::Stamp {
+fn record<'v>(view: &View<'v>, at: u64, length: u16, far: &'v mut Vec<u8>) -> &'v [u8] {
     let place = (at - view.base) as usize;
-    let record = &view.bytes[place..];
-    if let Some(record) = record.get(..usize::from(length)) {
-        return clock.read(record);
+    let near = &view.bytes[place..];
+    if let Some(record) = near.get(..usize::from(length)) {
+        return record;
     }
-    // It runs beyond the bytes at hand.
-    let mut whole = vec![0; usize::from(length)];
-    let got = read_full(view.source, at, &mut whole).unwrap_or(0);
-    clock.read(&whole[..got])
+    far.resize(usize::from(length), 0);
+    let got = read_full(view.source, at, far).unwrap_or(0);
+    &far[..got]
 }
 
-const _: () = assert!(AHEAD >= LONG && SHORT <= LONG);
+const _: () = assert!(AHEAD >= HEAD && SHORT <= HEAD);

@@ -1,16 +1,26 @@
 //! Looking for the next plausible record where the chain of lengths is broken.
 
-use super::header::{Header, LONG, SHORT};
+use super::forms::SEGMENT;
+use super::header::{HEAD, Header, SHORT};
 use crate::source::{ReadAt, WINDOW, read_full};
 
 /// Bits of the third byte of a segment's descriptor word (documented: 01 first, 11 middle, 10 last).
-const FIRST: u16 = 0x0100;
-const LAST: u16 = 0x0200;
-const MIDDLE: u16 = 0x0300;
-/// A record in more segments than this is none.
-const MAX_SEGMENTS: u32 = 4096;
+pub(crate) const FIRST: u16 = 0x0100;
+pub(crate) const LAST: u16 = 0x0200;
+pub(crate) const MIDDLE: u16 = 0x0300;
+/// A block of more segments than this is not looked through.
+const MAX_SEGMENTS: u32 = 8192;
 /// So many headers one after the other may be damaged while their lengths are good.
 const MAX_HOPS: usize = 32;
+
+/// A block, by its descriptor word.
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    /// Its length with the word.
+    pub length: u64,
+    /// Whether the word is an extended one.
+    pub extended: bool,
+}
 
 /// Bytes of a source, some of them at hand.
 pub(crate) struct View<'v> {
@@ -29,22 +39,91 @@ impl View<'_> {
         let near = at
             .checked_sub(self.base)
             .and_then(|place| usize::try_from(place).ok())
-            .and_then(|place| self.bytes.get(place..)?.first_chunk::<LONG>());
+            .and_then(|place| self.bytes.get(place..)?.first_chunk::<HEAD>());
         if let Some(bytes) = near {
             return Some(Header::of(bytes));
         }
-        let mut bytes = [0; LONG];
-        let count = usize::try_from(rest).map_or(LONG, |rest| rest.min(LONG));
+        let mut bytes = [0; HEAD];
+        let count = usize::try_from(rest).map_or(HEAD, |rest| rest.min(HEAD));
         let got = read_full(self.source, at, &mut bytes[..count]).ok()?;
         Header::parse(&bytes[..got])
     }
 
-    /// Whether a record, whole or in segments, can begin at `at`, or the data end there.
+    /// Whether a record, whole or in segments, or a block can begin at `at`, or the data end there.
     pub(crate) fn continues(&self, at: u64) -> bool {
         at == self.end
             || self
                 .header(at)
                 .is_some_and(|header| header.check().is_ok() || begins_spanned(header))
+            || self.block(at).is_some()
+    }
+
+    /// Whether the first segment of a record begins at `at`, which must be followed by another where
+    /// it does not hold the whole header.
+    pub(crate) fn begins_spanned(&self, at: u64) -> bool {
+        let Some((length, FIRST)) = self.segment(at) else {
+            return false;
+        };
+        if length >= SHORT as u64 {
+            return self.header(at).is_some_and(begins_spanned);
+        }
+        matches!(self.segment(at + length), Some((_, MIDDLE | LAST)))
+    }
+
+    /// Whether one of the forms of a dump that is no stream of records begins at `at`.
+    pub(crate) fn is_formed(&self, at: u64) -> bool {
+        self.begins_spanned(at) || self.block(at).is_some()
+    }
+
+    /// The block that begins at `at`: a descriptor word, and what can be a record or a segment behind.
+    pub(crate) fn block(&self, at: u64) -> Option<Block> {
+        let word = self.descriptor(at)?;
+        let extended = word >> 31 == 1;
+        let length = match word {
+            _ if extended => u64::from(word & 0x7FFF_FFFF),
+            _ if word & 0xFFFF == 0 => u64::from(word >> 16),
+            _ => return None,
+        };
+        let (first, bits) = self.segment(at + 4)?;
+        // The last block of a file that is cut off is longer than what is there.
+        if first < SEGMENT || first + 4 > length {
+            return None;
+        }
+        let begins = match bits {
+            0 => self.header(at + 4)?.check().is_ok(),
+            FIRST if first >= SHORT as u64 => begins_spanned(self.header(at + 4)?),
+            FIRST | MIDDLE => self.fills(at, length),
+            LAST => {
+                let next = at + 4 + first;
+                let follows = |header: Header| header.check().is_ok() || begins_spanned(header);
+                (next < at + length && self.header(next).is_some_and(follows))
+                    || self.fills(at, length)
+            }
+            _ => false,
+        };
+        begins.then_some(Block { length, extended })
+    }
+
+    /// Whether the records and segments in the block at `at` fill it exactly.
+    pub(crate) fn fills(&self, at: u64, length: u64) -> bool {
+        let end = at + length;
+        let mut at = at + 4;
+        for _ in 0..MAX_SEGMENTS {
+            if at >= end {
+                break;
+            }
+            match self.segment(at) {
+                Some((length, 0 | FIRST | MIDDLE | LAST)) if length >= SEGMENT => at += length,
+                _ => return false,
+            }
+        }
+        at == end && end <= self.end
+    }
+
+    /// Length and bits of the descriptor word of a record or segment.
+    pub(crate) fn segment(&self, at: u64) -> Option<(u64, u16)> {
+        let word = self.descriptor(at)?;
+        Some((u64::from(word >> 16), word as u16))
     }
 
     /// Whether lengths lead from `at` to a plausible record, past a few headers that are not.
@@ -63,33 +142,19 @@ impl View<'_> {
         false
     }
 
-    /// Where a record in segments that begins at `at` ends, and in how many it is.
-    pub(crate) fn spanned(&self, at: u64) -> Option<(u64, u32)> {
-        let first = self.header(at)?;
-        if !begins_spanned(first) {
-            return None;
-        }
-        let mut next = at + u64::from(first.length);
-        for segments in 2..MAX_SEGMENTS {
-            let word = self.descriptor(next)?;
-            let (length, bits) = ((word >> 16) as u16, word as u16);
-            if length <= 4 || (bits != MIDDLE && bits != LAST) {
-                return None;
-            }
-            next += u64::from(length);
-            if next > self.end {
-                return None;
-            }
-            if bits == LAST {
-                return self.continues(next).then_some((next, segments));
-            }
-        }
-        None
-    }
-
     fn descriptor(&self, at: u64) -> Option<u32> {
+        let near = at
+            .checked_sub(self.base)
+            .and_then(|place| usize::try_from(place).ok())
+            .and_then(|place| self.bytes.get(place..)?.first_chunk::<4>());
         let mut bytes = [0; 4];
-        let got = read_full(self.source, at, &mut bytes).ok()?;
+        let got = match near {
+            Some(near) => {
+                bytes = *near;
+                bytes.len()
+            }
+            None => read_full(self.source, at, &mut bytes).ok()?,
+        };
         (got == bytes.len() && at + 4 <= self.end).then(|| u32::from_be_bytes(bytes))
     }
 
@@ -109,7 +174,7 @@ impl View<'_> {
             if !going(at) {
                 return None;
             }
-            buffer.resize(most + LONG, 0);
+            buffer.resize(most + HEAD, 0);
             most = (2 * most).min(WINDOW);
             let count =
                 usize::try_from(self.end - at).map_or(buffer.len(), |n| n.min(buffer.len()));
@@ -126,7 +191,7 @@ impl View<'_> {
             let places = if at + got as u64 == self.end {
                 got - SHORT + 1
             } else {
-                got.saturating_sub(LONG).max(1)
+                got.saturating_sub(HEAD).max(1)
             };
             let places = usize::try_from(to - at).map_or(places, |n| n.min(places));
             if let Some(found) = view.candidate(places) {

@@ -1,6 +1,6 @@
 //! Telling from the first bytes whether a file is an SMF dump, and what a transfer has made of it.
 
-use super::header::{Header, LONG, RDW};
+use super::header::{HEAD, Header, RDW, SHORT};
 use super::search::View;
 use crate::ebcdic;
 use crate::problem::ProblemKind;
@@ -8,7 +8,7 @@ use crate::problem::ProblemKind;
 /// What the first bytes of a file say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sniff {
-    /// A stream of SMF records, each behind its descriptor word.
+    /// SMF records behind their descriptor words, in blocks or segments or without.
     Smf,
     /// SMF records in a form that cannot be read; a sentence names the form and its cure.
     Damaged(String),
@@ -18,19 +18,20 @@ pub enum Sniff {
 
 /// How to transfer a dump so that it arrives as a stream of whole records.
 pub(crate) const CURE: &str = "transfer it again in binary with record descriptor words (FTP: \
-     BINARY, then QUOTE SITE RDW, then GET), from a copy made by IFASMFDP or IFASMFDL";
+     BINARY, then QUOTE SITE RDW, then GET; or as record format U, which keeps the descriptor words of \
+     blocks and records), from a copy made by IFASMFDP or IFASMFDL";
 
 /// How much is looked at for a beginning.
 const LOOK: usize = 64 * 1024;
-/// A block is at least this long (documented for data sets on disk: 8 bytes).
-const BLOCK: usize = 8;
+/// So many records without words are looked for.
+const STARTS: usize = 4;
 
 /// Says what a file is from its first bytes (64 KiB are looked at; those of two records are enough)
 /// and its size.
 #[must_use]
 pub fn sniff(head: &[u8], size: u64) -> Sniff {
     let head = &head[..head.len().min(LOOK)];
-    if chain(head, 0, size) {
+    if chain(head, 0, size) || view(head, size).is_formed(0) {
         return Sniff::Smf;
     }
     if let Some(form) = form(head) {
@@ -61,22 +62,27 @@ fn chain(head: &[u8], at: usize, size: u64) -> bool {
         return false;
     };
     let next = at + usize::from(header.length);
-    if next as u64 == size || next + LONG > head.len() {
+    if next as u64 == size || next + HEAD > head.len() {
         return next as u64 <= size;
     }
-    let view = View {
-        source: &Vec::new(),
+    view(head, size).continues(next as u64)
+}
+
+/// The first bytes of a file, and nothing behind them.
+fn view(head: &[u8], size: u64) -> View<'_> {
+    const NOTHING: &Vec<u8> = &Vec::new();
+    View {
+        source: NOTHING,
         end: size,
         base: 0,
         bytes: head,
-    };
-    view.continues(next as u64)
+    }
 }
 
 /// Where the record at `at` leads to, if that is in these bytes too.
 fn leads(head: &[u8], at: usize) -> Option<usize> {
     let next = at + usize::from(plausible(&head[at..])?.length);
-    (next + LONG <= head.len()).then_some(next)
+    (next + HEAD <= head.len()).then_some(next)
 }
 
 fn plausible(bytes: &[u8]) -> Option<Header> {
@@ -85,77 +91,64 @@ fn plausible(bytes: &[u8]) -> Option<Header> {
 
 /// The form of SMF data that cannot be read, in a sentence.
 fn form(head: &[u8]) -> Option<String> {
-    blocks(head)
-        .or_else(|| spanned(head))
-        .or_else(|| without_words(head))
-        .or_else(|| translated(head))
-}
-
-/// Records in blocks, each block behind a descriptor word (BDW) of its own.
-fn blocks(head: &[u8]) -> Option<String> {
-    let word = u32::from_be_bytes(*head.first_chunk()?);
-    let extended = word >> 31 == 1;
-    let block = if extended {
-        (word & 0x7FFF_FFFF) as usize
-    } else if word & 0xFFFF == 0 {
-        (word >> 16) as usize
-    } else {
-        return None;
-    };
-    let mut bytes = head.get(RDW..)?.to_vec();
-    let segment = u16::from_be_bytes([*bytes.get(2)?, *bytes.get(3)?]);
-    if segment != 0 {
-        bytes[2..4].fill(0);
-    }
-    let record = usize::from(plausible(&bytes)?.length);
-    if block < BLOCK || record + RDW > block {
-        return None;
-    }
-    // The lengths in a block fill it exactly, as far as it is in these bytes.
-    let mut at = RDW;
-    while at < block && at + 4 <= head.len() {
-        let length = usize::from(u16::from_be_bytes([head[at], head[at + 1]]));
-        if length < RDW || at + length > block {
-            return None;
-        }
-        at += length;
-    }
-    let spanned = if segment != 0 { " and segments" } else { "" };
-    Some(format!(
-        "SMF records in blocks (block descriptor words{spanned}, as record format U or VBS leaves \
-         them), which zlens does not read yet; {CURE}"
-    ))
-}
-
-/// A first record in segments.
-fn spanned(head: &[u8]) -> Option<String> {
-    let first = *head.get(2)?;
-    if first != 1 || *head.get(3)? != 0 {
-        return None;
-    }
-    let mut bytes = head.to_vec();
-    bytes[2] = 0;
-    plausible(&bytes)?;
-    Some(format!(
-        "SMF records in segments of spanned blocks, which zlens does not read yet; {CURE}"
-    ))
+    without_words(head).or_else(|| translated(head))
 }
 
 /// Records whose descriptor words are gone: nothing tells any more where one ends.
 fn without_words(head: &[u8]) -> Option<String> {
-    let mut bytes = vec![0xFF, 0xFF, 0, 0];
-    bytes.extend_from_slice(head.get(..LONG)?);
-    plausible(&bytes)?;
+    let first = wordless(head)?;
+    // Where others of the same system and day seem to begin.
+    let same = |at: &usize| {
+        wordless(&head[*at..])
+            .is_some_and(|other| (other.system, other.date) == (first.system, first.date))
+    };
+    let rest = SHORT - RDW..head.len();
+    let starts: Vec<usize> = rest.filter(same).take(STARTS).collect();
+    let cause = match starts.as_slice() {
+        [] => "as a transfer leaves a record that does not ask for its word".to_owned(),
+        [second, ..] if starts.iter().all(|&at| line_end(&head[..at])) => format!(
+            "with line ends between them (the second seems to begin at byte {second}), as a transfer \
+             in text mode leaves them"
+        ),
+        [second, others @ ..]
+            if !others.is_empty() && (2..).zip(others).all(|(n, at)| *at == n * second) =>
+        {
+            format!(
+                "each filled up to {second} bytes, as a copy into records of fixed length leaves them"
+            )
+        }
+        [second, ..] => format!(
+            "one directly behind the other (the second seems to begin at byte {second}), as FTP \
+             leaves them without SITE RDW, and Connect:Direct but for record format U"
+        ),
+    };
     Some(format!(
-        "SMF records without their record descriptor words: nothing tells where one ends; {CURE}"
+        "SMF records without their record descriptor words, {cause}: nothing tells where one ends; \
+         {CURE}"
     ))
+}
+
+/// The header at the beginning of bytes, if one can begin there without its descriptor word.
+fn wordless(bytes: &[u8]) -> Option<Header> {
+    // Cheap looks first: century and sign of the date.
+    if *bytes.get(6)? > 1 || bytes.get(9)? & 0xC != 0xC {
+        return None;
+    }
+    let mut whole = vec![0xFF, 0xFF, 0, 0];
+    whole.extend_from_slice(&bytes[..bytes.len().min(HEAD)]);
+    plausible(&whole)
+}
+
+/// Whether bytes end with the end of a line, of ASCII or EBCDIC.
+fn line_end(bytes: &[u8]) -> bool {
+    matches!(bytes, [.., b'\r', b'\n'] | [.., b'\n' | 0x15 | 0x25])
 }
 
 /// Records that were translated from EBCDIC to ASCII.
 fn translated(head: &[u8]) -> Option<String> {
     let back: Vec<u8> = head
         .iter()
-        .take(2 * LONG)
+        .take(2 * HEAD)
         .map(|&byte| ebcdic::from_char(char::from(byte)).unwrap_or(byte))
         .collect();
     let begins = |bytes: &[u8]| {

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use super::header::{Fault, Header, RDW};
 
-/// The longest record that can be written, with its descriptor word.
-pub const MAX_RECORD: usize = 32_756;
+/// The longest record that can be written, with its descriptor word: what the word can say. Records of
+/// a data set are at most half as long; those put together from segments may be longer.
+pub const MAX_RECORD: usize = u16::MAX as usize;
 
 /// Why a record could not be written.
 #[derive(Debug, thiserror::Error)]

@@ -40,27 +40,6 @@ fn what_is_no_dump() {
     assert_eq!(say(&[0x40; 100]), Sniff::No);
 }
 
-/// Records in blocks of at most 27,998 bytes.
-fn blocked(records: &[Vec<u8>]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut block: Vec<u8> = Vec::new();
-    let mut close = |block: &mut Vec<u8>| {
-        if !block.is_empty() {
-            out.extend((block.len() as u16 + 4).to_be_bytes());
-            out.extend([0, 0]);
-            out.append(block);
-        }
-    };
-    for record in records {
-        if block.len() + record.len() > 27_994 {
-            close(&mut block);
-        }
-        block.extend_from_slice(record);
-    }
-    close(&mut block);
-    out
-}
-
 fn small() -> Vec<Vec<u8>> {
     let mut records = made::sample();
     records.retain(|record| record.len() < 2000);
@@ -68,70 +47,27 @@ fn small() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn blocks() {
-    damaged(&blocked(&small()), "in blocks");
-    // Blocks of a tape may be longer.
-    let records = made::file(&small());
-    let mut extended = (0x8000_0004 + records.len() as u32).to_be_bytes().to_vec();
-    extended.extend(&records);
-    damaged(&extended, "in blocks");
-}
-
-/// A record in segments of at most 700 bytes.
-fn segments(record: &[u8]) -> Vec<u8> {
-    let parts: Vec<&[u8]> = record[4..].chunks(696).collect();
-    let mut out = Vec::new();
-    for (nth, part) in parts.iter().enumerate() {
-        let bits = match (nth == 0, nth + 1 == parts.len()) {
-            (true, true) => 0,
-            (true, false) => 1,
-            (false, true) => 2,
-            (false, false) => 3,
-        };
-        out.extend((part.len() as u16 + 4).to_be_bytes());
-        out.extend([bits, 0]);
-        out.extend_from_slice(part);
-    }
-    out
-}
-
-#[test]
-fn spanned_records_among_whole_ones() {
-    let records = small();
-    let mut bytes = Vec::new();
-    let mut long = 0;
-    for record in &records {
-        let in_segments = segments(record);
-        long += u64::from(in_segments.len() > record.len());
-        bytes.extend(in_segments);
-    }
-    assert_eq!(say(&bytes), Sniff::Smf);
-    let (index, _) = made::read(&bytes);
-    assert_eq!(index.records, records.len() as u64 - long);
-    let rows = index.problems.rows();
-    assert!(
-        made::says(&rows, ProblemKind::Transfer, "in 2 segments"),
-        "{rows:?}"
-    );
-    assert!(rows.iter().all(|row| row.kind == ProblemKind::Transfer));
-    // The first record in segments.
-    let bytes = segments(&records[1]).repeat(5);
-    damaged(&bytes, "segments");
-    // In blocks too, as a VBS data set is stored.
-    let part = segments(&records[1])[..700].to_vec();
-    let mut block = (part.len() as u16 + 4).to_be_bytes().to_vec();
-    block.extend([0, 0]);
-    block.extend(part);
-    damaged(&block, "block descriptor words and segments");
-}
-
-#[test]
 fn descriptor_words_that_are_gone() {
-    let bytes: Vec<u8> = small()
-        .iter()
-        .flat_map(|record| record[4..].to_vec())
-        .collect();
-    damaged(&bytes, "without their record descriptor words");
+    let joined = |with: &dyn Fn(&[u8]) -> Vec<u8>| -> Vec<u8> {
+        let bodies = small().into_iter().map(|record| with(&record[4..]));
+        bodies.collect::<Vec<_>>().concat()
+    };
+    let plain = joined(&<[u8]>::to_vec);
+    damaged(&plain, "without their record descriptor words");
+    damaged(&plain, "the second seems to begin at byte 14)");
+    damaged(&plain, "without SITE RDW");
+    for end in [&b"\r\n"[..], b"\n", &[0x15], &[0x25]] {
+        let lines = joined(&|body| [body, end].concat());
+        damaged(&lines, "with line ends between them");
+    }
+    let filled = joined(&|body| {
+        let mut body = body.to_vec();
+        body.resize(4096, 0);
+        body
+    });
+    damaged(&filled, "each filled up to 4096 bytes");
+    // One alone says only what it lacks.
+    damaged(&made::record(30, Some(5), 300, 1)[4..], "does not ask");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use zlens_frames::smf::{
-    Clock, Date, Header, Index, LONG, MAX_KINDS, Pass, SHORT, Triplet, Writer, index,
+    Clock, Date, Header, Index, LONG, MAX_KINDS, Pass, SHORT, Triplet, Writer, open,
 };
 use zlens_frames::{Problem, ProblemKind, ReadAt, ebcdic, tod};
 
@@ -32,7 +32,7 @@ impl Random {
     }
 }
 
-pub fn header(record: u8, subtype: Option<u16>, system: &str, second: u32) -> Header {
+pub fn header(record: u16, subtype: Option<u16>, system: &str, second: u32) -> Header {
     Header {
         length: 0,
         segment: 0,
@@ -50,7 +50,7 @@ pub fn header(record: u8, subtype: Option<u16>, system: &str, second: u32) -> He
 }
 
 /// A record whose body can be told from any other, and in which no record can be found.
-pub fn record(record: u8, subtype: Option<u16>, length: usize, nth: u32) -> Vec<u8> {
+pub fn record(record: u16, subtype: Option<u16>, length: usize, nth: u32) -> Vec<u8> {
     let mut bytes = header(record, subtype, "SYSA", nth % 86_400).encode();
     let from = bytes.len();
     bytes.extend((from..length).map(|place| (place as u32 * 7 + nth * 13) as u8 | 1));
@@ -151,10 +151,15 @@ pub fn says(rows: &[Problem], kind: ProblemKind, words: &str) -> bool {
 
 /// Index and all records with a subtype, by position; checks what must hold for any bytes.
 pub fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
-    let found = index(&bytes.to_vec(), &[CLOCK], &mut |_, _| true).expect("memory can be read");
+    let source: Arc<dyn ReadAt> = Arc::new(bytes.to_vec());
+    let (source, found) = open(source, &[CLOCK], &mut |done, total| {
+        assert!(done <= total && total == bytes.len() as u64);
+        true
+    })
+    .expect("memory can be read");
     assert_eq!(found.size, bytes.len() as u64);
     assert_eq!(
-        found.record_bytes + found.skipped_bytes,
+        found.record_bytes + found.skipped_bytes + found.word_bytes,
         found.size,
         "bytes are accounted for: {found:#?}"
     );
@@ -168,10 +173,9 @@ pub fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
     let wanted: BTreeSet<(u8, u16)> = found
         .kinds
         .iter()
-        .filter_map(|info| Some((info.kind.record, info.kind.subtype?)))
+        .filter_map(|info| Some((info.kind.record.try_into().ok()?, info.kind.subtype?)))
         .collect();
     let wanted: Vec<(u8, u16)> = wanted.into_iter().collect();
-    let source: Arc<dyn ReadAt> = Arc::new(bytes.to_vec());
     let found = Arc::new(found);
     let mut pass = Pass::new(source, Arc::clone(&found), &wanted);
     let mut records = Vec::new();
@@ -180,7 +184,10 @@ pub fn read(bytes: &[u8]) -> (Index, Vec<Found>) {
             for &record in window.records(slot) {
                 let bytes = window.bytes_of(record).to_vec();
                 let header = Header::parse(&bytes).expect("a record has a header");
-                assert_eq!((header.record, header.subtype), (kind.0, Some(kind.1)));
+                assert_eq!(
+                    (header.record, header.subtype),
+                    (u16::from(kind.0), Some(kind.1))
+                );
                 assert_eq!(usize::from(header.length), bytes.len());
                 records.push(Found {
                     offset: window.offset_of(record),
@@ -207,7 +214,8 @@ fn check_kinds(found: &Index, records: &[Found]) {
     for info in &found.kinds {
         assert!(info.first_local <= info.last_local);
         assert!(usize::from(info.min_length) >= SHORT && info.min_length <= info.max_length);
-        if info.kind.subtype.is_none() {
+        assert!(info.duplicates < info.count && info.out_of_order < info.count);
+        if info.kind.subtype.is_none() || info.kind.record > 255 {
             continue;
         }
         let of_kind = || {

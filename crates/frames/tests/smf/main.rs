@@ -7,4 +7,5 @@ mod intervals;
 mod made;
 mod mutations;
 mod passes;
+mod physical;
 mod round_trip;

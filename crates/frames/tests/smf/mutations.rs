@@ -130,3 +130,33 @@ fn damage_to_a_record_costs_at_most_that_record() {
         }
     }
 }
+
+#[test]
+fn any_damage_to_blocks_and_segments_is_survived_and_accounted_for() {
+    use crate::physical::{blocked, segments, spanned};
+    let records = small();
+    let forms = [
+        blocked(&records, 4000, false),
+        blocked(&records, 40_000, true),
+        spanned(&records, 3000, false),
+        spanned(&records, 700, true),
+        segments(&records, 600),
+        [spanned(&records, 900, false), made::file(&records)].concat(),
+    ];
+    let places: Vec<usize> = (0..60).map(|nth| nth * 701).collect();
+    let mut random = Random(20_261_122);
+    let mut with_problems = 0;
+    for nth in 0..3000 {
+        let whole = &forms[nth % forms.len()];
+        let mut bytes = whole.clone();
+        for _ in 0..1 + random.below(4) {
+            if bytes.is_empty() {
+                break;
+            }
+            damage(&mut bytes, &places, &mut random);
+        }
+        let (index, _) = made::read(&bytes);
+        with_problems += u32::from(!index.problems.is_empty());
+    }
+    assert!(with_problems > 1500, "{with_problems}");
+}

@@ -1,0 +1,123 @@
+//! Records that stand in a file more than once, found by a fingerprint of their bytes.
+
+/// Fingerprints of the records of one file. Its memory is bounded: at most 128 MiB, and as much again
+/// for half the moment in which it grows.
+pub(crate) struct Copies {
+    /// Open addressing; 0 is an empty place.
+    places: Vec<u64>,
+    count: usize,
+    /// Records that came when there was no more room.
+    pub unseen: u64,
+}
+
+/// How many places there are at the beginning, and at the most.
+const LEAST: usize = 1 << 12;
+const MOST: usize = 1 << 24;
+
+/// How many different records are told apart.
+pub(crate) const MAX_RECORDS: usize = MOST / 8 * 7;
+
+impl Copies {
+    pub(crate) fn new() -> Self {
+        Self {
+            places: vec![0; LEAST],
+            count: 0,
+            unseen: 0,
+        }
+    }
+
+    /// Whether a record with this fingerprint came before; it is known from now on.
+    #[inline]
+    pub(crate) fn seen(&mut self, print: u64) -> bool {
+        let place = self.find(print);
+        if self.places[place] == print {
+            return true;
+        }
+        if self.count >= self.places.len() / 8 * 7 {
+            if self.places.len() >= MOST {
+                self.unseen += 1;
+                return false;
+            }
+            self.grow();
+            return self.seen(print);
+        }
+        self.places[place] = print;
+        self.count += 1;
+        false
+    }
+
+    /// Where the fingerprint is, or an empty place for it.
+    #[inline]
+    fn find(&self, print: u64) -> usize {
+        let mask = self.places.len() - 1;
+        let mut place = print as usize & mask;
+        while self.places[place] != 0 && self.places[place] != print {
+            place = (place + 1) & mask;
+        }
+        place
+    }
+
+    fn grow(&mut self) {
+        let more = vec![0; self.places.len() * 2];
+        for print in std::mem::replace(&mut self.places, more) {
+            if print != 0 {
+                let place = self.find(print);
+                self.places[place] = print;
+            }
+        }
+    }
+}
+
+/// A number that bytes are told apart by; never 0.
+#[inline]
+pub(crate) fn print(bytes: &[u8]) -> u64 {
+    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(ODD);
+    // Two sums side by side, for one multiplication has to wait for the one before.
+    let (mut even, mut odd) = (bytes.len() as u64, 0);
+    let pairs = bytes.chunks_exact(16);
+    let rest = pairs.remainder();
+    for pair in pairs {
+        let word = |at: usize| u64::from_le_bytes(pair[at..at + 8].try_into().unwrap_or_default());
+        even = mix(even, word(0));
+        odd = mix(odd, word(8));
+    }
+    for &byte in rest {
+        even = mix(even, u64::from(byte));
+    }
+    let mut sum = mix(even, odd);
+    sum = (sum ^ (sum >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    sum = (sum ^ (sum >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (sum ^ (sum >> 31)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_known_from_its_second_time_on() {
+        let mut copies = Copies::new();
+        let numbers = || (1..100_000_u64).map(|n| print(&n.to_be_bytes()));
+        assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 0);
+        assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 99_999);
+        assert_eq!(copies.unseen, 0);
+    }
+
+    #[test]
+    fn any_byte_makes_a_difference() {
+        let bytes: Vec<u8> = (0..70).collect();
+        let mut all = vec![print(&bytes), print(&bytes[..69]), print(&[])];
+        for at in 0..bytes.len() {
+            let mut other = bytes.clone();
+            other[at] ^= 1;
+            all.push(print(&other));
+            other.swap(at, (at + 16) % 70);
+            all.push(print(&other));
+        }
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}

@@ -1,0 +1,336 @@
+//! Which physical form a dump has: blocks, segments, or a stream of records.
+
+use std::sync::Arc;
+
+use super::index::Index;
+use super::places::{Places, Stream};
+use super::scan::{self, Found};
+use super::search::{FIRST, LAST, MIDDLE, View};
+use super::stamp::Clock;
+use crate::index::Error;
+use crate::problem::{ProblemKind, ProblemLog};
+use crate::source::{ReadAt, WINDOW, read_full};
+
+/// How much is read beyond a window, so that the descriptor words and headers that are looked at are
+/// mostly at hand.
+const AHEAD: usize = 64;
+/// The shortest segment (documented).
+pub(crate) const SEGMENT: u64 = 5;
+
+/// What a file has besides records and their descriptor words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forms {
+    /// Blocks with a descriptor word.
+    pub blocks: u64,
+    /// Those of them whose word is an extended one.
+    pub extended: u64,
+    /// Records in segments that were put together.
+    pub spanned: u64,
+    /// The segments they were in.
+    pub segments: u64,
+}
+
+/// Finds the records of a dump in any of its physical forms: a stream of records, blocks of them
+/// with short or extended descriptor words, records in segments, one form behind another.
+/// `progress` is told how many bytes of how many are done, and stops the search by saying false.
+///
+/// What is handed back reads as a stream of records, to be used with the index.
+///
+/// # Errors
+/// If nothing at all can be read, or `progress` says stop.
+pub fn open(
+    source: Arc<dyn ReadAt>,
+    clocks: &[Clock],
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<(Arc<dyn ReadAt>, Index), Error> {
+    if let Found::Stream(index) = scan::look(&*source, clocks, true, progress)? {
+        return Ok((source, *index));
+    }
+    let size = source.size();
+    let mut half = |done: u64, _: u64| progress(done / 2, size);
+    let walk = Walk::over(&*source, &mut half)?;
+    let Walk {
+        places,
+        problems,
+        forms,
+        words,
+        lost,
+        ..
+    } = walk;
+    let places = Arc::new(places);
+    let stream: Arc<dyn ReadAt> = Arc::new(Stream {
+        source,
+        places: Arc::clone(&places),
+    });
+    let mut second = |done: u64, total: u64| {
+        let done = done.saturating_mul(size) / total.max(1);
+        progress(
+            if done >= size {
+                size
+            } else {
+                size / 2 + done / 2
+            },
+            size,
+        )
+    };
+    let mut index = scan::index(&*stream, clocks, &mut second)?;
+    index.place(&places, forms, words, problems, lost);
+    Ok((stream, index))
+}
+
+/// A record in segments of which the last has not come yet.
+struct Open {
+    /// Where it begins in the file and in the stream.
+    at: u64,
+    shown: u64,
+    /// Its length in the stream, and in the file.
+    length: u64,
+    bytes: u64,
+    segments: u64,
+}
+
+struct Walk<'s> {
+    source: &'s dyn ReadAt,
+    end: u64,
+    places: Places,
+    problems: ProblemLog,
+    forms: Forms,
+    /// Bytes of descriptor words that the stream does not show.
+    words: u64,
+    /// Bytes of segments that no record could be made of.
+    lost: u64,
+    /// Where the block ends that is walked, and where it begins.
+    block: Option<(u64, u64)>,
+    open: Option<Open>,
+}
+
+impl<'s> Walk<'s> {
+    fn over(
+        source: &'s dyn ReadAt,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<Self, Error> {
+        let size = source.size();
+        let mut walk = Self {
+            source,
+            end: size,
+            places: Places::new(size),
+            problems: ProblemLog::default(),
+            forms: Forms::default(),
+            words: 0,
+            lost: 0,
+            block: None,
+            open: None,
+        };
+        let mut buffer = vec![0; WINDOW + AHEAD];
+        let mut at = 0;
+        while at < walk.end {
+            if !progress(at, size) {
+                return Err(Error::Stopped);
+            }
+            let count = usize::try_from(size - at).map_or(buffer.len(), |n| n.min(buffer.len()));
+            let got = read_full(source, at, &mut buffer[..count]).unwrap_or(0);
+            if got < count {
+                walk.end = at + got as u64;
+            }
+            at = walk.window(at, &buffer[..got], progress)?;
+        }
+        walk.abandon("the file ends before its last segment");
+        // The pass over the stream meets what could not be read, and says so.
+        walk.places.copy(walk.end, size - walk.end);
+        Ok(walk)
+    }
+
+    /// Walks what begins in a window; where to go on.
+    fn window(
+        &mut self,
+        base: u64,
+        bytes: &[u8],
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<u64, Error> {
+        let view = View {
+            source: self.source,
+            end: self.end,
+            base,
+            bytes,
+        };
+        let mut at = base;
+        while at < self.end && at < base + WINDOW as u64 {
+            if self.places.is_full() {
+                self.abandon("its last segment is not read");
+                let rest = self.end - at;
+                self.lose(ProblemKind::Length, at, rest, || {
+                    format!(
+                        "more than {} blocks and segments; the rest, {rest} bytes, is not read",
+                        Places::MAX_PIECES
+                    )
+                });
+                return Ok(self.end);
+            }
+            at = self.step(&view, at, progress)?;
+        }
+        Ok(at)
+    }
+
+    /// Takes up what begins at `at`; where the next thing begins.
+    fn step(
+        &mut self,
+        view: &View<'_>,
+        at: u64,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<u64, Error> {
+        if self.block.is_some_and(|(_, end)| at >= end) {
+            self.block = None;
+        }
+        let plausible = view.header(at).is_some_and(|header| header.check().is_ok());
+        if !plausible
+            && let Some(block) = view.block(at)
+            && (self.block.is_none() || view.fills(at, block.length))
+        {
+            self.enter(at, block);
+            return Ok(at + 4);
+        }
+        let limit = self.block.map_or(self.end, |(_, end)| end);
+        let inside = self.block.is_some();
+        let (length, bits) = view.segment(at).unwrap_or((0, 0));
+        let next = at + length;
+        let fits = length >= SEGMENT && next <= limit;
+        let begun = self.open.is_some();
+        match bits {
+            0 if fits && (plausible || inside) => self.whole(at, length),
+            FIRST if fits && (inside || view.begins_spanned(at)) => self.first(at, length),
+            MIDDLE | LAST if fits && (inside || begun) => self.more(at, length, bits == LAST),
+            _ => return self.junk(view, at, limit, progress),
+        }
+        Ok(next)
+    }
+
+    fn enter(&mut self, at: u64, block: super::search::Block) {
+        if let Some((begin, _)) = self.block {
+            self.problems.add(ProblemKind::Length, begin, 0, None, || {
+                format!("the length of the block here is wrong: another begins inside, at {at}")
+            });
+        }
+        self.forms.blocks += 1;
+        self.forms.extended += u64::from(block.extended);
+        self.words += 4;
+        self.block = Some((at, (at + block.length).min(self.end)));
+    }
+
+    fn whole(&mut self, at: u64, length: u64) {
+        self.abandon("a whole record comes before its last segment");
+        self.places.copy(at, length);
+    }
+
+    fn first(&mut self, at: u64, length: u64) {
+        self.abandon("another record begins before its last segment");
+        let shown = self.places.shown;
+        self.places.copy(at, length);
+        self.open = Some(Open {
+            at,
+            shown,
+            length,
+            bytes: length,
+            segments: 1,
+        });
+    }
+
+    fn more(&mut self, at: u64, length: u64, last: bool) {
+        let Some(mut open) = self.open.take() else {
+            self.lose(ProblemKind::Truncated, at, length, || {
+                format!(
+                    "a segment of {length} bytes of a record whose first segment is not in the file \
+                     before it; it is skipped"
+                )
+            });
+            return;
+        };
+        self.places.copy(at + 4, length - 4);
+        open.length += length - 4;
+        open.bytes += length;
+        open.segments += 1;
+        if !last {
+            self.open = Some(open);
+            return;
+        }
+        let Ok(whole) = u16::try_from(open.length) else {
+            self.places.cut(open.shown);
+            let Open { at, bytes, .. } = open;
+            self.lose(ProblemKind::Length, at, bytes, || {
+                format!(
+                    "a record of {} bytes in {} segments is longer than the longest that is read, \
+                     65,535 bytes; it is skipped",
+                    open.length, open.segments
+                )
+            });
+            return;
+        };
+        self.places.join(open.shown, whole);
+        self.words += 4 * (open.segments - 1);
+        self.forms.spanned += 1;
+        self.forms.segments += open.segments;
+    }
+
+    /// Gives up the record whose last segment has not come.
+    fn abandon(&mut self, why: &str) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        self.places.cut(open.shown);
+        let Open {
+            at,
+            bytes,
+            segments,
+            ..
+        } = open;
+        self.lose(ProblemKind::Truncated, at, bytes, || {
+            format!(
+                "a record in segments is not whole: {why}; {segments} segments of it, {bytes} bytes, \
+                 are skipped"
+            )
+        });
+    }
+
+    fn lose(&mut self, kind: ProblemKind, at: u64, bytes: u64, detail: impl FnOnce() -> String) {
+        self.lost += bytes;
+        self.problems.add(kind, at, bytes, None, detail);
+    }
+
+    /// What is neither record nor block is shown as it is, for the pass over the stream to tell of.
+    fn junk(
+        &mut self,
+        view: &View<'_>,
+        at: u64,
+        limit: u64,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<u64, Error> {
+        if let Some((begin, end)) = self.block {
+            let ends_well = end == self.end || view.block(end).is_some();
+            if ends_well || !view.continues(at) {
+                self.abandon("the block is damaged before its last segment");
+                self.places.copy(at, limit - at);
+                return Ok(limit);
+            }
+            self.problems.add(ProblemKind::Length, begin, 0, None, || {
+                format!("the length of the block here is wrong: it ends inside the record at {at}")
+            });
+            self.block = None;
+            return Ok(at);
+        }
+        self.abandon("something else comes before its last segment");
+        let size = self.end;
+        let mut going = true;
+        let found = view.search(at + 1, size, &mut |at| {
+            going = progress(at, size);
+            going
+        });
+        if !going {
+            return Err(Error::Stopped);
+        }
+        let mut next = found.unwrap_or(size);
+        if next < size && next >= at + 5 && view.block(next - 4).is_some() {
+            next -= 4;
+        }
+        self.places.copy(at, next - at);
+        Ok(next)
+    }
+}

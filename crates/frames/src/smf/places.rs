@@ -1,0 +1,156 @@
+//! A dump in blocks and segments, shown as the stream of records that it holds.
+//!
+//! Block descriptor words and those of all segments but the first are left out, and the first gets
+//! the length of its whole record. All that reads streams of records reads these dumps so;
+//! [`Places::original`] leads back to the file.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::source::ReadAt;
+
+/// Bytes that follow each other in the stream and in the file.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    shown: u64,
+    at: u64,
+}
+
+/// Where the bytes of the stream are in the file.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    pieces: Vec<Piece>,
+    /// Records put together: where each begins in the stream, and its length.
+    whole: Vec<(u64, u16)>,
+    /// How many bytes the stream has, and the file.
+    pub shown: u64,
+    pub file: u64,
+}
+
+impl Places {
+    /// How many pieces are kept, in 16 bytes each: 230 GB in the usual blocks of 28 KB.
+    pub(crate) const MAX_PIECES: usize = 8 << 20;
+
+    /// Of a file of so many bytes.
+    pub(crate) fn new(file: u64) -> Self {
+        Self {
+            file,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.pieces.len() >= Self::MAX_PIECES
+    }
+
+    /// Puts bytes of the file at the end of the stream.
+    pub(crate) fn copy(&mut self, at: u64, bytes: u64) {
+        let follows = self
+            .pieces
+            .last()
+            .is_some_and(|last| last.at + (self.shown - last.shown) == at);
+        if !follows && bytes > 0 {
+            let shown = self.shown;
+            self.pieces.push(Piece { shown, at });
+        }
+        self.shown += bytes;
+    }
+
+    /// Takes back what was put behind `shown`.
+    pub(crate) fn cut(&mut self, shown: u64) {
+        let kept = self.pieces.partition_point(|piece| piece.shown < shown);
+        self.pieces.truncate(kept);
+        self.shown = shown;
+    }
+
+    /// Says that the record at `shown` was put together and how long it is.
+    pub(crate) fn join(&mut self, shown: u64, length: u16) {
+        self.whole.push((shown, length));
+    }
+
+    /// Where in the file a byte of the stream is.
+    pub(crate) fn original(&self, shown: u64) -> u64 {
+        if shown >= self.shown {
+            return self.file + (shown - self.shown);
+        }
+        let after = self.pieces.partition_point(|piece| piece.shown <= shown);
+        let piece = self.pieces[after - 1];
+        piece.at + (shown - piece.shown)
+    }
+
+    fn read(&self, source: &dyn ReadAt, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let mut done = 0;
+        let mut next = self.pieces.partition_point(|piece| piece.shown <= offset);
+        while done < buf.len() {
+            let shown = offset + done as u64;
+            let Some(piece) = next.checked_sub(1).map(|nth| self.pieces[nth]) else {
+                break;
+            };
+            let end = self
+                .pieces
+                .get(next)
+                .map_or(self.shown, |piece| piece.shown);
+            let left = usize::try_from(end - shown).unwrap_or(usize::MAX);
+            let count = left.min(buf.len() - done);
+            match source.read_at(
+                piece.at + (shown - piece.shown),
+                &mut buf[done..done + count],
+            ) {
+                Ok(got) => {
+                    done += got;
+                    if got < count || next >= self.pieces.len() {
+                        break;
+                    }
+                }
+                Err(error) if done == 0 => return Err(error),
+                // The next read will say the same again.
+                Err(_) => break,
+            }
+            next += 1;
+        }
+        self.lengths(offset, &mut buf[..done]);
+        Ok(done)
+    }
+
+    /// Writes the lengths of records put together over those of their first segments.
+    fn lengths(&self, offset: u64, bytes: &mut [u8]) {
+        let end = offset + bytes.len() as u64;
+        let first = self
+            .whole
+            .partition_point(|&(shown, _)| shown + 4 <= offset);
+        for &(shown, length) in &self.whole[first..] {
+            if shown >= end {
+                break;
+            }
+            let [high, low] = length.to_be_bytes();
+            for (byte, at) in [high, low, 0, 0].into_iter().zip(shown..) {
+                let place = at
+                    .checked_sub(offset)
+                    .and_then(|place| usize::try_from(place).ok());
+                if let Some(target) = place.and_then(|place| bytes.get_mut(place)) {
+                    *target = byte;
+                }
+            }
+        }
+    }
+}
+
+/// The stream of records in a file with blocks or segments.
+pub(crate) struct Stream {
+    pub source: Arc<dyn ReadAt>,
+    pub places: Arc<Places>,
+}
+
+impl ReadAt for Stream {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        if offset >= self.places.shown {
+            // What the file has gained since.
+            return self.source.read_at(self.places.original(offset), buf);
+        }
+        self.places.read(&*self.source, offset, buf)
+    }
+
+    fn size(&self) -> u64 {
+        self.places.shown
+    }
+}
