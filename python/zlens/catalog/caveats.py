@@ -19,7 +19,7 @@ STATUSES = ("verified", "verified-secondary", "derived")
 _LISTS = ("reports", "records", "measures")
 _TEXTS = ("id", "of", "from", "before", "apar", "text", "source", "status")
 #: The operating system a fault is of, and the sources whose systems may have it.
-_OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml")}
+_OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf3-xml")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 -- cores where it runs in the partition itself, but not of their type.
 SELECT
     system, source, interval_end, cpu_type,
-    count(DISTINCT core_id) FILTER (WHERE polarity = 'Vh') AS vh,
-    count(DISTINCT core_id) FILTER (WHERE polarity = 'Vm') AS vm,
-    count(DISTINCT core_id) FILTER (WHERE polarity = 'Vl') AS vl
+    count(DISTINCT coalesce(core_id, cpu_id)) FILTER (WHERE polarity = 'Vh') AS vh,
+    count(DISTINCT coalesce(core_id, cpu_id)) FILTER (WHERE polarity = 'Vm') AS vm,
+    count(DISTINCT coalesce(core_id, cpu_id)) FILTER (WHERE polarity = 'Vl') AS vl
 FROM role.processor
-WHERE source_kind = 'zvm' AND polarity IS NOT NULL AND polarity <> 'Hor'
+WHERE source_kind IN ('zvm', 'zos') AND polarity IS NOT NULL AND polarity <> 'Hor'
 GROUP BY system, source, interval_end, cpu_type
 UNION ALL
 SELECT

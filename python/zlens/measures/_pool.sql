@@ -18,7 +18,11 @@ WITH used AS (
     FROM role.partition
     WHERE cpu_type IS NOT NULL AND incomplete
 )
-SELECT used.*, physical.physical, physical.usage, physical.physical - used.dedicated AS shared, management.management_time
+SELECT
+    used.*, physical.physical, physical.usage, physical.physical - used.dedicated AS shared, management.management_time,
+    pool_usage.effective AS usage_effective, pool_usage.management AS usage_management,
+    pool_usage.physical AS usage_physical, pool_usage.total AS usage_total
 FROM used
 LEFT JOIN role.physical AS physical USING (system, source, interval_end, cpu_type)
 LEFT JOIN role.management AS management USING (system, source, interval_end, cpu_type)
+LEFT JOIN role.pool_usage AS pool_usage USING (system, source, interval_end, cpu_type)

@@ -10,4 +10,5 @@ LEFT JOIN _own_cores AS own_cores
     AND own_cores.source = partition.source
     AND own_cores.interval_end = partition.interval_end
     AND own_cores.cpu_type IS NOT DISTINCT FROM partition.cpu_type
-    AND own_partition.number = partition.number
+    AND CASE WHEN own_partition.number IS NULL THEN own_partition.name = partition.name
+        ELSE own_partition.number = partition.number END
