@@ -227,17 +227,19 @@ class Session:
         if self.throughput is None:
             return []
         rows = self.sql(
-            "SELECT system, source, interval_end, seconds, busy_pct FROM load WHERE flag IS NULL"
+            "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
+            # Where nothing but counters tells of a system, they tell how much it did.
+            "UNION ALL SELECT system, source, interval_end, max(seconds), 'cycles', sum(cycles / seconds) "
+            "FROM cpumf_type WHERE flag IS NULL AND system NOT IN (SELECT DISTINCT system FROM load) "
+            "GROUP BY system, source, interval_end ORDER BY interval_end"
         ).rows
         found = []
         for info in self.systems:
-            busy = [
-                (_micro(end), seconds, percent)
-                for system, source, end, seconds, percent in rows
-                if (system, source) == (info.system, info.source) and not info.local_time
-            ]
+            mine = [] if info.local_time else [row for row in rows if row[:2] == (info.system, info.source)]
+            busy = [(_micro(end), seconds, value) for _, _, end, seconds, _, value in mine]
+            measure = mine[0][4] if mine else "busy"
             offset = self.options.throughput_offset_s
-            found.append(suggest(self.throughput, info, busy, self.options.tz, offset))
+            found.append(suggest(self.throughput, info, busy, self.options.tz, offset, measure))
         return [one for one in found if one is not None]
 
     def throughput_said(self, *, suggested: bool = False) -> list[str]:

@@ -155,7 +155,10 @@ _MOST_POINTS = 720
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """The clock offset at which rate and busy go together best. `sure` is sure, likely or unknown."""
+    """The clock offset at which rate and busy go together best. `sure` is sure, likely or unknown.
+
+    measure  what the rate was held against: busy, or cycles where nothing tells of busy
+    """
 
     system: str
     source: str
@@ -166,11 +169,13 @@ class Suggestion:
     given_correlation: float | None
     intervals: int
     sure: str
+    measure: str = "busy"
 
     def said(self) -> str:
+        both = f"rate and {self.measure} of {self.system}"
         if self.sure == "unknown":
             return (
-                f"clock offset cannot be told from the correlation of rate and busy of {self.system}: "
+                f"clock offset cannot be told from the correlation of {both}: "
                 f"{self.correlation:.2f} at best ({self.intervals} intervals), or as good elsewhere"
             )
         now = (
@@ -179,11 +184,11 @@ class Suggestion:
         how = "surely" if self.sure == "sure" else "likely"
         if abs(self.offset_s - self.given_s) <= self.step_s:
             return (
-                f"clocks {how} agree: rate and busy of {self.system} correlate best, {self.correlation:.2f}, "
+                f"clocks {how} agree: {both} correlate best, {self.correlation:.2f}, "
                 f"within {self.step_s:g} s of the offset used ({self.intervals} intervals)"
             )
         return (
-            f"clocks {how} differ: rate and busy of {self.system} correlate best, {self.correlation:.2f}, at "
+            f"clocks {how} differ: {both} correlate best, {self.correlation:.2f}, at "
             f"--throughput-offset {self.offset_s:g} (give or take {self.step_s:g} s{now}; "
             f"{self.intervals} intervals)"
         )
@@ -195,8 +200,9 @@ def suggest(
     busy: Iterable[tuple[int, float | None, float | None]],
     tz: dt.tzinfo | None,
     given_s: float,
+    measure: str = "busy",
 ) -> Suggestion | None:
-    """The offset of the file's clock, from busy as (end in microseconds, seconds, percent); None: too little.
+    """The offset of the file's clock, from busy as (end in microseconds, seconds, value); None: too little.
 
     How sure it is: the best correlation against the best one more than an interval away, by Fisher's z.
     Neighbouring intervals are taken as independent, which flatters smooth loads.
@@ -240,7 +246,7 @@ def suggest(
     here = at(given)
     return Suggestion(
         info.system, info.source, round(offset / _SECOND, 1), max(step / 10 / _SECOND, 0.1), correlation,
-        given_s, here[0] if here else None, count, _sure(correlation, elsewhere, count),
+        given_s, here[0] if here else None, count, _sure(correlation, elsewhere, count), measure,
     )  # fmt: skip
 
 

@@ -99,6 +99,9 @@ def test_workloads_are_rows_of_their_own_and_added_in_load(tmp_path: Path) -> No
         found = session.sql("SELECT workload, etr FROM throughput ORDER BY interval_end, workload").rows
         assert found == [("batch", 1.0), ("web", 10.0), ("web", 2.0)]
         assert column(session, "etr") == pytest.approx([11, 2])
+        printed = session.report("throughput").partition("By Workload")[2].splitlines()
+    lines = [line.split()[1:] for line in printed if line[2:3] == ":"]
+    assert [each[1:3] for each in lines] == [["batch", "1.00"], ["web", "10.00"], ["web", "2.00"]]
 
 
 def test_times_without_a_zone_are_the_systems(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
--- _cost: beside what was achieved, how busy processors were and what their counters counted in the same interval.
+-- _cost: beside what was achieved, how busy processors were and what their counters counted in the same interval. Where
+-- nothing tells of a system's processors but counters, the intervals are theirs.
 SELECT
     load.system, load.source, load.interval_end, load.seconds, load.flag, load.etr, load.itr, load.busy_pct, load.online,
     load.guest_pct, load.chargeable_cp_pct, load.nonchargeable_cp_pct,
@@ -10,3 +11,15 @@ SELECT
 FROM load
 JOIN _achieved AS achieved USING (system, source, interval_end)
 LEFT JOIN _counted_beside AS counted USING (system, source, interval_end)
+UNION ALL BY NAME
+SELECT
+    system, source, interval_end, counted.seconds, counted.flag, achieved.rate AS etr,
+    achieved.response_time / nullif(achieved.answered, 0) AS response_s,
+    counted.instructions / counted.seconds AS instruction_rate,
+    counted.cycles / counted.seconds AS cycle_rate,
+    counted.finite_cycles / counted.seconds AS finite_cycle_rate,
+    counted.ghz
+FROM _counted_work AS counted
+JOIN _achieved AS achieved USING (system, source, interval_end)
+-- As in load: rate and counters are to be of one time.
+WHERE achieved.covered_time >= 0.9 * counted.seconds AND system NOT IN (SELECT DISTINCT system FROM load)

@@ -1,6 +1,6 @@
 -- _counted_work: counters of all processors of a system, of all types. What is not known of one type is not known.
 SELECT
-    system, source, interval_end, max(seconds) AS seconds,
+    system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,
     CASE WHEN count(instructions) = count(*) THEN sum(instructions) END AS instructions,
     CASE WHEN count(cycles) = count(*) THEN sum(cycles) END AS cycles,
     CASE WHEN count(est_finite_cpi) = count(*) THEN sum(instructions * est_finite_cpi) END AS finite_cycles,
