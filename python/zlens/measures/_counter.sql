@@ -1,9 +1,10 @@
 -- _counter: counters of one processor, with what other records of the system say of it: the machine type where the
 -- record leaves it to them, the core of a thread, and what was counted for the core as a whole, which every
--- thread tells and the first one is asked for.
+-- thread tells and the first one is asked for. Of z/OS a display may show core and type, which last.
 SELECT counter.* REPLACE (
     coalesce(counter.machine_type, CASE WHEN counter.of_system THEN host.machine_type END) AS machine_type,
-    coalesce(counter.core_id, core.core_id) AS core_id,
+    coalesce(counter.core_id, core.core_id, displayed.core_id) AS core_id,
+    coalesce(counter.cpu_type, displayed.cpu_type) AS cpu_type,
     coalesce(counter.mt_diag_counters, first_thread.mt_diag_counters) AS mt_diag_counters,
     coalesce(counter.c448, first_thread.c448) AS c448,
     coalesce(counter.c449, first_thread.c449) AS c449
@@ -13,3 +14,9 @@ LEFT JOIN system AS host USING (system, source)
 LEFT JOIN role.core_counter AS core USING (system, source, interval_end, cpu_id)
 LEFT JOIN (SELECT * FROM role.core_counter WHERE thread_id = 0) AS first_thread
     USING (system, source, interval_end, cpu_id)
+LEFT JOIN (
+    SELECT system, cpu_id, arg_max(core_id, tod) AS core_id, arg_max(cpu_type, tod) AS cpu_type
+    FROM role.processor_status
+    WHERE state = 'online'
+    GROUP BY system, cpu_id
+) AS displayed USING (system, cpu_id)

@@ -25,7 +25,7 @@ from zlens.problems import Problem
 from zlens.readers.sysinfo_tree import is_tree
 
 #: In the order they are asked.
-READERS = ("monwrite", "rmf_xml", "rmf_monitor3", "smf", "sysinfo", "hmc", "linux_counters")
+READERS = ("monwrite", "rmf_xml", "rmf_monitor3", "smf", "sysinfo", "hmc", "zos_text", "linux_counters")
 
 #: The source of folders that are read as one thing.
 FOLDERS = "linux-sysinfo"
@@ -164,7 +164,9 @@ class Source(Protocol):
 
 @runtime_checkable
 class Accompanied(Protocol):
-    """A source that takes name and machine of its systems from what other sources tell of them."""
+    """A source that takes name and machine of its systems from what another one, `beside`, tells of them."""
+
+    beside: str
 
     def accompany(self, others: Sequence[SystemInfo]) -> None: ...
 
@@ -329,8 +331,8 @@ def _unknown(path: str, head: bytes) -> InputError:
         f"this is {what}, which no reader of zlens knows",
         file=path,
         offset=0,
-        expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, or what a Linux on Z "
-        "tells of its machine or its counters",
+        expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, what z/OS displays of "
+        "its processors or of HIS, or what a Linux on Z tells of its machine or its counters",
         cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
         "record descriptor words",
     )
@@ -369,7 +371,8 @@ def open_inputs(
     for source in sources:
         # What tells nothing of its machine may stand beside what does.
         if isinstance(source, Accompanied):
-            source.accompany([info for other in sources if other.name == FOLDERS for info in other.systems])
+            told = [other.systems for other in sources if other.name == source.beside]
+            source.accompany([info for systems in told for info in systems])
     for source in sources:
         for info in source.systems:
             info.made = is_made(info.system, info.serial)

@@ -1,0 +1,94 @@
+"""What texts of z/OS say of its processors and of hardware instrumentation: `zos/texts.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog.columns import Column
+from zlens.errors import CatalogError
+
+#: How the value of a label ends, and what it is.
+FORMS = ("word", "text", "rest", "int", "list", "truth")
+_TYPES = {"int": "int", "truth": "bool"}
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label of a text. joins: a line without a label goes on with its value."""
+
+    label: str
+    column: Column
+    form: str
+    joins: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The labels by name (of the service: by section and name), and what short codes mean."""
+
+    run: dict[str, Label]
+    service: dict[tuple[str, str], Label]
+    machine: dict[str, Label]
+    headings: tuple[str, ...]
+    alone: tuple[str, ...]
+    operands: dict[str, str]
+    sets: dict[str, str]
+    states: dict[str, str]
+    types: dict[str, str]
+    polarities: dict[str, str]
+    modes: dict[str, str]
+    source: str
+    status: str
+
+
+@cache
+def facts() -> Facts:
+    """The facts of the catalog."""
+    path = Path(__file__).parent / "zos" / "texts.toml"
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    his = data["his"]
+    run = {label.label: label for label in _labels(data["run"], path)}
+    if unknown := {*his["operands"].values()} - {label.column.name for label in run.values()} - {ASKED}:
+        raise CatalogError(f"operands give no column {', '.join(sorted(unknown))}", file=str(path))
+    sections = [entry["section"] for entry in data["service"]]
+    return Facts(
+        run=run,
+        service={
+            (section, label.label): label
+            for section, label in zip(sections, _labels(data["service"], path), strict=True)
+        },
+        machine={label.label: label for label in _labels(data["machine"], path)},
+        headings=tuple(his["headings"]),
+        alone=tuple(his["alone"]),
+        operands=his["operands"],
+        sets=his["sets"],
+        states=data["states"],
+        types=data["types"],
+        polarities=data["polarities"],
+        modes=data["modes"],
+        source=data["source"],
+        status=data["status"],
+    )
+
+
+#: The column of the counter sets as the command asks for them, which no parameter states.
+ASKED = "counter_sets_asked"
+
+
+def _labels(entries: Iterable[dict[str, Any]], path: Path) -> Iterable[Label]:
+    names: set[str] = set()
+    for entry in entries:
+        label, form, column = entry["label"], entry.get("form", "text"), Column(**entry["column"])
+        if form not in FORMS or column.type != _TYPES.get(form, "text") or column.name in names:
+            raise CatalogError(
+                f"label {label!r}: its form or type is wrong, or its column stands twice",
+                file=str(path),
+                expected=", ".join(FORMS),
+            )
+        names.add(column.name)
+        yield Label(label, column, form, entry.get("joins", False))

@@ -1,0 +1,364 @@
+"""Texts of z/OS: DISPLAY M=CORE, M=CPU and HIS, and .CNT files, alone, together and out of a log."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import zoneinfo
+from pathlib import Path
+
+import pytest
+
+import zlens
+import zos_made as made
+from zlens.cli import main
+from zlens.options import Options
+from zlens.readers import zos_lines, zos_text
+from zlens.readers.smf_systems import offset_s
+
+SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "dmcore"
+#: 2026-03-01 12:00 UTC
+WHEN = 1772366400
+
+
+def files(folder: Path, texts: dict[str, str | bytes]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        os.utime(folder / name, (WHEN, WHEN))
+    return folder
+
+
+def opened(folder: Path, texts: dict[str, str | bytes], **options: object) -> zlens.Session:
+    return zlens.open(files(folder, texts), options=Options(**options))  # type: ignore[arg-type]
+
+
+RUN = "SELECT counter_sets_asked, counter_sets, smfintval, cntintval, statechange, state_change FROM his_run"
+
+
+def test_what_the_published_display_says(tmp_path: Path) -> None:
+    # J. Burg, SHARE 8882 (2011): D HIS on a z196.
+    with opened(tmp_path, {"his.txt": made.DISPLAY_HIS}) as session:
+        assert session.sql(RUN).rows == [
+            ("ALL", "BASIC, PROBLEM-STATE, CRYPTO-ACTIVITY, EXTENDED", "SYNC", None, "SAVE", None)
+        ]
+        assert session.sql(
+            "SELECT message, displayed, procedure, asid, state, command, start_local, end_local, completion, "
+            "file_prefix, version1, version2, title, path, duration, ctronly FROM his_run"
+        ).rows == [
+            (
+                "HIS015I", "11:32:39", "HIS", "0025", "ACTIVE",
+                "MODIFY HIS,B,TT='CMU MF COUNTERS ENABLED',CTRONLY,CTR=ALL,SI=SYNC",
+                "2010/09/23 09:52:22", None, None, "SYSHIS20100923.095222.", 1, 2,
+                "CMU MF COUNTERS ENABLED", ".", "NOLIMIT", True,
+            )
+        ]  # fmt: skip
+        assert session.problems == []
+        assert session.sql("SELECT system, epoch(tod), seconds FROM his_run").rows == [
+            ("unknown-his", WHEN, None)
+        ]
+
+
+def test_a_later_display_with_the_service(tmp_path: Path) -> None:
+    with opened(tmp_path, {"his.txt": made.DISPLAY_HIS_SERVICE}) as session:
+        assert session.sql(RUN).rows == [("B, E", "BASIC, EXTENDED", None, "SYNC", "IGNORE", None)]
+        assert session.sql(
+            "SELECT lost_samples, sampling, counting, cntfile, map, dataloss, service, event_authorized, "
+            "event_enabled, sample_enabled, service_buffers, service_rate, end_local FROM his_run"
+        ).rows == [
+            (
+                12, False, True, False, False, "IGNORE", "ACTIVE", "BASIC, PROBLEM-STATE, EXTENDED", "BASIC",
+                "NONE", "4 (PAGES/PROCESSOR)", "800000 (SAMPLES/MINUTE)", "2016/02/29 15:30:00",
+            )
+        ]  # fmt: skip
+        assert [problem.kind for problem in session.problems] == ["section"]
+
+
+def test_a_command_goes_on_with_an_operand_that_is_a_label_too(tmp_path: Path) -> None:
+    text = made.DISPLAY_HIS.replace(
+        "CTR=ALL,SI=\n        SYNC", "CTR=(B,E),\n        SMFINTVAL=5,STATECHANGE=STOP"
+    )
+    stated = text.replace("  STATECHANGE= SAVE\n  SMFINTVAL= SYNC\n", "")
+    with opened(tmp_path, {"his.txt": stated}) as session:
+        assert session.sql(RUN).rows[0][:1] == ("B, E",)
+        assert session.sql("SELECT smfintval, statechange FROM his_run").rows == [("5", "STOP")]
+        (command,) = session.sql("SELECT command FROM his_run").rows[0]
+        assert command.endswith("CTR=(B,E),SMFINTVAL=5,STATECHANGE=STOP")
+
+
+def test_the_zone_follows_from_the_published_start() -> None:
+    # IBM, Counter sets output in a .CNT file: START TIME 2010/03/01 16:14:06, START TOD C59D40379C442...
+    from zlens import _native
+
+    start = _native.unix_us_from_tod(made.START_TOD)
+    assert start // 1_000_000 == 1267478046
+    assert offset_s((1267478046 - 5 * 3600) * 1_000_000, start) == -5 * 3600
+
+
+def test_counters_of_a_run(tmp_path: Path) -> None:
+    with opened(tmp_path, {"SYSHIS20100301.161406.000.CNT": made.cnt()}) as session:
+        assert session.problems == []
+        assert session.sql(RUN).rows == [("ALL", "BASIC, PROBLEM-STATE, EXTENDED", "SYNC", None, None, "NO")]
+        assert session.sql(
+            "SELECT cpu_id, machine_type, version1, version2, cpsp, seconds, epoch(interval_end)::BIGINT, "
+            "c0, c1, c5, c32, c159, basic_counters, problem_counters, crypto_counters, extended_counters "
+            "FROM his_cnt ORDER BY cpu_id"
+        ).rows == [
+            (
+                cpu, "2097", 1, 1, 4404.0, 60.0, 1267478107, cycles, instructions, 4000, cycles // 2, 159,
+                6, 6, None, 32,
+            )
+            for cpu, (cycles, instructions) in made.COUNTS.items()
+        ]  # fmt: skip
+        assert session.sql(
+            "SELECT counter_set, counter, value FROM his_counter WHERE cpu_id = 0 AND number IN (2, 33, 130) "
+            "ORDER BY number"
+        ).rows == [
+            ("BASIC", "L1 I-CACHE DIRECTORY-WRITE COUNT", 1000),
+            ("PROBLEM-STATE", "PROBLEM-STATE 33", made.COUNTS[0][1] // 2),
+            ("EXTENDED", "EXTENDED 130", 130),
+        ]
+        (info,) = session.systems
+        assert (info.machine, info.model, info.utc_offset_s) == ("2097-1234567812345678", "710", -18000)
+
+
+def test_sets_one_after_the_other_and_values_in_words_of_four_bytes(tmp_path: Path) -> None:
+    question = "SELECT cpu_id, number, counter_set, value, seconds FROM his_counter ORDER BY ALL"
+    with opened(tmp_path / "one", {"a.CNT": made.cnt()}) as session:
+        whole = session.sql(question).rows
+    assert len(whole) == 2 * 44
+    for name, text in {"set": made.cnt(by_set=True), "halves": made.cnt(halves=True)}.items():
+        with opened(tmp_path / name, {"a.CNT": text}) as session:
+            assert session.sql(question).rows == whole
+            assert session.problems == []
+
+
+def test_cpu_numbers(tmp_path: Path) -> None:
+    def numbers(names: list[str]) -> list[int]:
+        blocks = "".join(
+            f"COUNTER VALUES (HEXADECIMAL) FOR CPU {name} (CPU SPEED = 5000 CYCLES/MIC):\n  0 - 0  2A\n"
+            for name in names
+        )
+        head = made.cnt().partition("START TIME")[0]
+        times = f"START TOD: {made.START_TOD:016X}\nEND TOD: {made.END_TOD:016X}\n"
+        with opened(tmp_path / "-".join(names), {"a.CNT": head + times + blocks}) as session:
+            return [row[0] for row in session.sql("SELECT cpu_id FROM his_cnt ORDER BY 1").rows]
+
+    assert numbers(["00", "0A", "10"]) == [0, 10, 16]
+    tens = [f"{number:02}" for number in range(12)]
+    assert numbers(tens) == list(range(12))
+    assert numbers(["00", "10"]) == [0, 16]
+
+
+CORES = "SELECT core_id, state, cpu_type, polarity, parked, first_cpu, threads, thread_states FROM zos_core"
+
+
+def test_cores_and_their_threads(tmp_path: Path) -> None:
+    with opened(tmp_path, {"core.txt": made.DISPLAY_CORES}) as session:
+        assert session.problems == []
+        assert session.sql(CORES).rows == [
+            (0, "online", "CP", "Vh", False, 0, 1, "+N"),
+            (1, "online", "CP", "Vl", True, 2, 1, "+N"),
+            (20, "online", "ZIIP", "Vm", False, 40, 2, "++"),
+            (23, "offline", "ZIIP", None, None, 46, 0, None),
+        ]
+        assert session.sql("SELECT cpu_id, core_id, thread, state, polarity FROM zos_cpu").rows == [
+            (0, 0, 0, "online", "Vh"), (1, 0, 1, "not available", "Vh"),
+            (2, 1, 0, "online", "Vl"), (3, 1, 1, "not available", "Vl"),
+            (40, 20, 0, "online", "Vm"), (41, 20, 1, "online", "Vm"),
+            (46, 23, 0, "offline", None), (47, 23, 1, "offline", None),
+        ]  # fmt: skip
+        assert session.sql(
+            "SELECT hiperdispatch, mt, mt_cp, mt_ziip, node, machine_name, lpar, lpar_id, css, mif, "
+            "model_hardware, cores_online, cores_parked, displayed FROM zos_status"
+        ).rows == [
+            (
+                True, 2, 1, 2, "008561.T01.IBM.02.000000000078", "MADE", "MADE1", "1B", "1", "B", "T01", 3, 1,
+                "14:41:05",
+            )
+        ]  # fmt: skip
+        (info,) = session.systems
+        assert (info.system, info.machine, info.model, info.lpar, info.lpar_number, info.threads) == (
+            "MADE1", "8561-78", "776", "MADE1", 27, {"cp": 1, "ziip": 2}
+        )  # fmt: skip
+
+
+def test_without_hiperdispatch(tmp_path: Path) -> None:
+    text = made.DISPLAY_CORES.replace("HD=Y   MT=2  MT_MODE: CP=1  zIIP=2", "HD=N   MT=1")
+    text = (
+        text.replace("  H   FC00", "      FC00")
+        .replace("  LP  0000", "      0000")
+        .replace("M   0200", "    0200")
+    )
+    with opened(tmp_path, {"core.txt": text}) as session:
+        assert session.sql("SELECT DISTINCT state, polarity, parked FROM zos_core ORDER BY 1").rows == [
+            ("offline", None, None),
+            ("online", "Hor", False),
+        ]
+        assert session.systems[0].threads == {"cp": 1, "ziip": 1}
+
+
+def test_processors_without_cores(tmp_path: Path) -> None:
+    with opened(tmp_path, {"cpu.txt": made.DISPLAY_CPUS}) as session:
+        assert session.problems == []
+        assert session.sql(
+            "SELECT cpu_id, core_id, state, cpu_type, wlm_managed, serial FROM zos_cpu"
+        ).rows == [
+            (0, None, "online", "CP", False, "0112342097"),
+            (1, None, "online", "ZIIP", False, "0112342097"),
+            (2, None, "offline", "CP", True, None),
+        ]
+        assert session.sql("SELECT count(*) FROM zos_core").rows == [(0,)]
+
+
+@pytest.mark.skipif(not SAMPLES.exists(), reason="sample data is not here")
+def test_two_real_displays() -> None:
+    # Cores of an 8561-776 with MT=2 and of an 8562-Z06 with MT=1: tests of zos-utilities 0.6.1.
+    with zlens.open([str(path) for path in SAMPLES.glob("display-m-core*.txt")]) as session:
+        assert session.problems == []
+        assert session.sql(
+            "SELECT system, state, cpu_type, polarity, parked, count(*) FROM zos_core GROUP BY ALL "
+            "ORDER BY ALL"
+        ).rows == [
+            ("CB8A", "not available", "ZIIP", None, None, 8),
+            ("CB8A", "offline", "ZIIP", None, None, 13),
+            ("CB8A", "online", "CP", "Vh", False, 1),
+            ("CB8A", "online", "CP", "Vl", True, 17),
+            ("CB8A", "online", "CP", "Vm", False, 2),
+            ("CB8A", "online", "ZIIP", "Vh", False, 1),
+            ("CB8A", "online", "ZIIP", "Vm", False, 2),
+            ("S5E", "offline", "ZIIP", None, None, 6),
+            ("S5E", "online", "CP", "Vh", False, 1),
+            ("S5E", "online", "CP", "Vl", True, 4),
+            ("S5E", "online", "CP", "Vm", False, 1),
+            ("S5E", "online", "ZIIP", "Vh", False, 4),
+        ]
+        assert session.sql("SELECT system, machine, lpar_number, mt_cp, mt_ziip FROM system").rows == [
+            ("CB8A", "8561-78", 27, 1, 2),
+            ("S5E", "8562-790A8", 33, 1, 1),
+        ]
+
+
+@pytest.mark.skipif(not SAMPLES.exists(), reason="sample data is not here")
+def test_display_asm_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    paging = next(SAMPLES.glob("display-asm*.txt"))
+    assert main(["info", str(paging)]) == 2
+    assert "DISPLAY ASM (IEE200I)" in capsys.readouterr().err
+    texts = {"both.txt": paging.read_text() + made.DISPLAY_CORES}
+    with opened(tmp_path, texts) as session:
+        assert session.problems == []
+        assert session.sql("SELECT name, count FROM inventory ORDER BY 1").rows == [
+            ("IEE174I", 1),
+            ("IEE200I", 1),
+        ]
+
+
+# Out of a log ---------------------------------------------------------------------------------------
+
+
+def _hardcopy(text: str, *, first: str = "M 4040000 SYSA     2026060 14:41:05.12 STC00042 00000090  ") -> str:
+    """A message as the hardcopy log has it: the first line with its time, the others under it."""
+    lines = text.splitlines()
+    rest = "D                                         124 00000090  ".ljust(len(first))
+    return "\n".join([first + lines[0], *(rest + line for line in lines[1:])]) + "\n"
+
+
+@pytest.mark.parametrize("text", [made.DISPLAY_CORES, made.DISPLAY_HIS, made.DISPLAY_CPUS])
+def test_a_message_out_of_the_hardcopy_log(tmp_path: Path, text: str) -> None:
+    other = (
+        "N 4000000 SYSA     2026060 14:41:00.00 STC00042 00000090  IEF403I MADE - STARTED - TIME=14.41.00\n"
+    )
+    tables = ("his_run", "zos_core", "zos_cpu")
+    plain, log = {}, {}
+    with opened(tmp_path / "plain", {"a.txt": text}) as session:
+        plain = {
+            t: session.sql(f'SELECT * EXCLUDE (system, file, "offset", tod, interval_end) FROM {t}').rows
+            for t in tables
+        }
+    with opened(tmp_path / "log", {"a.txt": other + _hardcopy(text) + other}, tz=dt.UTC) as session:
+        log = {
+            t: session.sql(f'SELECT * EXCLUDE (system, file, "offset", tod, interval_end) FROM {t}').rows
+            for t in tables
+        }
+        assert session.problems == []
+        assert [info.system for info in session.systems] == ["SYSA"]
+        shown = "11:32:39" if "HIS015I" in text else "16:20:00" if "M 125" in text else "14:41:05"
+        (row,) = session.sql("SELECT strftime(first_time, '%Y-%m-%d %H:%M:%S'), local_time FROM system").rows
+        assert row == (f"2026-03-01 {shown}", False)
+        assert session.sources[0].info()[0]["other_lines"] == 2
+    assert plain == log
+
+
+def test_a_log_without_a_zone_is_local(tmp_path: Path) -> None:
+    with opened(tmp_path, {"a.txt": _hardcopy(made.DISPLAY_CORES)}) as session:
+        assert session.sql("SELECT local_time FROM system").rows == [(True,)]
+    dated = made.DISPLAY_CORES.replace("IEE174I", "2026-03-01 14:41:06 SYSB IEE174I", 1)
+    with opened(tmp_path / "dated", {"a.txt": dated}, tz=zoneinfo.ZoneInfo("America/New_York")) as session:
+        assert session.sql("SELECT system, strftime(tod, '%Y-%m-%d %H:%M') FROM zos_status").rows == [
+            ("MADE1", "2026-03-01 19:41")
+        ]
+
+
+def test_a_status_without_the_line_of_its_message(tmp_path: Path) -> None:
+    bare = made.DISPLAY_CORES.partition("\n")[2]
+    with opened(tmp_path, {"a.txt": bare}) as session:
+        assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
+        assert session.problems == []
+
+
+def test_ebcdic(tmp_path: Path) -> None:
+    data = made.cnt().replace("\n", "\x85").encode("cp037")
+    with opened(tmp_path, {"a.CNT": data}) as session:
+        assert session.sql("SELECT cpu_id, c0 FROM his_cnt").rows == [
+            (0, made.COUNTS[0][0]),
+            (1, made.COUNTS[1][0]),
+        ]
+        assert session.problems == []
+        assert session.sources[0].info()[0]["format"] == "z/OS text in EBCDIC"
+
+
+# What belongs together ------------------------------------------------------------------------------
+
+
+def test_the_display_of_the_same_machine_names_the_counters(tmp_path: Path) -> None:
+    with opened(tmp_path, {"a.CNT": made.cnt(), "cpu.txt": made.DISPLAY_CPUS}) as session:
+        assert [info.system for info in session.systems] == ["LPOLD"]
+        assert session.sql("SELECT DISTINCT system FROM his_cnt").rows == [("LPOLD",)]
+    with opened(tmp_path / "other", {"a.CNT": made.cnt(), "core.txt": made.DISPLAY_CORES}) as session:
+        # Another machine: it is not the same system.
+        assert [info.system for info in session.systems] == ["MADE1", "unknown-a"]
+
+
+def test_files_of_one_run_are_one_system(tmp_path: Path) -> None:
+    second = made.cnt(change="YES,SAVE").replace(".000.CNT", ".001.CNT")
+    with opened(tmp_path, {"first.CNT": made.cnt(), "second.CNT": second}) as session:
+        assert len(session.systems) == 1
+        assert session.sql("SELECT file_name, state_change, statechange FROM his_run ORDER BY 1").rows == [
+            ("SYSHIS20100301.161406.000.CNT", "NO", None),
+            ("SYSHIS20100301.161406.001.CNT", "YES,SAVE", "SAVE"),
+        ]
+
+
+def test_info_tells_what_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files(tmp_path, {"his.txt": made.DISPLAY_HIS, "core.txt": made.DISPLAY_CORES})
+    assert main(["info", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    for words in (
+        "SMFINTVAL SYNC", "STATECHANGE SAVE", "counter sets asked for ALL",
+        "counter sets BASIC + PROBLEM-STATE + CRYPTO-ACTIVITY + EXTENDED",
+        "HiperDispatch on, cores online 3, of these parked 1, displayed 14:41:05, cpus online 4",
+    ):  # fmt: skip
+        assert words in out
+    assert main(["info", str(tmp_path / "his.txt"), "--format", "json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)
+    assert one["facts"]["SMFINTVAL"] == "SYNC"
+    assert one["facts"]["counter_sets_asked_for"] == "ALL"
+
+
+def test_detect() -> None:
+    for text in (made.DISPLAY_HIS, made.DISPLAY_CORES, made.DISPLAY_CPUS, made.cnt()):
+        assert zos_text.detect(text.encode(), len(text))
+    assert not zos_text.detect(b"HIS0159I IEE174 XHIS015I", 24)
+    assert not zos_text.detect(b"HIS015I \0", 9)
+    assert zos_lines.encoding(made.cnt().encode("cp037")) == "cp037"
