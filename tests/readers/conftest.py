@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rmf_made import Opened
 
+from rmf_made import Opened
 from zlens.options import Options, parse_zone
 from zlens.readers.rmf_xml import RmfXmlSource, open_files
 

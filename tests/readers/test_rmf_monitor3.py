@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from rmf_made import DECLARATION, document, kinds, report, rows, utc
 from rmf_made import monitor3 as made
-
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.readers import find, rmf_xml

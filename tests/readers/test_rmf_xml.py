@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
 from rmf_made import (
     ALPHA,
     CPU_HEADS,
@@ -27,7 +28,6 @@ from rmf_made import (
     utc,
     variables,
 )
-
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.readers.rmf_xml import detect, open_files

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
 from rmf_made import (
     CPU_HEADS,
     DECLARATION,
@@ -26,7 +27,6 @@ from rmf_made import (
     table,
     utc,
 )
-
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import KINDS

@@ -1,0 +1,119 @@
+"""Measures from the CPC report of RMF Monitor III, which tells percentages and no times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zlens
+from rmf_made import document, monitor3
+from zlens.options import parse_zone
+from zlens.session import Session
+
+SAMPLES = Path(__file__).parents[2].parent / "shared" / "samples" / "rmf"
+CPC = SAMPLES / "rmf-monitor3-cpc.xml"
+HALF_HOUR = SAMPLES / "rmf-postprocessor-cpu-small.xml"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Session]:
+    path = tmp_path / "cpc.xml"
+    path.write_text(
+        document(monitor3(), monitor3(end="140320").replace("<col>20.5</col>", "<col>40.5</col>"))
+    )
+    with zlens.open([path]) as session:
+        yield session
+
+
+def test_percentages_as_rmf_has_them(made: Session) -> None:
+    rows = made.sql(
+        """
+        SELECT partition, cpu_type, effective_s, total_s, effective_pct, total_pct, phys_total_pct,
+               msu_actual, round(share_pct, 3), round(entitlement, 3), vh, vm, vl, upid, capped
+        FROM partition WHERE interval_end = (SELECT min(interval_end) FROM partition)
+        ORDER BY cpu_type, partition
+        """
+    ).rows
+    assert rows == [
+        ("ALPHA", "CP", None, None, 20.0, 20.5, 20.5, 20.0, 60.0, 2.4, 2, 1, 1, 4, False),
+        ("BETA", "CP", None, None, 9.6, 9.5, 9.5, 9.0, 40.0, 1.6, None, None, None, 5, False),
+        ("ALPHA", "ZIIP", None, None, 4.9, 5.0, 5.0, None, 100.0, 1.0, None, None, None, None, False),
+    ]
+
+
+def test_pools_of_the_machine(made: Session) -> None:
+    """100 is one processor in what FCX302 shows, and all of them in what RMF does."""
+    rows = made.sql(
+        """
+        SELECT cpu_type, physical, total_weight, total_s, phys_effective_pct, phys_lpmgt_pct, phys_total_pct,
+               round(lgclc_pct, 6), round(ovrhd_pct, 6), lpmgt_pct, round(total_pct, 6), msu_capacity
+        FROM cec WHERE interval_end = (SELECT min(interval_end) FROM cec) AND total_weight IS NOT NULL
+        ORDER BY cpu_type
+        """
+    ).rows
+    assert rows == [
+        ("CP", 4.0, 100.0, None, 29.6, 0.9, 30.5, 118.4, 1.6, 2.0, 122.0, 100.0),
+        ("ZIIP", 1.0, 10.0, None, 4.9, 0.1, 5.0, 4.9, None, None, 5.0, 100.0),
+    ]
+
+
+def test_percentages_are_means_where_intervals_are_put_together(tmp_path: Path) -> None:
+    path = tmp_path / "cpc.xml"
+    second = monitor3(end="140320").replace("<col>20.5</col>", "<col>40.5</col>")
+    path.write_text(document(monitor3(), second))
+    with zlens.open([path], options=zlens.Options(every_s=600)) as session:
+        rows = session.sql(
+            "SELECT total_pct FROM partition WHERE partition = 'ALPHA' AND cpu_type = 'CP'"
+        ).rows
+    assert rows == [(30.5,)]
+
+
+def test_a_changed_capacity_is_an_event(tmp_path: Path) -> None:
+    path = tmp_path / "cpc.xml"
+    text = monitor3().replace("<caption>", "<caption><var><name>CPCHCCCR</name><value>1</value></var>", 1)
+    path.write_text(document(text))
+    with zlens.open([path]) as session:
+        ((kind, detail),) = session.sql("SELECT kind, detail FROM event").rows
+    assert kind == "capacity change"
+    assert detail.startswith("reason code 1")
+
+
+def test_the_report(made: Session) -> None:
+    text = made.report("partition")
+    (dotted,) = [line for line in text.split("* ") if line.startswith("Dotted, because")]
+    assert "Dispatch Seconds Effective, Dispatch Seconds Total" in dotted
+    rows = [row for row in json.loads(made.report("partition", "json")) if row["row"] == "interval"]
+    physical = [row["phys_total_pct"] for row in rows if row["partition"] == "*PHYSICAL*"]
+    assert physical == [0.5, 0.5]
+    totals = [
+        row["phys_total_pct"] for row in rows if row["partition"] == "TOTAL" and row["cpu_type"] == "CP"
+    ]
+    assert totals == [30.5, 30.5]
+
+
+@pytest.mark.skipif(not CPC.is_file(), reason="the sample of a real z15 is not here")
+def test_a_real_answer_and_the_half_hour_around_it() -> None:
+    """CPC answer and Postprocessor report of a z15 T02, 12 April 2022 (zowe/zebra, EPL-2.0)."""
+    options = zlens.Options(tz=parse_zone("-04:00"))
+    query = """
+        SELECT partition, cpu_type, source, machine, entitlement, share_pct, logical_cpus, vm, phys_total_pct
+        FROM partition WHERE status = 'Active' ORDER BY partition, cpu_type
+    """
+    with zlens.open([CPC], options=options) as session:
+        inner = session.sql(query).rows
+    with zlens.open([HALF_HOUR], options=options) as session:
+        outer = session.sql(query).rows
+    assert len(inner) == len(outer) == 9
+    for mine, theirs in zip(inner, outer, strict=True):
+        assert (mine[2], theirs[2]) == ("rmf3-xml", "rmf-xml")
+        assert mine[:2] + mine[3:7] == theirs[:2] + theirs[3:7]
+        assert abs(mine[8] - theirs[8]) < 0.5
+        if mine[0] == "VIRPT":
+            # Its polarity is told by both: here by counts, there by its processors.
+            assert (mine[7], theirs[7]) == (1, 1)
+    # Of a machine that both tell of in one interval, one is shown.
+    with zlens.open([CPC, HALF_HOUR], options=options) as session:
+        assert session.sql(query).rows == outer
