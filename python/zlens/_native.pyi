@@ -117,6 +117,31 @@ class SmfDecoder:
     def changes(self) -> list[tuple[str, str, int, int, str, int, int, int | None, int, int]]: ...
 
 @final
+class SectionStream:
+    """Columns of a table of sections: every `__arrow_c_stream__` is a fresh scan of the files."""
+
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class SectionsDecoder:
+    """Tables of sections of SMF records, decoded by compiled plans (JSON), one for each record type."""
+
+    def __init__(
+        self,
+        source: str,
+        systems: list[dict[str, Any]],
+        files: list[SmfFile],
+        plans: list[str],
+        leap_seconds: int = 0,
+    ) -> None: ...
+    def schema(self, table: str) -> list[tuple[str, str]]: ...
+    def stream(self, table: str, columns: Sequence[str] | None = None) -> SectionStream: ...
+    def drain(self, record: int) -> None: ...
+    def intervals(self, record: int) -> list[tuple[str, int, float | None, bool, int]]: ...
+    def problems(self) -> list[tuple[str | None, str, int, int, str, str, str]]: ...
+
+@final
 class SmfWriter:
     """Writes an SMF dump: records, each with four bytes of room for its descriptor word."""
 

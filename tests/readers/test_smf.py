@@ -210,8 +210,8 @@ def test_the_inventory_names_what_it_counts(tmp_path: Path) -> None:
     assert {name: (row.count, row.title, row.layout) for name, row in found.items()} == {
         "SMF 2": (1, "dump header", None),
         "SMF 3": (1, "dump trailer", None),
-        "SMF 30.2": (1, "address space work", None),
-        "SMF 30.3": (2, "address space work", None),
+        "SMF 30.2": (1, "address space work: interval", "zlens"),
+        "SMF 30.3": (2, "address space work: last interval of a step", "zlens"),
         "SMF 110.1": (1, "CICS", None),
         "SMF 113.1": (3, "CPU Measurement Facility: what was counted in the interval", "zlens"),
     }
@@ -222,7 +222,7 @@ def test_the_inventory_names_what_it_counts(tmp_path: Path) -> None:
 
 
 def test_a_dump_without_counters(tmp_path: Path) -> None:
-    path = dump(tmp_path / "plain.smf", [other(2, None), other(30, 4, 60), other(3, None)])
+    path = dump(tmp_path / "plain.smf", [other(2, None), other(110, 4, 60), other(3, None)])
     source = opened(path)
     assert source.tables == {}
     (info,) = source.systems

@@ -37,6 +37,16 @@ impl Steps for zlens_columns::smf::Reader {
     }
 }
 
+impl Steps for zlens_columns::smf::sections::Reader {
+    fn step(&mut self) -> Result<Step, ScanError> {
+        self.step()
+    }
+
+    fn columns(&self) -> SchemaRef {
+        self.schema()
+    }
+}
+
 /// A reader that ends when Ctrl-C is pressed.
 ///
 /// Consumers pull from it on threads of their own, mostly without the interpreter. Signals are delivered to the main

@@ -20,7 +20,7 @@ use crate::errors::{unreadable, wrong_plan, wrong_question};
 use crate::patience::Patience;
 
 /// A record type as people write it.
-fn record_name((record, subtype): (u8, u16)) -> String {
+pub fn record_name((record, subtype): (u8, u16)) -> String {
     if subtype == 0 {
         format!("SMF {record}")
     } else {
@@ -54,6 +54,17 @@ pub struct SmfFile {
     source: Arc<dyn ReadAt>,
     file: Arc<FileSource>,
     index: Arc<Index>,
+}
+
+impl SmfFile {
+    /// As decoders know it.
+    pub fn decoded(&self) -> zlens_columns::smf::File {
+        zlens_columns::smf::File {
+            name: self.path.to_string_lossy().into_owned(),
+            source: Arc::clone(&self.source),
+            index: Arc::clone(&self.index),
+        }
+    }
 }
 
 #[pymethods]
@@ -222,7 +233,7 @@ fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
 /// System, subtype, beginning, end, number of records.
 type IntervalRow = (Py<PyBytes>, u16, Option<u64>, u64, u64);
 /// System, file, offset, bytes lost, record, kind, sentence.
-type ProblemRow = (
+pub type ProblemRow = (
     Option<String>,
     String,
     u64,
@@ -261,12 +272,8 @@ impl SmfDecoder {
     ) -> PyResult<Self> {
         let plan = plan(py, plan_json)?;
         let systems = systems.iter().map(system).collect::<PyResult<Vec<_>>>()?;
-        let files = files.iter().map(|file| zlens_columns::smf::File {
-            name: file.path.to_string_lossy().into_owned(),
-            source: Arc::clone(&file.source),
-            index: Arc::clone(&file.index),
-        });
-        let decoder = Decoder::new(source, systems, files.collect(), plan, leap_seconds);
+        let files = files.iter().map(|file| file.decoded()).collect();
+        let decoder = Decoder::new(source, systems, files, plan, leap_seconds);
         Ok(Self {
             inner: Arc::new(decoder),
         })

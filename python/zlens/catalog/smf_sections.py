@@ -119,6 +119,20 @@ def records() -> tuple[int, ...]:
     return smf.listed("sections")
 
 
+def is_decoded(record: int, subtype: int | None) -> bool:
+    """Whether records of a type and subtype are decoded, in whatever form."""
+    if record in smf.decoded():
+        return subtype in smf.layout(record).subtypes
+    return record in records() and subtype in layout(record).subtypes
+
+
+def title(record: int, subtype: int | None = None) -> str:
+    """What records of a type and subtype are, in a few words; empty where nobody has said it."""
+    if record in records() and subtype is not None and subtype in layout(record).subtypes:
+        return f"{smf.title(record)}: {layout(record).subtypes[subtype]}"
+    return smf.title(record, subtype)
+
+
 def table_record(table: str) -> int | None:
     """The record type whose table it may be, by its name: 70 of smf70_cpu."""
     number = table.removeprefix("smf").partition("_")[0]

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from zlens import _native
-from zlens.catalog import smf
+from zlens.catalog import smf, smf_sections
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
 from zlens.readers import ArrowSource, Column, InventoryRow, Progress, RawTable, SystemInfo, smf_systems
+from zlens.readers import smf_sections as section_tables
 from zlens.readers.smf_systems import Dump, Group, SeenInterval
 
 NAME = "smf"
@@ -138,9 +139,13 @@ class SmfSource:
         self.groups = self._group()
         self.systems = [group.info for group in self.groups.values()]
         self.tables: Mapping[str, list[RawTable]] = {}
-        if any(group.ends for group in self.groups.values()):
+        self._counted = any(group.ends for group in self.groups.values())
+        if self._counted:
             tables: tuple[RawTable, ...] = (SmfTable(self), ChangeTable(self))
             self.tables = {table.name: [table] for table in tables}
+        self.sections = section_tables.Sections(self.dumps, self.groups, self._leap)
+        self.sections.intervals()
+        self.tables = {**self.tables, **self.sections.tables}
 
     # -- systems -------------------------------------------------------------------------------------
 
@@ -165,6 +170,7 @@ class SmfSource:
                 by_id[system].seen.append(SeenInterval(subtype, start, end, records))
         for group in groups.values():
             smf_systems.identify(group, self._leap)
+            section_tables.identify(group)
             smf_systems.times(group, self._leap)
             self._zone(group)
         return dict(sorted(groups.items()))
@@ -208,13 +214,13 @@ class SmfSource:
 
     def _look(self) -> None:
         """Follow every processor through all files once, for what is known only then."""
-        if not self._looked and self.tables:
+        if not self._looked and self._counted:
             self._looked = True
             self.decoder.drain(["cpu_id"])
 
     def _drain(self) -> None:
         """Decode everything once, and hold subtypes that tell of the same against each other."""
-        if not self._drained and self.tables:
+        if not self._drained and self._counted:
             self._looked = self._drained = True
             self.decoder.drain(None, True)
 
@@ -250,7 +256,8 @@ class SmfSource:
         """Problems of framing, and those met while decoding; `complete` decodes all first."""
         if complete:
             self._drain()
-        return [*self._problems, *self._file_problems(), *self._decoding_problems()]
+        found = [*self._problems, *self._file_problems(), *self._decoding_problems()]
+        return found + list(self.sections.problems(complete=complete))
 
     def _file_problems(self) -> Iterator[Problem]:
         for dump in self.dumps:
@@ -265,7 +272,7 @@ class SmfSource:
                 yield Problem(owner, NAME, file.path, None, None, "changed", changed, None)
 
     def _decoding_problems(self) -> Iterator[Problem]:
-        if not self.tables:
+        if not self._counted:
             return
         for system, file, offset, lost, record, kind, detail in self.decoder.problems():
             yield Problem(system, NAME, file, offset, record, kind, detail, lost)
@@ -273,7 +280,7 @@ class SmfSource:
     def resets(self) -> list[tuple[str, int, str, str, str]]:
         """Counters that began anew: system, microseconds UTC, table, processor, evidence."""
         self._look()
-        if not self.tables:
+        if not self._counted:
             return []
         return [
             (system, self._us(tod), table, f"CPU {subject}", evidence)
@@ -288,7 +295,7 @@ class SmfSource:
             for row in sorted(dump.rows, key=lambda r: (r["system"], r["record"], r["subtype"] or 0)):
                 info = by_id[row["id"]]
                 record, subtype = row["record"], row["subtype"]
-                known = record in smf.decoded() and subtype in smf.layout(record).subtypes
+                known = smf_sections.is_decoded(record, subtype)
                 rows.append(
                     InventoryRow(
                         info.system,
@@ -297,7 +304,7 @@ class SmfSource:
                         record,
                         subtype,
                         f"SMF {record}" if subtype is None else f"SMF {record}.{subtype}",
-                        smf.title(record, subtype),
+                        smf_sections.title(record, subtype),
                         "record",
                         row["count"],
                         row["bytes"],

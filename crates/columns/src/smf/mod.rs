@@ -15,6 +15,7 @@ mod plan;
 mod reading;
 mod rows;
 mod scan;
+pub mod sections;
 mod select;
 mod shape;
 mod state;

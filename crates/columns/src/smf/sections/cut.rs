@@ -1,0 +1,107 @@
+//! Where the sections of a record are.
+
+use zlens_frames::ProblemKind;
+use zlens_frames::smf::LONG;
+
+use super::plan::{MAX_PARTS, Plan};
+
+/// Sections that follow each other: where the first begins, the length of one, how many there are, and the number of
+/// the first among those of its kind in the whole record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub at: u32,
+    pub length: u32,
+    pub count: u32,
+    pub number: u32,
+}
+
+impl Run {
+    /// Where a section of these begins.
+    pub(crate) const fn start(self, nth: u32) -> u32 {
+        self.at + nth * self.length
+    }
+
+    /// The bytes of a section of these.
+    pub(crate) fn section(self, nth: u32, bytes: &[u8]) -> &[u8] {
+        let start = self.start(nth) as usize;
+        bytes
+            .get(start..start + self.length as usize)
+            .unwrap_or(&[])
+    }
+}
+
+/// The sections of a record by kind; those of which there is none have a count of 0.
+pub(crate) type Runs = [Run; MAX_PARTS];
+
+/// What a record has lost, and how that is told.
+pub(crate) type Report<'r> = &'r mut dyn FnMut(ProblemKind, &str, u64, String);
+
+/// Finds the sections of a record. Every one of a run lies in the record.
+pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> Runs {
+    let mut runs = [Run::default(); MAX_PARTS];
+    let size = record.len() as u64;
+    for (run, part) in runs.iter_mut().zip(&plan.parts) {
+        if part.triplet.is_none() {
+            *run = Run {
+                at: 0,
+                length: record.len() as u32,
+                count: 1,
+                number: 0,
+            };
+        }
+    }
+    // Older levels have fewer triplets: where the first section stands, there are none.
+    let mut limit = size;
+    for &part in &plan.order {
+        let Some(at) = plan.parts[part].triplet else {
+            continue;
+        };
+        if u64::from(at) + 8 > limit {
+            break;
+        }
+        let Some(&[a, b, c, d, l1, l2, n1, n2]) = record.get(usize::from(at)..usize::from(at) + 8)
+        else {
+            break;
+        };
+        let offset = u32::from_be_bytes([a, b, c, d]);
+        let (length, count) = (u16::from_be_bytes([l1, l2]), u16::from_be_bytes([n1, n2]));
+        if length == 0 || count == 0 {
+            continue;
+        }
+        let name = &plan.parts[part].name;
+        let fitting = size.saturating_sub(u64::from(offset)) / u64::from(length);
+        if (offset as usize) < LONG || fitting == 0 {
+            let lost = size
+                .saturating_sub(u64::from(offset))
+                .min(u64::from(length) * u64::from(count));
+            report(
+                ProblemKind::Section,
+                name,
+                lost,
+                format!(
+                    "the {name} section of {length} bytes at offset {offset} does not lie behind the header of the record of {size} bytes"
+                ),
+            );
+            continue;
+        }
+        if fitting < u64::from(count) {
+            let lost = (size - u64::from(offset)) % u64::from(length);
+            report(
+                ProblemKind::Section,
+                name,
+                lost,
+                format!(
+                    "{count} {name} sections of {length} bytes from offset {offset} on do not lie in the record of {size} bytes; {fitting} do"
+                ),
+            );
+        }
+        limit = limit.min(u64::from(offset));
+        runs[part] = Run {
+            at: offset,
+            length: u32::from(length),
+            count: u64::from(count).min(fitting) as u32,
+            number: 0,
+        };
+    }
+    runs
+}

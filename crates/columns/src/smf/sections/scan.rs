@@ -1,0 +1,574 @@
+//! Scans: dumps in, batches of tables of sections out.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use zlens_frames::ProblemKind;
+use zlens_frames::smf::{Header, Pass, Window};
+
+use super::batch::{Batch, Context};
+use super::clock::{self, Facts, NO_TIME};
+use super::cut::{Runs, cut};
+use super::pieces::{Key, Piece, Waiting, Whole, told};
+use super::plan::Plan;
+use super::rows::Rows;
+use super::select::{Selection, types};
+use crate::journal::{Found, Journal, Place};
+use crate::scan::{ScanError, Step};
+use crate::select::SelectError;
+use crate::smf::NO_SYSTEM;
+pub use crate::smf::scan::File;
+
+/// How many records are told apart by their beginnings, 8 bytes each; beyond, none is held to have come before.
+const TOLD_APART: usize = 4_000_000;
+/// By so many bytes: those of the header, the interval, and what the record is of.
+const BEGINNING: usize = 512;
+
+/// A system and what is known about it.
+#[derive(Debug, Clone)]
+pub struct System {
+    /// Its name, as the column `system` shows it.
+    pub name: String,
+    /// Its name in the records, EBCDIC.
+    pub id: [u8; 4],
+    /// How far local time is ahead where a record does not tell, in microseconds.
+    pub zone_us: Option<i64>,
+}
+
+/// An interval that records tell of; microseconds UTC.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Number of the system.
+    pub system: usize,
+    /// When it ended.
+    pub end_us: i64,
+    /// How long it was.
+    pub seconds: Option<f64>,
+    /// Whether it is a stub.
+    pub short: bool,
+    /// How many records tell of it.
+    pub records: u64,
+}
+
+/// Files, systems, plans, and what scans found out.
+pub struct Decoder {
+    source: String,
+    systems: Vec<System>,
+    files: Vec<File>,
+    plans: Vec<Plan>,
+    leap_s: i32,
+    journal: Journal,
+}
+
+impl Decoder {
+    /// A decoder of these files, in the order of their first time; `source` is what the column of that name shows, and
+    /// `leap_s` leap seconds are taken off all times.
+    #[must_use]
+    pub fn new(
+        source: String,
+        systems: Vec<System>,
+        files: Vec<File>,
+        plans: Vec<Plan>,
+        leap_s: i32,
+    ) -> Self {
+        Self {
+            source,
+            systems,
+            files,
+            plans,
+            leap_s,
+            journal: Journal::default(),
+        }
+    }
+
+    /// The systems.
+    #[must_use]
+    pub fn systems(&self) -> &[System] {
+        &self.systems
+    }
+
+    /// The files.
+    #[must_use]
+    pub fn files(&self) -> &[File] {
+        &self.files
+    }
+
+    fn find(&self, table: &str) -> Result<(usize, usize), SelectError> {
+        let mut plans = self.plans.iter().enumerate();
+        plans
+            .find_map(|(number, plan)| Some((number, plan.table(table)?)))
+            .ok_or_else(|| SelectError::Table(table.to_owned()))
+    }
+
+    /// Names and types (int, float, text, bool, time) of the columns of a table.
+    ///
+    /// # Errors
+    /// If there is no such table.
+    pub fn schema(&self, table: &str) -> Result<Vec<(String, &'static str)>, SelectError> {
+        let (plan, table) = self.find(table)?;
+        Ok(types(&self.plans[plan], table))
+    }
+
+    /// Columns of a table: those named, in that order, or all of them.
+    ///
+    /// # Errors
+    /// If there is no such table or column.
+    pub fn select(
+        &self,
+        table: &str,
+        columns: Option<&[String]>,
+    ) -> Result<Selection, SelectError> {
+        Selection::new(&self.plans, self.find(table)?, columns)
+    }
+
+    /// Everything of one record type, in one scan.
+    #[must_use]
+    pub fn everything(&self, record: u8) -> Vec<Selection> {
+        let plans = self.plans.iter().filter(|plan| plan.record == record);
+        let tables = plans.flat_map(|plan| &plan.tables);
+        tables
+            .filter_map(|table| self.select(&table.name, None).ok())
+            .collect()
+    }
+
+    /// A scan of all files, of tables of one record type.
+    #[must_use]
+    pub fn scan(self: &Arc<Self>, selections: &[Selection]) -> Scan {
+        let plan = selections.first().map(|selection| selection.plan);
+        Scan::new(self, plan, selections)
+    }
+
+    /// A scan of all files in the form Arrow's consumers know.
+    #[must_use]
+    pub fn read(self: &Arc<Self>, selection: &Selection) -> Reader {
+        Reader {
+            schema: selection.schema(),
+            scan: self.scan(std::slice::from_ref(selection)),
+            failed: false,
+        }
+    }
+
+    /// A scan that only finds out which intervals records of a type tell of.
+    #[must_use]
+    pub fn intervals(self: &Arc<Self>, record: u8) -> Scan {
+        let plan = self.plans.iter().position(|plan| plan.record == record);
+        Scan::new(self, plan, &[])
+    }
+
+    /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Found> {
+        self.journal.problems()
+    }
+}
+
+/// A scan of all files of a decoder.
+pub struct Scan {
+    decoder: Arc<Decoder>,
+    /// None: there is nothing to read.
+    plan: Option<usize>,
+    wanted: Vec<(u8, u16)>,
+    by_id: HashMap<[u8; 4], u16>,
+    pass: Option<Pass>,
+    file: usize,
+    failed: Option<ScanError>,
+    waiting: Waiting,
+    seen: HashSet<u64>,
+    /// Records of the file that came before: the first of them, how many, and their bytes.
+    again: Option<(u64, u64, u64)>,
+    facts: Vec<Facts>,
+    rows: Vec<Rows>,
+    batches: Vec<Batch>,
+    ended: bool,
+    intervals: HashMap<(u16, i64), Interval>,
+}
+
+impl Scan {
+    fn new(decoder: &Arc<Decoder>, plan: Option<usize>, selections: &[Selection]) -> Self {
+        let facts = plan.map(|number| &decoder.plans[number]);
+        let batch = |selection: &Selection| Some(Batch::new(facts?, selection));
+        let own = selections.iter().filter(|one| Some(one.plan) == plan);
+        let batches: Vec<Batch> = own.filter_map(batch).collect();
+        Self {
+            wanted: facts.map_or_else(Vec::new, |plan| {
+                plan.subtypes.iter().map(|&s| (plan.record, s)).collect()
+            }),
+            by_id: (0..)
+                .zip(&decoder.systems)
+                .map(|(n, s)| (s.id, n))
+                .collect(),
+            decoder: Arc::clone(decoder),
+            plan,
+            pass: None,
+            file: 0,
+            failed: None,
+            waiting: Waiting::default(),
+            seen: HashSet::new(),
+            again: None,
+            facts: Vec::new(),
+            rows: batches.iter().map(|_| Rows::default()).collect(),
+            batches,
+            ended: false,
+            intervals: HashMap::new(),
+        }
+    }
+
+    /// Does a little: hands out a batch, of the table with the number that its selection had, or reads one window.
+    ///
+    /// # Errors
+    /// If a file cannot be read. The scan then goes on behind that file.
+    pub fn step(&mut self) -> Result<Step, ScanError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let decoder = Arc::clone(&self.decoder);
+        if let Some(full) = self.batches.iter().position(Batch::is_full) {
+            return self.hand_out(&decoder, full);
+        }
+        let Some(plan) = self.plan.map(|number| &decoder.plans[number]) else {
+            return Ok(Step::Done);
+        };
+        let Some(file) = decoder.files.get(self.file) else {
+            return self.end(&decoder, plan);
+        };
+        let mut pass = self.pass.take().unwrap_or_else(|| {
+            Pass::new(
+                Arc::clone(&file.source),
+                Arc::clone(&file.index),
+                &self.wanted,
+            )
+        });
+        match pass.next_window() {
+            Ok(Some(window)) => {
+                self.window(&decoder, plan, &window);
+                self.pass = Some(pass);
+                Ok(Step::Working)
+            }
+            Ok(None) => {
+                for problem in pass.problems().rows() {
+                    let key = (self.file, problem.kind, problem.offset, "pass");
+                    let found = Found {
+                        system: NO_SYSTEM,
+                        file: self.file,
+                        problem,
+                    };
+                    decoder.journal.problem(key, || found);
+                }
+                self.end_file(&decoder, plan);
+                self.file += 1;
+                Ok(Step::Working)
+            }
+            Err(source) => {
+                self.failed = Some(ScanError::Io {
+                    file: file.name.clone(),
+                    offset: pass.position(),
+                    source,
+                });
+                self.file += 1;
+                Ok(Step::Working)
+            }
+        }
+    }
+
+    /// The intervals met so far, in the order of systems and time.
+    #[must_use]
+    pub fn intervals(&self) -> Vec<Interval> {
+        let mut all: Vec<Interval> = self.intervals.values().copied().collect();
+        all.sort_by_key(|one| (one.system, one.end_us));
+        all
+    }
+
+    fn hand_out(&mut self, decoder: &Decoder, number: usize) -> Result<Step, ScanError> {
+        let batch = self.batches[number].take(&decoder.source, &decoder.files)?;
+        Ok(batch.map_or(Step::Working, |batch| Step::Batch(number, batch)))
+    }
+
+    /// All files are read: what waits for more pieces, then what is left of each table.
+    fn end(&mut self, decoder: &Decoder, plan: &Plan) -> Result<Step, ScanError> {
+        if !self.ended {
+            self.ended = true;
+            let rest = self.waiting.rest(plan);
+            self.wholes(decoder, plan, rest);
+        }
+        for number in 0..self.batches.len() {
+            if let Step::Batch(table, batch) = self.hand_out(decoder, number)? {
+                return Ok(Step::Batch(table, batch));
+            }
+        }
+        Ok(Step::Done)
+    }
+
+    fn end_file(&mut self, decoder: &Decoder, plan: &Plan) {
+        if let Some((offset, count, bytes)) = self.again.take() {
+            let place = self.place(decoder, plan, NO_SYSTEM, self.file);
+            place.problem(ProblemKind::Duplicate, "again", offset, bytes, || {
+                format!(
+                    "{count} records of type {} came before already; they are read once",
+                    plan.record
+                )
+            });
+        }
+    }
+
+    fn place<'d>(
+        &self,
+        decoder: &'d Decoder,
+        plan: &'d Plan,
+        system: usize,
+        file: usize,
+    ) -> Place<'d> {
+        Place {
+            journal: &decoder.journal,
+            system,
+            file,
+            table: "",
+            record: (plan.record, plan.subtypes[0]),
+            capture: None,
+        }
+    }
+
+    fn window(&mut self, decoder: &Decoder, plan: &Plan, window: &Window<'_>) {
+        self.facts.clear();
+        self.rows.iter_mut().for_each(Rows::clear);
+        let mut wholes = Vec::new();
+        for (slot, &subtype) in plan.subtypes.iter().enumerate() {
+            for &record in window.records(slot) {
+                let bytes = window.bytes_of(record);
+                let offset = window.offset_of(record);
+                // Offsets in the window's bytes are those of the record behind its beginning.
+                let base = record.pos;
+                let Some((facts, mut runs)) = self.record(decoder, plan, subtype, bytes, offset)
+                else {
+                    continue;
+                };
+                match self.piece(decoder, plan, &facts, bytes, &runs) {
+                    Some(done) => wholes.extend(done),
+                    None => {
+                        runs.iter_mut().for_each(|run| run.at += base);
+                        self.gather(plan, facts, window.bytes, &[runs]);
+                    }
+                }
+            }
+        }
+        self.decode(decoder, plan, window.bytes);
+        self.wholes(decoder, plan, wholes);
+    }
+
+    /// What is known of a record, and where its sections are; nothing if it is not read.
+    fn record(
+        &mut self,
+        decoder: &Decoder,
+        plan: &Plan,
+        subtype: u16,
+        bytes: &[u8],
+        offset: u64,
+    ) -> Option<(Facts, Runs)> {
+        let header = Header::parse(bytes)?;
+        let lost = bytes.len() as u64;
+        let Some(&system) = self.by_id.get(&header.system) else {
+            let place = self.place(decoder, plan, NO_SYSTEM, self.file);
+            place.problem(ProblemKind::Header, "system", offset, lost, || {
+                "a record of a system that is not listed; such records are not read".to_owned()
+            });
+            return None;
+        };
+        if plan.broken.is_some() && self.came_before(bytes) {
+            let (_, count, sum) = self.again.get_or_insert((offset, 0, 0));
+            *count += 1;
+            *sum += lost;
+            return None;
+        }
+        let place = Place {
+            record: (plan.record, subtype),
+            ..self.place(decoder, plan, usize::from(system), self.file)
+        };
+        let runs = cut(bytes, plan, &mut |kind, key, lost, detail| {
+            place.problem(kind, (key, offset), offset, lost, || detail);
+        });
+        let mut facts = Facts {
+            system,
+            subtype,
+            file: self.file as u32,
+            offset,
+            tod: NO_TIME,
+            end: NO_TIME,
+            seconds: f64::NAN,
+            short: false,
+            zone: NO_TIME,
+        };
+        let zone = decoder.systems[usize::from(system)].zone_us;
+        let time = runs[plan.time.part];
+        let section = if time.count > 0 {
+            time.section(0, bytes)
+        } else {
+            &[]
+        };
+        clock::tell(
+            plan,
+            section,
+            &header,
+            zone.unwrap_or(NO_TIME),
+            decoder.leap_s,
+            &mut facts,
+        );
+        if facts.zone == NO_TIME {
+            place.problem(ProblemKind::Time, "zone", offset, 0, || {
+                "nothing tells how far local time is from UTC; local times are NULL (--tz gives it)"
+                    .to_owned()
+            });
+        }
+        Some((facts, runs))
+    }
+
+    /// Whether a record with this beginning was there already: a dump that holds a part of another.
+    fn came_before(&mut self, bytes: &[u8]) -> bool {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_usize(bytes.len());
+        hasher.write(&bytes[..bytes.len().min(BEGINNING)]);
+        let hash = hasher.finish();
+        if self.seen.len() >= TOLD_APART {
+            return self.seen.contains(&hash);
+        }
+        !self.seen.insert(hash)
+    }
+
+    /// Takes up a piece of a broken record; the records that are whole by it. Nothing if the record is none.
+    fn piece(
+        &mut self,
+        decoder: &Decoder,
+        plan: &Plan,
+        facts: &Facts,
+        bytes: &[u8],
+        runs: &Runs,
+    ) -> Option<Vec<Whole>> {
+        match told(plan, bytes, runs) {
+            Ok(None) => None,
+            Ok(Some(told)) => {
+                let run = runs[plan.time.part];
+                let piece = Piece {
+                    sequence: told.sequence,
+                    key: Key::new(facts, told.total, run.section(0, bytes)),
+                    facts: *facts,
+                    bytes: bytes.to_vec(),
+                    runs: *runs,
+                    places: told.places,
+                };
+                Some(self.waiting.add(plan, piece))
+            }
+            Err(detail) => {
+                let system = usize::from(facts.system);
+                let place = self.place(decoder, plan, system, self.file);
+                place.problem(
+                    ProblemKind::Section,
+                    ("piece", facts.offset),
+                    facts.offset,
+                    0,
+                    || detail,
+                );
+                None
+            }
+        }
+    }
+
+    /// Adds the rows that a record gives.
+    fn gather(&mut self, plan: &Plan, facts: Facts, bytes: &[u8], pieces: &[Runs]) {
+        let record = self.facts.len() as u32;
+        for (rows, batch) in self.rows.iter_mut().zip(&self.batches) {
+            rows.add(&plan.tables[batch.table()], record, bytes, pieces);
+        }
+        if self.batches.is_empty() && facts.end != NO_TIME {
+            let interval = self
+                .intervals
+                .entry((facts.system, facts.end))
+                .or_insert(Interval {
+                    system: usize::from(facts.system),
+                    end_us: facts.end,
+                    seconds: (!facts.seconds.is_nan()).then_some(facts.seconds),
+                    short: facts.short,
+                    records: 0,
+                });
+            interval.records += 1;
+        }
+        self.facts.push(facts);
+    }
+
+    /// Makes columns of the rows gathered so far.
+    fn decode(&mut self, decoder: &Decoder, plan: &Plan, bytes: &[u8]) {
+        let place = self.place(decoder, plan, NO_SYSTEM, self.file);
+        for (rows, batch) in self.rows.iter_mut().zip(&mut self.batches) {
+            let context = Context {
+                systems: &decoder.systems,
+                leap_s: decoder.leap_s,
+                place: Place {
+                    table: &plan.tables[batch.table()].name,
+                    ..place
+                },
+            };
+            batch.append(bytes, rows, &self.facts, &context);
+            rows.clear();
+        }
+        self.facts.clear();
+    }
+
+    /// Decodes records that were put together.
+    fn wholes(&mut self, decoder: &Decoder, plan: &Plan, wholes: Vec<Whole>) {
+        for whole in wholes {
+            let facts = whole.facts;
+            let (system, file) = (usize::from(facts.system), facts.file as usize);
+            let place = self.place(decoder, plan, system, file);
+            for (kind, key, detail) in whole.faults {
+                place.problem(kind, (key, facts.offset, &detail), facts.offset, 0, || {
+                    detail.clone()
+                });
+            }
+            self.gather(plan, facts, &whole.bytes, &whole.pieces);
+            self.decode(decoder, plan, &whole.bytes);
+        }
+    }
+}
+
+/// A scan of one table in the form Arrow's consumers know. It ends with its first error.
+pub struct Reader {
+    schema: SchemaRef,
+    scan: Scan,
+    failed: bool,
+}
+
+impl Reader {
+    /// Does a little: hands out a batch, or reads one window.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn step(&mut self) -> Result<Step, ScanError> {
+        if self.failed {
+            return Ok(Step::Done);
+        }
+        let step = self.scan.step();
+        self.failed = step.is_err();
+        step
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.step() {
+                Ok(Step::Batch(_, batch)) => return Some(Ok(batch)),
+                Ok(Step::Working) => {}
+                Ok(Step::Done) => return None,
+                Err(error) => return Some(Err(error.into())),
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

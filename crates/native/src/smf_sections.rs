@@ -1,0 +1,174 @@
+//! `SectionsDecoder`: tables of sections of SMF records.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use zlens_columns::smf::NO_SYSTEM;
+use zlens_columns::smf::sections::{Decoder, Plan, Scan, Selection, System};
+use zlens_columns::{Found, ScanError, Step};
+
+use crate::attentive::Attentive;
+use crate::capsule;
+use crate::errors::{unreadable, wrong_plan, wrong_question};
+use crate::patience::Patience;
+use crate::smf::{ProblemRow, SmfFile, record_name};
+
+/// System, end of an interval in microseconds UTC, its seconds, whether it is a stub, how many records tell of it.
+type IntervalRow = (String, i64, Option<f64>, bool, u64);
+
+/// The tables of sections of some dumps, decoded by compiled plans.
+#[pyclass(frozen, module = "zlens._native")]
+pub struct SectionsDecoder {
+    inner: Arc<Decoder>,
+}
+
+fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
+    let get = |name: &str| given.as_any().get_item(name);
+    Ok(System {
+        name: get("name")?.extract()?,
+        id: get("id")?.extract()?,
+        zone_us: get("zone_us")?.extract()?,
+    })
+}
+
+#[pymethods]
+impl SectionsDecoder {
+    /// `systems` are dictionaries of name, id (as in the records) and zone_us (how far local time is ahead, where
+    /// records do not tell, or None); `files` are in the order of time; `plans` are in JSON, one for each record type.
+    #[new]
+    #[pyo3(signature = (source, systems, files, plans, leap_seconds = 0))]
+    fn new(
+        py: Python<'_>,
+        source: String,
+        systems: Vec<Bound<'_, PyDict>>,
+        files: Vec<PyRef<'_, SmfFile>>,
+        plans: Vec<String>,
+        leap_seconds: i32,
+    ) -> PyResult<Self> {
+        let plan = |json: &String| Plan::parse(json).map_err(|e| wrong_plan(py, e.to_string()));
+        let plans = plans.iter().map(plan).collect::<PyResult<Vec<_>>>()?;
+        let systems = systems.iter().map(system).collect::<PyResult<Vec<_>>>()?;
+        let files = files.iter().map(|file| file.decoded()).collect();
+        let decoder = Decoder::new(source, systems, files, plans, leap_seconds);
+        Ok(Self {
+            inner: Arc::new(decoder),
+        })
+    }
+
+    /// Names and types of the columns of a table.
+    fn schema(&self, py: Python<'_>, table: &str) -> PyResult<Vec<(String, &'static str)>> {
+        self.inner
+            .schema(table)
+            .map_err(|error| wrong_question(py, error.to_string()))
+    }
+
+    /// The named columns of a table, in that order; all columns if none are named.
+    #[pyo3(signature = (table, columns = None))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        columns: Option<Vec<String>>,
+    ) -> PyResult<SectionStream> {
+        let selection = self
+            .inner
+            .select(table, columns.as_deref())
+            .map_err(|error| wrong_question(py, error.to_string()))?;
+        Ok(SectionStream {
+            selection,
+            decoder: Arc::clone(&self.inner),
+        })
+    }
+
+    /// Decodes everything of a record type and hands out none: for what is found out on the way.
+    fn drain(&self, py: Python<'_>, record: u8) -> PyResult<()> {
+        let selections = self.inner.everything(record);
+        exhaust(py, &mut self.inner.scan(&selections))
+    }
+
+    /// The intervals that records of a type tell of, in the order of systems and time.
+    fn intervals(&self, py: Python<'_>, record: u8) -> PyResult<Vec<IntervalRow>> {
+        let mut scan = self.inner.intervals(record);
+        exhaust(py, &mut scan)?;
+        let systems = self.inner.systems();
+        let rows = scan.intervals().into_iter();
+        Ok(rows
+            .map(|one| {
+                let name = systems[one.system].name.clone();
+                (name, one.end_us, one.seconds, one.short, one.records)
+            })
+            .collect())
+    }
+
+    /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
+    fn problems(&self) -> Vec<ProblemRow> {
+        let row = |found: Found| {
+            let system = (found.system != NO_SYSTEM).then_some(found.system);
+            let problem = found.problem;
+            (
+                system.map(|number| self.inner.systems()[number].name.clone()),
+                self.inner.files()[found.file].name.clone(),
+                problem.offset,
+                problem.bytes,
+                problem.record.map(record_name).unwrap_or_default(),
+                problem.kind.as_str(),
+                problem.detail,
+            )
+        };
+        self.inner.problems().into_iter().map(row).collect()
+    }
+}
+
+/// Reads to the end, and lets Ctrl-C through.
+fn exhaust(py: Python<'_>, scan: &mut Scan) -> PyResult<()> {
+    let mut patience = Patience::new();
+    loop {
+        let step = py.detach(|| {
+            loop {
+                match scan.step() {
+                    Ok(Step::Working | Step::Batch(..)) if !patience.is_over() => {}
+                    other => return other,
+                }
+            }
+        });
+        match step {
+            Ok(Step::Working | Step::Batch(..)) => py.check_signals()?,
+            Ok(Step::Done) => return Ok(()),
+            Err(ScanError::Io {
+                file,
+                offset,
+                source,
+            }) => return Err(unreadable(py, file.as_ref(), Some(offset), &source)),
+            Err(ScanError::Arrow(error)) => {
+                return Err(pyo3::exceptions::PyRuntimeError::new_err(error.to_string()));
+            }
+        }
+    }
+}
+
+/// Columns of a table of sections: every `__arrow_c_stream__` is a fresh scan of the files.
+#[pyclass(frozen, module = "zlens._native")]
+pub struct SectionStream {
+    decoder: Arc<Decoder>,
+    selection: Selection,
+}
+
+#[pymethods]
+impl SectionStream {
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema(py, &self.selection.schema())
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol lets a producer answer with its own schema, which is all a raw table has.
+        drop(requested_schema);
+        let reader = Attentive::new(self.decoder.read(&self.selection));
+        capsule::stream(py, Box::new(reader))
+    }
+}
