@@ -52,6 +52,7 @@ TABLES = {
     "throughput": "etr response_s",
     "workload": "velocity_pct performance_index response_s ended_rate appl_cp_pct appl_ziip_pct",
     "workload_response": "class period bucket bound_pct bound_s ended reached_pct",
+    "workload_service": "class period service_rate promoted_blocked_s dasd_rate dasd_resp_s",
     "workload_state": "class period samples delay_pct cpu_delay_pct ziip_delay_pct idle_pct",
 }
 
