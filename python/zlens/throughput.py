@@ -340,6 +340,10 @@ def said(
 ) -> list[str]:
     """What a file was taken for: columns and units, the zone of its times, what it covers."""
     lines = [f"{throughput.path}: {'; '.join(one.said() for one in throughput.taken)}"]
+    if throughput.left:
+        more = f" and {len(throughput.left) - 8} more" if len(throughput.left) > 8 else ""
+        shown = ", ".join(repr(heading[:40]) for heading in throughput.left[:8])
+        lines.append(f"nothing is taken from {shown}{more}: --throughput-columns says what a column is")
     if throughput.local:
         zones = {_zone(options.tz, info) for info in systems if not info.local_time}
         lines.append(f"its times have no zone and were taken as {' and '.join(sorted(zones)) or 'nothing'}")

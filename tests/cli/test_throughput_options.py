@@ -40,6 +40,15 @@ def test_info_states_columns_and_units_back(
     assert "rate from 'Requests/min' in per min" in shown.err
 
 
+def test_columns_that_nobody_knows_are_named(
+    capsys: pytest.CaptureFixture[str], data: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "achieved.csv"
+    path.write_text("time,count,errors,cost\n2026-03-02 09:00,60,0,1\n2026-03-02 09:01,60,0,1\n")
+    assert main(["info", str(data), "--throughput", str(path)]) == 0
+    assert "nothing is taken from 'errors', 'cost': --throughput-columns" in capsys.readouterr().out
+
+
 def test_sql_and_report_show_it(capsys: pytest.CaptureFixture[str], data: Path, achieved: str) -> None:
     words = [str(data), "--throughput", achieved, "--throughput-columns", "response=latency:ms"]
     query = "select etr, itr, busy_pct, response_s from load join throughput using (interval_end) order by 1"

@@ -68,12 +68,13 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """A throughput file as read. `local`: its times name no zone."""
+    """A throughput file as read. local: its times name no zone; left: headings that nothing is taken from."""
 
     path: str
     rows: tuple[Row, ...]
     taken: tuple[Taken, ...]
     local: bool
+    left: tuple[str, ...] = ()
 
 
 @cache
@@ -122,7 +123,9 @@ def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throu
     if len(locals_) > 1:
         odd = next(row for row in rows if row.local != rows[0].local)
         raise _wrong(path, odd.line, "has a zone in its time, and other lines have none, or the reverse")
-    return Throughput(path, tuple(_spans(path, rows)), tuple(taken.values()), locals_.pop())
+    used = {one.place for one in taken.values()}
+    left = tuple(heading for place, heading in enumerate(headings) if heading and place not in used)
+    return Throughput(path, tuple(_spans(path, rows)), tuple(taken.values()), locals_.pop(), left)
 
 
 def _text(path: str) -> str:
