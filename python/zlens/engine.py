@@ -344,14 +344,14 @@ class Engine:
         self._raw_view("_interval")
         tables: dict[str, frozenset[str]] = {}
         what = roles.entity(name)
-        for origin in what.origins:
-            if origin.table in self._tables:
-                columns = frozenset(column for column, _ in self.raw_columns(origin.table))
+        for table in (table for origin in what.origins for table in roles.read(origin)):
+            if table in self._tables:
+                columns = frozenset(column for column, _ in self.raw_columns(table))
                 if columns == frozenset(FIXED):
                     # A record of which nothing is known but that it was written.
                     continue
-                (self._whole_view if what.lasting else self._raw_view)(origin.table)
-                tables[origin.table] = columns
+                (self._whole_view if what.lasting else self._raw_view)(table)
+                tables[table] = columns
         rows = roles.view_sql(name, tables, self._releases)
         if what.lasting:
             sql = rows

@@ -46,6 +46,14 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
+class Join:
+    """A section of the same record whose fields are told beside those of a raw table."""
+
+    table: str
+    on: str
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """How one raw table gives the roles of an entity."""
 
@@ -54,6 +62,7 @@ class Origin:
     where: str
     group: bool
     roles: dict[str, dict[str, Any]]
+    joins: tuple[Join, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,7 @@ def catalogued(name: str) -> Entity:
                 block.get("where", ""),
                 bool(block.get("group")),
                 taken,
+                tuple(Join(join["table"], join["on"]) for join in block.get("join", [])),
             )
         )
     lasting = bool(data.get("lasting"))
@@ -146,7 +156,14 @@ def lasting_tables() -> frozenset[str]:
     texts = {name: (root() / f"{name}.toml").read_text(encoding="utf-8") for name in entities()}
     # Most files need not be parsed to know that they say nothing of it.
     lasting = (entity(name) for name, text in texts.items() if "\nlasting" in text)
-    return frozenset(origin.table for what in lasting if what.lasting for origin in what.origins)
+    return frozenset(
+        table for what in lasting if what.lasting for origin in what.origins for table in read(origin)
+    )
+
+
+def read(origin: Origin) -> list[str]:
+    """The raw tables that an origin reads, its own first."""
+    return [origin.table, *(join.table for join in origin.joins)]
 
 
 _RANGES = re.compile(r"([a-z_]+)\[([0-9 -]+)\]")
@@ -255,9 +272,53 @@ def _way_sql(how: Mapping[str, Any], type: str, columns: frozenset[str], release
     return sql
 
 
+#: What tells the records of one raw table apart, and so the sections of one record together.
+_RECORD = ("system", "source", "file", "offset")
+
+
+def _joined(
+    entity: Entity, origin: Origin, tables: Mapping[str, frozenset[str]]
+) -> tuple[str, frozenset[str]]:
+    """SQL of an origin's rows with the fields of the sections beside them, and all their columns."""
+    columns = tables[origin.table]
+    mark = WHOLE if entity.lasting else ""
+    own = expressions.quote(origin.table + mark)
+    if not origin.joins:
+        return own, columns
+    there = {origin.table: columns}
+    selected, joins = ["r.*"], []
+    for join in origin.joins:
+        if join.table not in tables:
+            continue
+        alias = expressions.quote(join.table)
+        there[join.table] = tables[join.table]
+        added = sorted(tables[join.table] - columns)
+        selected += [f"{alias}.{expressions.quote(name)}" for name in added]
+
+        def resolve(
+            name: str, known: frozenset[str] = columns, of: Mapping[str, frozenset[str]] = there
+        ) -> str:
+            table, dot, column = name.rpartition(".")
+            if column not in (of.get(table, ()) if dot else known):
+                return "NULL"
+            place = table if dot and table != origin.table else next(t for t in of if column in of[t])
+            return f"{'r' if place == origin.table else expressions.quote(place)}.{expressions.quote(column)}"
+
+        same = [f"{alias}.{key} = r.{key}" for key in _RECORD]
+        condition = " AND ".join([*same, expressions.compile_sql(join.on, resolve)])
+        joins.append(f"LEFT JOIN {expressions.quote(join.table + mark)} AS {alias} ON {condition}")
+        columns |= set(added)
+    return f"(SELECT {', '.join(selected)} FROM {own} AS r {' '.join(joins)})", columns
+
+
 def _origin_sql(
-    entity: Entity, origin: Origin, columns: frozenset[str], release: str | None, systems: list[str] | None
+    entity: Entity,
+    origin: Origin,
+    tables: Mapping[str, frozenset[str]],
+    release: str | None,
+    systems: list[str] | None,
 ) -> str:
+    table, columns = _joined(entity, origin, tables)
     selected: list[str] = []
     for role in entity.roles.values():
         how = origin.roles.get(role.name, {})
@@ -279,7 +340,6 @@ def _origin_sql(
         head = "r.system, r.source, r.interval_end, r.seconds, r.flag"
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     group = " GROUP BY ALL" if origin.group else ""
-    table = expressions.quote(origin.table + WHOLE if entity.lasting else origin.table)
     return f"SELECT {head}, {', '.join(selected)} FROM {table} AS r{where}{group}"
 
 
@@ -294,19 +354,18 @@ def view_sql(
     what = entity(name)
     parts: list[str] = []
     for origin in what.origins:
-        columns = tables.get(origin.table)
-        if columns is None:
+        if origin.table not in tables:
             continue
         if (
             any("before" in {**how, **how.get("else", {})} for how in origin.roles.values())
             and len(releases) > 1
         ):
             parts += [
-                _origin_sql(what, origin, columns, release, systems) for release, systems in releases.items()
+                _origin_sql(what, origin, tables, release, systems) for release, systems in releases.items()
             ]
         else:
             release = next(iter(releases), None)
-            parts.append(_origin_sql(what, origin, columns, release, None))
+            parts.append(_origin_sql(what, origin, tables, release, None))
     if not parts:
         nothing = ", ".join(
             f"CAST(NULL AS {SQL_TYPES[role.type]}) AS {expressions.quote(role.name)}"
@@ -448,8 +507,9 @@ def check() -> list[str]:
                         scale_factor(how["scale"])
                     if "expression" in how:
                         expressions.parse(how["expression"])
-                if origin.where:
-                    expressions.parse(origin.where)
+                for formula in (origin.where, *(join.on for join in origin.joins)):
+                    if formula:
+                        expressions.parse(formula)
         except (CatalogError, KeyError, TypeError) as error:
             found.append(f"roles/{name}.toml: {error}")
     return found

@@ -3,9 +3,9 @@
 -- themselves is added. Times stand where counters do: c448 with one thread running, c449 with two, of those available.
 WITH told AS (
     SELECT
-        system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, parked_time,
-        CAST(threads AS BIGINT) AS threads, sampled_time, busy_time, thread_time, productivity,
-        type_capacity_factor, type_max_capacity_factor
+        system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, vertical_weight, parked_time,
+        CAST(threads AS BIGINT) AS threads, sampled_time, busy_time, thread_time, productivity, utilized_time,
+        type_capacity_factor, type_max_capacity_factor, type_thread_density
     FROM role.core
     WHERE core_id IS NOT NULL AND sampled_time IS NOT NULL
 ),
@@ -26,8 +26,9 @@ counted AS (
     GROUP BY system, source, interval_end, core_id
 )
 SELECT
-    system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, parked_time, threads,
-    sampled_time, productivity, type_capacity_factor, type_max_capacity_factor,
+    system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, vertical_weight, parked_time,
+    threads, sampled_time, busy_time, productivity, utilized_time, type_capacity_factor, type_max_capacity_factor,
+    type_thread_density,
     CAST(NULL AS VARCHAR) AS generation,
     nullif(sampled_time, 0) AS available,
     2 * busy_time - thread_time AS c448,

@@ -23,6 +23,10 @@ cores AS (
         -- The productivity of a type is the plain mean over the cores that have one, as IBM's SMTMET prints it.
         avg(productivity) AS productivity,
         max(type_capacity_factor) AS capacity_factor, max(type_max_capacity_factor) AS max_capacity_factor,
+        max(type_thread_density) AS thread_density,
+        CASE WHEN count(busy_time) = count(*) THEN sum(busy_time) / nullif(sum(sampled_time), 0) END AS busy,
+        -- Of the cores that have a productivity, as RMF adds them up.
+        sum(utilized_time) AS utilized_time, sum(sampled_time) FILTER (WHERE utilized_time IS NOT NULL) AS utilized_of,
         CASE WHEN count(c448) = count(*) THEN sum(available) END AS available,
         CASE WHEN count(c448) = count(*) THEN sum(c448) END AS c448,
         CASE WHEN count(c449) = count(*) THEN sum(c449) END AS c449,

@@ -1,4 +1,4 @@
--- core: one row per interval and core whose multithreading was counted, with the place it was last told to be at.
+-- core: one row per interval and core whose multithreading was counted or timed, with the place it was last told to be at.
 SELECT {columns}
 FROM _core_counted AS core_counted
 ASOF LEFT JOIN _core_placed AS core_placed
@@ -6,4 +6,9 @@ ASOF LEFT JOIN _core_placed AS core_placed
     AND core_placed.source = core_counted.source
     AND core_placed.core_id = core_counted.core_id
     AND core_placed.tod <= core_counted.interval_end
-WHERE core_counted.c448 IS NOT NULL
+LEFT JOIN _share AS share
+    ON share.system = core_counted.system
+    AND share.source = core_counted.source
+    AND share.interval_end = core_counted.interval_end
+    AND share.cpu_type = core_counted.cpu_type
+WHERE core_counted.c448 IS NOT NULL OR core_counted.busy_time IS NOT NULL
