@@ -378,7 +378,7 @@ class Run:
                 self.note("truncated", f"counters of CPU {cpu.name} are missing ({what})", cpu.offset)
             if cpu.end_tod is None:
                 what = "has no end of its run, as when it went offline"
-                self.note("time", f"CPU {cpu.name} {what}: rates are not known", cpu.offset)
+                self.note("time", f"CPU {cpu.name} {what}: its counters may be of a part of it", cpu.offset)
             elif cpu.seconds is None:
                 self.note("time", f"the run of CPU {cpu.name} has no length that can be", cpu.offset)
 

@@ -110,7 +110,9 @@ class Display:
         self.others += 1
         if self.form is not None:
             self.note(
-                "header", f"{line.text.strip()[:60]!r} is no line of a status of processors", line.offset
+                "header",
+                f"{line.text.strip()[:60]!r} is no line of a status of processors; not read",
+                line.offset,
             )
 
     def finish(self) -> None:
@@ -198,7 +200,10 @@ class Display:
 
     def _row(self, row: re.Match[str], offset: int) -> None:
         number = int(row["id"], 16)
-        if number in self._seen or len(self._seen) >= MAX_CORES:
+        if len(self._seen) >= MAX_CORES:
+            self.note("length", "more cores than any machine has; not read", offset)
+            return
+        if number in self._seen:
             self.note("duplicate", f"{self.form} {row['id']} stands twice in the display; read once", offset)
             return
         self._seen.add(number)

@@ -1,0 +1,309 @@
+"""Damaged and odd texts of z/OS: what can be read is read, and the rest is said."""
+
+from __future__ import annotations
+
+import os
+import random
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+import zlens
+import zos_made as made
+from readers.test_zos_text import files, opened
+from zlens.cli import main
+from zlens.errors import InputError
+from zlens.options import Options
+from zlens.problems import KINDS
+from zlens.readers import zos_his, zos_lines, zos_processors, zos_text
+from zlens.readers.zos_text import open_files
+
+FORMS = {
+    "his": made.DISPLAY_HIS,
+    "service": made.DISPLAY_HIS_SERVICE,
+    "cnt": made.cnt(),
+    "halves": made.cnt(by_set=True, halves=True),
+    "cores": made.DISPLAY_CORES,
+    "cpus": made.DISPLAY_CPUS,
+}
+
+
+def kinds(session: zlens.Session) -> dict[str, str]:
+    return {problem.kind: problem.detail for problem in session.problems}
+
+
+def test_lines_that_nobody_published(tmp_path: Path) -> None:
+    text = made.cnt().replace("END TIME", "NEW LABEL: 5\nEND TIME", 1)
+    with opened(tmp_path, {"a.CNT": text}) as session:
+        (problem,) = session.problems
+        assert (problem.kind, problem.bytes) == ("header", 0)
+        assert problem.detail == "'NEW LABEL: 5' is no line of HIS019I; not read"
+        assert problem.offset == text.index("NEW LABEL")
+        assert session.sql("SELECT count(*) FROM his_counter").rows == [(88,)]
+    strange = made.DISPLAY_CORES.replace("0014   +I", "what is this\n0014   +Q")
+    strange = strange.replace("0001   +   0002-0003  LP", "0001   +   0002-0003  XQ")
+    with opened(tmp_path / "cores", {"a.txt": strange}) as session:
+        details = [problem.detail for problem in session.problems]
+        assert details == [
+            "'XQ' is no polarity of a core; it is NULL",
+            "'what is this' is no line of a status of processors; not read",
+            "'Q' is no type of processor that is known; it is NULL",
+        ]
+        assert session.sql("SELECT core_id, cpu_type, polarity FROM zos_core").rows == [
+            (0, "CP", "Vh"),
+            (1, "CP", None),
+            (20, None, "Vm"),
+            (23, "ZIIP", None),
+        ]
+
+
+def test_a_display_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = "IEE174I 10.00.00 DISPLAY M 001\nDEVICE 0A00   STATUS=ONLINE\nCHP  60  61\n"
+    files(tmp_path, {"a.txt": other})
+    assert main(["info", str(tmp_path / "a.txt")]) == 2
+    error = capsys.readouterr().err
+    assert "shows no status of cores or processors" in error
+    assert error.count("\n") == 1
+    with opened(tmp_path, {"a.txt": other + made.DISPLAY_CORES}) as session:
+        assert "no status of cores" in kinds(session)["section"]
+        assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
+
+
+def test_messages_of_others_end_a_message(tmp_path: Path) -> None:
+    text = made.DISPLAY_HIS + "IWM063I WLM POLICY WAS REFRESHED\nno line of these\n" + made.DISPLAY_CPUS
+    with opened(tmp_path, {"a.txt": text}) as session:
+        assert session.problems == []
+        assert session.sources[0].info()[0]["other_lines"] == 2
+        assert session.sql("SELECT count(*) FROM zos_cpu").rows == [(3,)]
+
+
+def test_values_that_cannot_be(tmp_path: Path) -> None:
+    good = f"{made.COUNTS[1][1]:016X}"
+    for bad, kind, said in (
+        ("F" * 16, "length", "more than a counter holds"),
+        ("", "length", "3 values for counters 0 to 3 of CPU 01"),
+        ("F" * 17, "length", "4 values for counters 0 to 3 of CPU 01"),
+        ("XYZ", "header", "is no line of HIS019I"),
+    ):
+        text = made.cnt().replace(good, bad, 1)
+        with opened(tmp_path / f"x{bad}", {"a.CNT": text}) as session:
+            assert said in kinds(session)[kind]
+            rows = session.sql("SELECT c1, c4 FROM his_cnt ORDER BY cpu_id").rows
+            assert rows == [(made.COUNTS[0][1], 3000), (None, 3000)]
+
+
+def test_counters_that_are_missing_or_stand_twice(tmp_path: Path) -> None:
+    lines = made.cnt().splitlines()
+    row = next(line for line in lines if line.lstrip().startswith("4-"))
+    first = lines.index(row)
+    with opened(tmp_path, {"a.CNT": "\n".join(lines[:first] + lines[first + 1 :])}) as session:
+        assert kinds(session)["truncated"] == "counters of CPU 00 are missing (BASIC: 2 of 6)"
+    with opened(
+        tmp_path / "twice", {"a.CNT": "\n".join([*lines[: first + 1], row, *lines[first + 1 :]])}
+    ) as session:
+        assert "counter 5 of CPU 00 stands twice" in kinds(session)["duplicate"]
+        assert session.sql("SELECT count(*) FROM his_counter").rows == [(88,)]
+    with opened(tmp_path / "head", {"a.CNT": made.cnt().partition("START TIME")[0]}) as session:
+        assert "no values of counters stand in it" in kinds(session)["truncated"]
+        assert session.sql("SELECT count(*) FROM his_run").rows == [(1,)]
+    core = made.DISPLAY_CORES.replace("0001   +   0002-0003", "0000   +   0002-0003")
+    with opened(tmp_path / "core", {"a.txt": core}) as session:
+        assert "core 0000 stands twice" in kinds(session)["duplicate"]
+
+
+def test_a_processor_that_went_offline(tmp_path: Path) -> None:
+    with opened(tmp_path, {"a.CNT": made.cnt(ends=(True, False))}) as session:
+        assert kinds(session)["time"].startswith("CPU 01 has no end of its run")
+        assert session.sql(
+            "SELECT cpu_id, seconds, interval_end = max(interval_end) OVER () FROM his_cnt"
+        ).rows == [
+            (0, 60.0, True),
+            (1, None, True),
+        ]
+        assert session.sql("SELECT cpu_id, cpi, lpar_cpu_pct FROM cpumf ORDER BY cpu_id").rows == [
+            (0, 3.0, 50.0),
+            (1, 5.0, 25.0),
+        ]
+
+
+def test_times_that_cannot_be(tmp_path: Path) -> None:
+    start, end = f"{made.START_TOD:016X}", f"{made.END_TOD:016X}"
+    for name, text, said in (
+        ("back", made.cnt().replace(end, start), "has no length that can be"),
+        ("zero", made.cnt().replace(start, "0" * 16), "has no length that can be"),
+        ("short", made.cnt().replace(end, end[:13]), "is no TOD clock"),
+        ("zone", made.cnt().replace("16:14:06", "16:21:00"), "are not of one moment"),
+        ("day", made.cnt().replace("2010/03/01 16:14:06", "2010/13/01 16:14:06"), ""),
+    ):
+        with opened(tmp_path / name, {"a.CNT": text}) as session:
+            details = [problem.detail for problem in session.problems if problem.kind == "time"]
+            assert any(said in detail for detail in details) if said else not details
+            assert session.sql("SELECT count(c0) FROM his_cnt").rows == [(2,)]
+    log = "M 4040000 SYSA     2026999 14:41:05.12 STC00042 00000090  "
+    with opened(
+        tmp_path / "log", {"a.txt": log + made.DISPLAY_CPUS.replace("16.20.00", "99.20.00")}
+    ) as session:
+        # The date of the file stands in.
+        assert session.sql("SELECT epoch(tod) FROM zos_status").rows == [(1772366400.0,)]
+
+
+def test_words_that_are_no_numbers_or_no_truths(tmp_path: Path) -> None:
+    text = made.DISPLAY_HIS_SERVICE.replace("LOST SAMPLES: 12", "LOST SAMPLES: some").replace(
+        "SMP=NO", "SMP=PERHAPS"
+    )
+    with opened(tmp_path, {"a.txt": text}) as session:
+        assert session.sql("SELECT lost_samples, sampling, counting FROM his_run").rows == [
+            (None, None, True)
+        ]
+        details = [problem.detail for problem in session.problems]
+        assert "LOST SAMPLES 'some' is no number; it is NULL" in details
+        assert "SMP 'PERHAPS' is neither YES nor NO; it is NULL" in details
+
+
+def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zos_his, "MAX_CPUS", 1)
+    monkeypatch.setattr(zos_his, "MAX_VALUES", 10)
+    monkeypatch.setattr(zos_processors, "MAX_CORES", 2)
+    with opened(tmp_path, {"a.CNT": made.cnt(), "b.txt": made.DISPLAY_CORES}) as session:
+        assert session.sql("SELECT count(*) FROM his_counter").rows == [(10,)]
+        assert session.sql("SELECT count(*) FROM zos_core").rows == [(2,)]
+        details = " ".join(problem.detail for problem in session.problems)
+        assert "CPU 01 is not read" in details
+        assert "more values than any machine counts" in details
+        assert "more cores than any machine has" in details
+    monkeypatch.setattr(zos_text, "MAX_MESSAGES", 2)
+    with opened(tmp_path / "many", {"a.txt": made.DISPLAY_HIS * 3}) as session:
+        assert session.sql("SELECT count(*) FROM his_run").rows == [(2,)]
+        assert "more messages than zlens keeps" in kinds(session)["length"]
+    monkeypatch.setattr(zos_text, "MAX_NOTES", 3)
+    with opened(tmp_path / "notes", {"a.txt": made.DISPLAY_CPUS + "?\n" * 10}) as session:
+        assert [problem.detail for problem in session.problems][-1] == "7 more like these"
+
+
+def test_a_large_file_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    with path.open("wb") as file:
+        file.write(made.DISPLAY_CORES.encode() + b"IEF403I MADE\n")
+        file.write(b"a line of a log that says nothing here\n" * 200_000)
+        file.seek(64 << 20, os.SEEK_CUR)
+        file.write(b"\n" + made.DISPLAY_CPUS.encode())
+    tracemalloc.start()
+    try:
+        source = open_files([str(path)], Options())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 << 20
+    assert [row.count for row in source.inventory()] == [1, 1]
+    assert [problem.kind for problem in source.problems()] == ["length"]
+
+
+@pytest.mark.parametrize(
+    "unit", ["1 ", "A", "- ", "+", " ", "0- 3 ", "COMMAND", "COMMAND: ", "0000  + ", "'", "LP NAME", "A,"]
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_long_lines_of_anything(tmp_path: Path, form: str, unit: str) -> None:
+    """Lines as long as are looked at, and longer ones: none takes longer than its length asks for."""
+    path = tmp_path / "long"
+    lines = "".join(
+        f"{unit * (length // len(unit))}\n" for length in [zos_lines.MAX_LINE - 10] * 20 + [300_000]
+    )
+    path.write_text(FORMS[form] + lines)
+    source = open_files([str(path)], Options())
+    assert any(problem.kind == "length" for problem in source.problems())
+    zos_lines.encoding((unit * (64_000 // len(unit))).encode())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_cut_anywhere(tmp_path: Path, form: str) -> None:
+    text = FORMS[form]
+    path = tmp_path / "cut"
+    read = 0
+    for end in range(0, len(text), 37):
+        path.write_text(text[:end])
+        try:
+            source = open_files([str(path)], Options())
+        except InputError:
+            continue
+        read += 1
+        assert {problem.kind for problem in source.problems()} <= set(KINDS)
+    assert read > 5
+
+
+def test_files_that_change(tmp_path: Path) -> None:
+    path = tmp_path / "his.txt"
+    path.write_text("nothing\n")
+    with pytest.raises(InputError, match="no message of z/OS stands in it any more"):
+        open_files([str(path)], Options())
+    path.unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        open_files([str(path)], Options())
+
+
+def test_many_files_and_odd_names(tmp_path: Path) -> None:
+    texts: dict[str, str | bytes] = {
+        f"core {number} \u00e4\n'.txt": made.DISPLAY_CORES.replace("MADE1", f"LP{number}")
+        for number in range(300)
+    }
+    texts["twice.txt"] = texts["core 0 \u00e4\n'.txt"]
+    texts["readme.txt"] = "What IEE174I says:\n"
+    with opened(tmp_path, texts) as session:
+        assert len(session.systems) == 300
+        assert session.sql("SELECT count(*) FROM zos_core").rows == [(1200,)]
+        assert sorted(kinds(session)) == ["duplicate", "section"]
+
+
+def test_odd_bytes(tmp_path: Path) -> None:
+    for name, data in {
+        "bom.txt": b"\xef\xbb\xbf" + made.DISPLAY_CORES.encode(),
+        "crlf.txt": made.DISPLAY_CORES.replace("\n", "\r\n").encode(),
+        "tab.txt": made.DISPLAY_CORES.replace("0000   +   ", "0000\t+\t").encode(),
+        "blank.txt": made.DISPLAY_CORES.replace("  LP  ", "\u00a0\u00a0LP\u00a0\u00a0").encode(),
+    }.items():
+        with opened(tmp_path / name, {name: data}) as session:
+            assert session.problems == []
+            assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)], name
+    assert zos_lines.encoding(made.DISPLAY_CORES.encode("utf-16")) is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("code", ["utf-8", "cp037"])
+def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str, code: str) -> None:
+    generator = random.Random(f"z/OS {form} {code}")
+    text = FORMS[form]
+    whole = text.encode() if code == "utf-8" else text.replace("\n", "\x85").encode(code)
+    read = 0
+    for nth in range(40):
+        data = bytearray(whole)
+        for _ in range(generator.randrange(1, 7)):
+            at = generator.randrange(len(data))
+            what = generator.randrange(5)
+            if what == 0:
+                del data[at : at + generator.randrange(60)]
+            elif what == 1:
+                data[at:at] = generator.randbytes(generator.randrange(20))
+            elif what == 2:
+                data[at:at] = generator.choice(
+                    (b"9" * 30, b"F" * 16, b"=", b":", b"\n", b"- ", b"(", b"'", b" ")
+                )
+            elif what == 3:
+                line = generator.choice(text.splitlines())
+                data[at:at] = f"\n{line}\n".encode(code)
+            else:
+                data[at] = generator.choice((0, 10, 21, 32, 45, 48, 57, 255, generator.randrange(256)))
+        path = tmp_path / f"damaged-{nth}"
+        path.write_bytes(data)
+        try:
+            source = open_files([str(path)], Options())
+        except InputError:
+            continue
+        read += 1
+        for table in (table for tables in source.tables.values() for table in tables):
+            table.stream([column.name for column in table.columns]).__arrow_c_stream__()
+        found = source.problems(complete=True)
+        assert {problem.kind for problem in found} <= set(KINDS)
+        assert all(problem.offset is None or 0 <= problem.offset <= len(data) for problem in found)
+        assert source.inventory()
+        assert source.info()
+    assert read >= 10
