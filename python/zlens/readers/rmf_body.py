@@ -186,7 +186,9 @@ class Body:
             # A table without a row.
             self._begin_part(_ROWS)
         section = self._section("table")
-        self._rows = self.columns.rows(section, self._heads) if section is not None else None
+        rows = self.columns.rows(section, self._heads) if section is not None else None
+        # Under heads of which not one is known nothing becomes a row.
+        self._rows = rows if rows is not None and any(rows.cells) else None
         self._block = None
         held, self._held, self._held_size = self._held, [], 0
         for offset, kind, cells in held:
