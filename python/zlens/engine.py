@@ -25,7 +25,7 @@ import duckdb
 
 from zlens import _native, measures
 from zlens.answers import Answer, Stream, leaving, plain, type_name, with_times
-from zlens.catalog import expressions, groups, metrics, roles
+from zlens.catalog import events, expressions, groups, metrics, roles
 from zlens.catalog.columns import FIXED
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
@@ -376,12 +376,12 @@ class Engine:
             return
         self._made.add(name)
         if name == "event":
-            for event in roles.events():
+            for event in events.events():
                 if event["table"] in self._tables:
                     self._raw_view(event["table"])
             self._raw_view("_reset")
-            tables = {event["table"] for event in roles.events() if event["table"] in self._tables}
-            sql = roles.events_sql({t: frozenset(c for c, _ in self.raw_columns(t)) for t in tables})
+            tables = {event["table"] for event in events.events() if event["table"] in self._tables}
+            sql = events.sql({t: frozenset(c for c, _ in self.raw_columns(t)) for t in tables})
         else:
             sql = groups.sql(
                 name, measures.measure_sql(name, self._trust, published=self._published), self._groups

@@ -304,3 +304,33 @@ def test_sums_over_buckets_though_sections_change_their_places() -> None:
         ("AA", pytest.approx(15 * 7), pytest.approx(15 * 6)),
         ("B", pytest.approx(600), pytest.approx(540)),
     ]
+
+
+def test_changes_between_records_are_events() -> None:
+    """A change of capacity is told by no record of its own; what was recorded as such is not inferred."""
+    before = {"MDL": "716", "MCR": 1900, "CAI": 100, "CCR": 0, "CPA_ACTUAL": 1000}
+    saving = {"MDL": "716", "MCR": 1625, "CAI": 85, "CCR": 1, "CPA_ACTUAL": 1170}
+    records = [four_ziips(**control) for control in (before, before, saving, saving, before)]
+    records[2]["control"][0]["INB"] = 0x40
+    records[3]["partition"][0] |= {"PFG": 0x02, "MSU": 300}
+    records[3]["cpu"][1]["CNF"] = 0x02
+    with session({"SYSA": records}, ZIIP_S) as made:
+        ends = [row[0] for row in made.sql("SELECT interval_end FROM interval ORDER BY 1").rows]
+        rows = made.sql("SELECT time, kind, subject, detail, inferred FROM event ORDER BY time, kind").rows
+    changed = "capacity change"
+    assert rows == [
+        (ends[2], changed, "machine",
+         "1900 to 1625 MSU/h, adjustment indication 100 to 85, reason none to manual control", True),
+        (ends[2], "physical processors changed", "machine", "", False),
+        (ends[3], "defined capacity changed", "partition PATPLX29", "now 300 MSU/h", False),
+        (ends[3], "processor reconfigured", "CPU 9", "ZIIP", False),
+        (ends[4], changed, "machine",
+         "1625 to 1900 MSU/h, adjustment indication 85 to 100, reason manual control to none", True),
+    ]  # fmt: skip
+
+
+def test_changes_of_two_systems_are_their_own() -> None:
+    """Each record is held against the one before of its own system."""
+    small, large = four_ziips(MDL="701"), four_ziips(MDL="716")
+    with session({"A": [small] * 3, "B": [large] * 3}, ZIIP_S) as made:
+        assert made.sql("SELECT * FROM event").rows == []

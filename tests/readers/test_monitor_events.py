@@ -8,7 +8,7 @@ import pytest
 
 import monwrite_made as made
 import zlens
-from zlens.catalog import layouts, roles
+from zlens.catalog import events, layouts
 
 NOWHERE = Path(__file__).parent / "no packs here"
 #: These order the files themselves, or say what is recorded.
@@ -26,12 +26,12 @@ def event_records() -> list[str]:
 
 
 def test_every_event_record_is_an_event() -> None:
-    told = {event["table"] for event in roles.events()}
+    told = {event["table"] for event in events.events()}
     assert [record for record in event_records() if record.lower() not in told] == []
 
 
 def test_every_field_of_an_event_is_one_of_its_record() -> None:
-    for event in roles.events():
+    for event in events.events():
         if not event["table"].startswith("d"):
             continue
         record = event["table"].upper()
@@ -39,7 +39,7 @@ def test_every_field_of_an_event_is_one_of_its_record() -> None:
         names = {field.name for layout in known for field in layout.fields}
         detail = event["detail"]
         for text in (event["subject"], *([detail] if isinstance(detail, str) else detail)):
-            wanted = {match[1] for match in roles._PLACE.finditer(text)}
+            wanted = {match[1] for match in events.PLACE.finditer(text)}
             assert wanted <= names, (record, wanted - names)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import zlens
 from monwrite_made import MINUTE_US, S_US, START_US, bare_event, configuration, event, minutes, write
-from zlens.catalog import layouts, roles
+from zlens.catalog import events, layouts
 from zlens.catalog.columns import field_parts
 from zlens.options import Options, parse_moment
 
@@ -62,14 +62,14 @@ def test_changes_of_a_device_and_of_a_time(tmp_path: Path) -> None:
 
 
 def test_every_event_of_the_io_domain_is_told_once() -> None:
-    tables = [one["table"] for one in roles.events() if one["table"].startswith("d6r")]
+    tables = [one["table"] for one in events.events() if one["table"].startswith("d6r")]
     assert len(tables) == len(set(tables))
     assert len(tables) >= 27
 
 
 def test_only_numbers_are_written_in_hexadecimal() -> None:
     wrong = []
-    for one in roles.events():
+    for one in events.events():
         record = one["table"].upper()
         told = f"{one['subject']} {one['detail']}"
         fields = re.findall(r"\{([A-Za-z0-9_]+):hex", told)

@@ -400,8 +400,9 @@ def selected_sql(name: str, rows: str) -> str:
 def summed_sql(name: str, rows: str) -> str:
     """The rows of an entity, counters and elapsed time summed over the buckets of --every.
 
-    Flagged rows (stubs, gaps) and rows whose counters began anew are left out, elapsed time included. A sum
-    of which one part is not known is not known.
+    Flagged rows (stubs, gaps) and rows whose counters began anew are left out, elapsed time included, and so
+    are those of records that keep to intervals of their own, longer than a bucket. A sum of which one part is
+    not known is not known.
     """
     what = entity(name)
     selected: list[str] = []
@@ -422,72 +423,9 @@ def summed_sql(name: str, rows: str) -> str:
         f"any_value(i.bucket_flag) AS flag, {', '.join(selected)} FROM ({rows}) AS r "
         "JOIN _interval AS i USING (system, source, interval_end) "
         "WHERE r.seconds IS NOT NULL AND r.flag IS NULL AND i.flag IS NULL "
+        "AND r.seconds <= i.longest "
         f"GROUP BY r.system, r.source, i.bucket_end{keys}"
     )
-
-
-_PLACE = re.compile(r"\{([A-Za-z0-9_]+)(?:(:hex\d?)|\|([a-z_]+))?\}")
-
-
-def events() -> list[dict[str, Any]]:
-    """The records that say something happened, as catalog/events.toml lists them."""
-    return list(_facts("events.toml")["event"])
-
-
-def _template_sql(template: str, columns: frozenset[str]) -> str | None:
-    """SQL of a text with {FIELD} places; None where the table has not all of them."""
-    parts: list[str] = []
-    at = 0
-    for match in _PLACE.finditer(template):
-        if match.start() > at:
-            parts.append(expressions.literal(template[at : match.start()]))
-        column = match[1].lower()
-        if column not in columns:
-            return None
-        sql = f"r.{expressions.quote(column)}"
-        if match[2]:
-            sql = f"lpad(printf('%X', {sql}), {match[2][4:] or 4}, '0')"
-        elif match[3]:
-            sql = coded(sql, match[3])
-        parts.append(f"coalesce(CAST({sql} AS VARCHAR), '')")
-        at = match.end()
-    if at < len(template):
-        parts.append(expressions.literal(template[at:]))
-    return " || ".join(parts) or "''"
-
-
-def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
-    """SQL of the parts of a detail whose fields the table has, and which are not NULL."""
-    parts = [part for part in ([detail] if isinstance(detail, str) else detail) if part]
-    found = [sql for part in parts if (sql := _template_sql(part, columns)) is not None]
-    if not found:
-        return "NULL" if parts else "''"
-    return found[0] if len(found) == 1 else f"concat_ws(', ', {', '.join(found)})"
-
-
-def events_sql(tables: Mapping[str, frozenset[str]]) -> str:
-    """SELECT of all recorded events over the raw tables there are, and of counters that began anew."""
-    parts: list[str] = []
-    for event in events():
-        columns = tables.get(event["table"])
-        if columns is None:
-            continue
-        subject = _template_sql(event["subject"], columns)
-        detail = _detail_sql(event["detail"], columns)
-        time = "tod" if "tod" in columns else "interval_end"
-        where = ""
-        if event.get("where"):
-            condition = expressions.compile_sql(event["where"], lambda name: f"r.{expressions.quote(name)}")
-            where = f" WHERE {condition}"
-        parts.append(
-            f"SELECT r.system, r.source, r.{time} AS time, {expressions.literal(event['kind'])} AS kind, "
-            f"{subject or 'NULL'} AS subject, {detail or 'NULL'} AS detail, "
-            f"{str(bool(event.get('inferred'))).lower()} AS inferred, "
-            f"{expressions.literal(event['table'].upper())} AS record "
-            f"FROM {expressions.quote(event['table'])} AS r{where}"
-        )
-    parts.append("SELECT system, source, time, kind, subject, detail, inferred, record FROM _reset")
-    return "\nUNION ALL\n".join(parts)
 
 
 def check() -> list[str]:

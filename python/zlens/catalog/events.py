@@ -1,0 +1,121 @@
+"""Events: which records say that something happened, and the question that lists them all.
+
+They are those of catalog/events.toml, which says what its keys mean.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import expressions
+from zlens.catalog.roles import coded
+
+PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?\}")
+
+
+@cache
+def _listed() -> tuple[dict[str, Any], ...]:
+    return tuple(tomllib.loads((Path(__file__).parent / "events.toml").read_text(encoding="utf-8"))["event"])
+
+
+def events() -> list[dict[str, Any]]:
+    """The records that say something happened, as catalog/events.toml lists them."""
+    return list(_listed())
+
+
+def _template_sql(template: str, columns: frozenset[str]) -> str | None:
+    """SQL of a text with {FIELD} places; None where the table has not all of them."""
+    parts: list[str] = []
+    at = 0
+    for match in PLACE.finditer(template):
+        if match.start() > at:
+            parts.append(expressions.literal(template[at : match.start()]))
+        column = match[1].lower()
+        if column not in columns:
+            return None
+        sql = f"r.{expressions.quote(column)}"
+        if match[2]:
+            sql = f"lpad(printf('%X', {sql}), {match[2][4:] or 4}, '0')"
+        elif match[3]:
+            sql = coded(sql, match[3])
+        parts.append(f"coalesce(CAST({sql} AS VARCHAR), '')")
+        at = match.end()
+    if at < len(template):
+        parts.append(expressions.literal(template[at:]))
+    return " || ".join(parts) or "''"
+
+
+def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
+    """SQL of the parts of a detail whose fields the table has, and which are not NULL.
+
+    A part that tells what something was before is told where it is something else now.
+    """
+    parts = [part for part in ([detail] if isinstance(detail, str) else detail) if part]
+    found = []
+    for part in parts:
+        text = _template_sql(part, columns)
+        if text is None:
+            continue
+        before = [match[1].lower() for match in PLACE.finditer(part) if match[1].endswith(".before")]
+        if before:
+            differ = " OR ".join(
+                f"r.{expressions.quote(name)} <> r.{expressions.quote(name.removesuffix('.before'))}"
+                for name in before
+            )
+            text = f"CASE WHEN {differ} THEN {text} END"
+        found.append(text)
+    if not found:
+        return "NULL" if parts else "''"
+    return found[0] if len(found) == 1 else f"concat_ws(', ', {', '.join(found)})"
+
+
+def _events_of(event: Mapping[str, Any], columns: frozenset[str]) -> tuple[str, frozenset[str], list[str]]:
+    """Where the rows of an event come from, with their columns and what must hold of them.
+
+    An event that names what changes is told by the rows in which that is not what it was in the row before.
+    """
+    conditions = []
+    if event.get("where"):
+        conditions.append(
+            expressions.compile_sql(event["where"], lambda name: f"r.{expressions.quote(name)}")
+        )
+    table = expressions.quote(event["table"])
+    changed = [name for field in event.get("changes", []) if (name := field.lower()) in columns]
+    if "changes" not in event:
+        return table, columns, conditions
+    lags = "".join(
+        f", lag({expressions.quote(name)}) OVER before AS {expressions.quote(name + '.before')}"
+        for name in changed
+    )
+    order = 'PARTITION BY system, source ORDER BY interval_end, file, "offset"'
+    differ = [f"r.{expressions.quote(name)} <> r.{expressions.quote(name + '.before')}" for name in changed]
+    conditions.append(f"({' OR '.join(differ) or 'false'})")
+    rows = f"(SELECT *{lags} FROM {table} WINDOW before AS ({order}))"
+    return rows, columns | {f"{name}.before" for name in changed}, conditions
+
+
+def sql(tables: Mapping[str, frozenset[str]]) -> str:
+    """SELECT of all recorded events over the raw tables there are, and of counters that began anew."""
+    parts: list[str] = []
+    for event in events():
+        if event["table"] not in tables:
+            continue
+        rows, columns, conditions = _events_of(event, tables[event["table"]])
+        subject = _template_sql(event["subject"], columns)
+        detail = _detail_sql(event["detail"], columns)
+        time = "tod" if "tod" in columns else "interval_end"
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        parts.append(
+            f"SELECT r.system, r.source, r.{time} AS time, {expressions.literal(event['kind'])} AS kind, "
+            f"{subject or 'NULL'} AS subject, {detail or 'NULL'} AS detail, "
+            f"{str(bool(event.get('inferred'))).lower()} AS inferred, "
+            f"{expressions.literal(event['table'].upper())} AS record "
+            f"FROM {rows} AS r{where}"
+        )
+    parts.append("SELECT system, source, time, kind, subject, detail, inferred, record FROM _reset")
+    return "\nUNION ALL\n".join(parts)
