@@ -65,6 +65,24 @@ def test_lines_of_sysinfo(tmp_path: Path) -> None:
     assert source.problems() == []
 
 
+def test_alternate_capability_and_short_floats(tmp_path: Path) -> None:
+    """Linux, arch/s390/kernel/sysinfo.c: an alternate value behind the first; floats as their bits."""
+    text = (
+        SYSINFO.replace("Capability:           416\n", "Capability:           416 1132462080\n")
+        .replace("Secondary Capability: 416.5", "Secondary Capability: 1137711514")
+        .replace("02-way:    62000", "02-way:    62000 61000")
+    )
+    path = tmp_path / "sysinfo"
+    path.write_text(text)
+    source = opened(str(path))
+    (row,) = rows(source, "linux_sysinfo")
+    assert (row["capability"], row["alternate_capability"]) == (416.0, 256.0)
+    assert row["secondary_capability"] == pytest.approx(416.2, rel=1e-6)
+    caf = [(r["cpus"], r["adjustment"], r["alternate"]) for r in rows(source, "linux_caf")]
+    assert caf == [(2, 62000, 61000), (100, 31000, None)]
+    assert source.problems() == []
+
+
 def test_where_the_cpus_are(tmp_path: Path) -> None:
     source = opened(folder(tmp_path / "s", texts()))
     places = {

@@ -88,6 +88,7 @@ _CAF = (
         "",
         "multiprocessing adjustment of the capability of each, as the machine states it",
     ),
+    Column("alternate", "int", "", "the same of the alternate capability, where the machine has one"),
 )
 
 _CPU = (
@@ -463,7 +464,10 @@ def _vms(moment: Moment) -> list[Row]:
 
 
 def _adjustments(moment: Moment) -> list[Row]:
-    return [{"cpus": cpus, "adjustment": a} for cpus, a in sorted(moment.sysinfo.adjustments.items())]
+    return [
+        {"cpus": cpus, "adjustment": primary, "alternate": alternate}
+        for cpus, (primary, alternate) in sorted(moment.sysinfo.adjustments.items())
+    ]
 
 
 def _caches(moment: Moment) -> list[Row]:

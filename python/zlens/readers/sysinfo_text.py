@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from zlens.catalog.sysinfo import Line, facts
@@ -39,8 +41,8 @@ class Sysinfo:
     """What a /proc/sysinfo says, by column."""
 
     machine: dict[str, Any] = field(default_factory=dict)
-    #: CPUs of a configuration, and what the machine says of each with so many.
-    adjustments: dict[int, int] = field(default_factory=dict)
+    #: CPUs of a configuration, and what the machine says of each with so many: primary and alternate.
+    adjustments: dict[int, tuple[int, int | None]] = field(default_factory=dict)
     #: By number; 0 is the innermost.
     vms: dict[int, dict[str, Any]] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
@@ -107,7 +109,8 @@ def _take(found: Sysinfo, target: dict[str, Any], line: Line, value: str, offset
         if column.type == "int":
             made = number(word)
         elif column.type == "float":
-            made = float(word) if _DECIMAL.fullmatch(word) else None
+            # Nothing of the text but capabilities is more than an integer.
+            made = capability(word)
         if made is None and word:
             detail = f"{line.label}: {_short(word)!r} is no number"
             found.note("header", offset, detail, length)
@@ -117,12 +120,26 @@ def _take(found: Sysinfo, target: dict[str, Any], line: Line, value: str, offset
 
 
 def _adjustment(found: Sysinfo, cpus: int, value: str, offset: int, length: int) -> None:
-    factor = number(value)
-    if factor is None or cpus in found.adjustments:
-        what = "stands twice" if factor is not None else f"is {_short(value)!r}, no number"
-        found.note("header", offset, f"the adjustment of {cpus} CPUs {what}", length)
+    words = value.split()
+    factors = [number(word) for word in words]
+    if cpus in found.adjustments:
+        found.note("header", offset, f"the adjustment of {cpus} CPUs stands twice", length)
+    elif len(factors) not in (1, 2) or factors[0] is None or factors[-1] is None:
+        detail = f"the adjustment of {cpus} CPUs is {_short(value)!r}, no number"
+        found.note("header", offset, detail, length)
     else:
-        found.adjustments[cpus] = factor
+        found.adjustments[cpus] = (factors[0], factors[1] if len(factors) == 2 else None)
+
+
+def capability(text: str) -> float | None:
+    """A capability, which the kernel prints as an integer: from 2^23 on it is the bits of a short float."""
+    if "." in text:
+        return float(text) if _DECIMAL.fullmatch(text) else None
+    bits = number(text)
+    if bits is None or not 0 <= bits < 2**32:
+        return None
+    value = struct.unpack(">f", struct.pack(">I", bits))[0] if bits >= 2**23 else float(bits)
+    return value if isfinite(value) and value >= 0 else None
 
 
 def number(text: str) -> int | None:
