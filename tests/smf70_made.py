@@ -85,7 +85,7 @@ def record(
     """One interval of one system; *PHYSICAL* stands last, as PR/SM tells of it."""
     spent = management_s or {}
     told = [Logical(kind, n, second, 0.0, 0.0, 0) for n, (kind, second) in enumerate(spent.items())]
-    all_lpars = [*lpars, *([Lpar("*PHYSICAL*", 0, told)] if told else [])]
+    all_lpars = [*lpars, *([Lpar("PHYSICAL", 0, told)] if told else [])]
     partitions: list[dict[str, Any]] = []
     logical: list[dict[str, Any]] = []
     for lpar in all_lpars:
