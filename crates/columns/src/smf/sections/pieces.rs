@@ -299,3 +299,47 @@ impl Group {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::NO_TIME;
+    use super::*;
+
+    /// Pieces of different records, of which none is ever complete.
+    #[test]
+    fn what_waits_is_bounded_and_the_oldest_goes_first() {
+        const SIZE: usize = 1 << 20;
+        let plan = Plan::parse(include_str!("../../../tests/sections/plan.json")).unwrap();
+        let mut waiting = Waiting::default();
+        let mut gone = Vec::new();
+        for number in 0..80_u64 {
+            let facts = Facts {
+                system: 0,
+                subtype: 1,
+                file: 0,
+                offset: number,
+                tod: NO_TIME,
+                end: NO_TIME,
+                seconds: f64::NAN,
+                short: false,
+                zone: NO_TIME,
+            };
+            let piece = Piece {
+                sequence: 1,
+                key: Key::new(&facts, 2, &number.to_be_bytes()),
+                facts,
+                bytes: vec![0; SIZE],
+                runs: [Run::default(); MAX_PARTS],
+                places: None,
+            };
+            let done = waiting.add(&plan, piece);
+            gone.extend(done.iter().map(|whole| whole.facts.offset));
+            assert!(waiting.bytes <= MAX_WAITING);
+        }
+        assert_eq!(
+            gone,
+            (0..80 - (MAX_WAITING / SIZE) as u64).collect::<Vec<_>>()
+        );
+        assert_eq!(waiting.rest(&plan).len(), MAX_WAITING / SIZE);
+    }
+}

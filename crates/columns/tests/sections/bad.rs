@@ -1,0 +1,146 @@
+//! Damage is a problem, and never more.
+
+use proptest::prelude::*;
+use zlens_columns::smf::sections::Plan;
+use zlens_frames::ProblemKind;
+
+use crate::made::{Cell, decoder, header, item, owner, piece, problems, record, rows_of};
+
+#[test]
+fn sections_outside_their_record_are_told_once_and_left_out() {
+    let good = record(4500, &[item(1), item(2)], &[]);
+    let mut short = good.clone();
+    short.truncate(good.len() - 5);
+    let mut none = good.clone();
+    none[36..40].copy_from_slice(&9_000_u32.to_be_bytes());
+    let mut early = good.clone();
+    early[36..40].copy_from_slice(&4_u32.to_be_bytes());
+    for (bytes, left, words) in [
+        (
+            short,
+            1,
+            "2 item sections of 60 bytes from offset 90 on do not lie in the record of 205 bytes; 1 do",
+        ),
+        (none, 0, "at offset 9000 does not lie behind the header"),
+        (early, 0, "at offset 4 does not lie behind the header"),
+    ] {
+        let decoder = decoder(&[vec![bytes]]);
+        assert_eq!(rows_of(&decoder, "item", None).len(), left);
+        let told = problems(&decoder);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0].problem.kind, ProblemKind::Section);
+        assert!(
+            told[0].problem.detail.contains(words),
+            "{}",
+            told[0].problem.detail
+        );
+    }
+}
+
+#[test]
+fn values_that_are_none_are_null_and_told() {
+    let mut wrong = item(1);
+    wrong[17..20].copy_from_slice(&[0xAA, 0, 0]);
+    wrong[40..48].fill(0xFF);
+    wrong[52..56].copy_from_slice(&[0xFF; 4]);
+    let decoder = decoder(&[vec![record(4500, &[item(0), wrong], &[])]]);
+    let rows = rows_of(&decoder, "item", None);
+    for name in ["digits", "large", "begin"] {
+        assert_ne!(rows[0][name], Cell::Null, "{name}");
+        assert_eq!(rows[1][name], Cell::Null, "{name}");
+    }
+    let mut told: Vec<String> = problems(&decoder)
+        .into_iter()
+        .map(|f| f.problem.detail)
+        .collect();
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "begin is no time of day here and maybe later; such values are NULL",
+            "digits is no packed number here and maybe later; such values are NULL",
+            "large is above 2^63 - 1 here and maybe later; such values are NULL",
+        ]
+    );
+}
+
+#[test]
+fn without_a_zone_local_times_are_null() {
+    let decoder = decoder(&[vec![header("SYSA", 4500, 1)]]);
+    let rows = rows_of(&decoder, "header", None);
+    assert_eq!(rows[0]["tod"], Cell::Null);
+    assert_eq!(rows[0]["written"], Cell::Null);
+    assert!(
+        problems(&decoder)[0]
+            .problem
+            .detail
+            .contains("--tz gives it")
+    );
+}
+
+#[test]
+fn a_piece_that_does_not_say_which_is_read_alone() {
+    let mut lone = piece(4500, (1, 2), (&[item(1)], 2, 1), (&[], 0, 0));
+    let at = 52 + crate::made::PRODUCT;
+    lone[at..at + 4].fill(0);
+    let decoder = decoder(&[vec![lone]]);
+    assert_eq!(rows_of(&decoder, "item", None).len(), 1);
+    assert!(problems(&decoder)[0].problem.detail.contains("read alone"));
+}
+
+#[test]
+fn plans_that_contradict_themselves_are_refused() {
+    let good = include_str!("plan.json");
+    for (from, to, words) in [
+        (
+            "\"kind\": \"hfp\", \"offset\": 20, \"length\": 8",
+            "\"kind\": \"hfp\", \"offset\": 20, \"length\": 4",
+            "service",
+        ),
+        (
+            "\"part\": 3,\n        \"first\"",
+            "\"part\": 9,\n        \"first\"",
+            "no such section",
+        ),
+        ("\"name\": \"raw\"", "\"name\": \"large\"", "given twice"),
+        ("\"subtypes\": [1, 2]", "\"subtypes\": []", "no subtype"),
+        ("\"table\": \"owner\"", "\"table\": \"item\"", "given twice"),
+        ("\"record\": 70", "\"record\": 700", "700"),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let error = Plan::parse(&good.replace(from, to))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Whatever is changed in good records: as many rows whatever columns are asked for, and no panic.
+    #[test]
+    fn changed_bytes_do_no_harm(changes in prop::collection::vec((24_usize..500, any::<u8>()), 1..12)) {
+        let mut records = vec![
+            record(4500, &[item(1), item(2)], &[owner(0, 2)]),
+            piece(5400, (1, 2), (&[item(3)], 2, 1), (&[], 1, 0)),
+            piece(5400, (2, 2), (&[item(4)], 2, 2), (&[owner(0, 2)], 1, 1)),
+        ];
+        let mut total = 0;
+        for bytes in &mut records {
+            for &(at, byte) in &changes {
+                if let Some(at) = at.checked_sub(total).filter(|&at| (24..bytes.len()).contains(&at)) {
+                    bytes[at] = byte;
+                }
+            }
+            total += bytes.len();
+        }
+        let decoder = decoder(&[records]);
+        for table in ["header", "product", "item", "owner"] {
+            let all = rows_of(&decoder, table, None).len();
+            let few = rows_of(&decoder, table, Some(&["offset".to_owned(), "section_no".to_owned()])).len();
+            prop_assert_eq!(all, few);
+        }
+        problems(&decoder);
+    }
+}

@@ -1,0 +1,216 @@
+//! Records that were broken are as if they had not been.
+
+use proptest::prelude::*;
+use zlens_frames::ProblemKind;
+
+use crate::made::{
+    Cell, Row, at, decoder, int, item, owner, piece, problems, record, rows, rows_of,
+};
+
+fn numbers(rows: &[Row]) -> Vec<(Cell, Cell)> {
+    let pair = |row: &Row| (row["section_no"].clone(), row["number"].clone());
+    rows.iter().map(pair).collect()
+}
+
+/// Pieces of a record with ten items and two owners; places count from `base`.
+fn three(end: i64, base: u16) -> Vec<Vec<u8>> {
+    let items: Vec<Vec<u8>> = (0..10).map(item).collect();
+    let owners = [owner(0, 4), owner(4, 6)];
+    vec![
+        piece(end, (1, 3), (&items[..4], 10, base), (&[], 2, 0)),
+        piece(end, (2, 3), (&items[4..9], 10, base + 4), (&[], 2, 0)),
+        piece(end, (3, 3), (&items[9..], 10, base + 9), (&owners, 2, base)),
+    ]
+}
+
+fn whole(end: i64) -> Vec<u8> {
+    let items: Vec<Vec<u8>> = (0..10).map(item).collect();
+    record(end, &items, &[owner(0, 4), owner(4, 6)])
+}
+
+fn alike(mut rows: Vec<Row>) -> Vec<Row> {
+    for row in &mut rows {
+        row.remove("offset");
+    }
+    rows
+}
+
+#[test]
+fn pieces_give_the_rows_of_the_whole() {
+    for base in [0, 1] {
+        let decoder = decoder(&[three(4500, base)]);
+        for table in ["item", "owner", "header", "product"] {
+            let found = rows_of(&decoder, table, None);
+            let mut expected = alike(rows(&[whole(4500)], table));
+            if table == "header" {
+                expected.truncate(1);
+            }
+            if table != "product" {
+                assert_eq!(alike(found), expected, "{table} from {base}");
+            } else {
+                assert_eq!(found.len(), 1);
+            }
+        }
+        assert_eq!(problems(&decoder), []);
+    }
+}
+
+#[test]
+fn pieces_of_several_records_and_files_find_their_own() {
+    let (mut first, mut second) = (three(4500, 1), three(5400, 1));
+    second.reverse();
+    let last = first.pop().unwrap();
+    let mut mixed: Vec<Vec<u8>> = first
+        .into_iter()
+        .zip(second)
+        .flat_map(|(a, b)| [a, b])
+        .collect();
+    mixed.push(three(5400, 1).remove(0));
+    let decoder = decoder(&[mixed, vec![last]]);
+    let found = rows_of(&decoder, "item", None);
+    for end in [4500, 5400] {
+        let own: Vec<Row> = found
+            .iter()
+            .filter(|row| row["interval_end"] == at(end))
+            .cloned()
+            .collect();
+        assert_eq!(
+            numbers(&own),
+            (0..10).map(|n| (int(n), int(n))).collect::<Vec<_>>()
+        );
+        // The whole record stands where its first piece does.
+        assert!(
+            own.iter()
+                .all(|row| row["file"] == Cell::Text("dump0".into()))
+        );
+    }
+    assert_eq!(problems(&decoder), []);
+}
+
+#[test]
+fn what_is_there_of_an_incomplete_record_is_shown_with_its_numbers() {
+    let mut pieces = three(4500, 1);
+    pieces.remove(0);
+    let decoder = decoder(&[pieces]);
+    let found = rows_of(&decoder, "item", None);
+    assert_eq!(
+        numbers(&found),
+        (4..10).map(|n| (int(n), int(n))).collect::<Vec<_>>()
+    );
+    assert!(found.iter().all(|row| row["owner_no"] == int(1)));
+    let told = problems(&decoder);
+    assert_eq!(told[0].problem.kind, ProblemKind::Truncated);
+    assert!(
+        told[0]
+            .problem
+            .detail
+            .contains("broken into 3 pieces only 2 is there (2, 3)")
+    );
+    assert!(told[1].problem.detail.contains("6 of 10 are there"));
+}
+
+#[test]
+fn a_section_that_every_piece_repeats_is_shown_once() {
+    let items: Vec<Vec<u8>> = (0..4).map(item).collect();
+    let owners = [owner(0, 4)];
+    let pieces = vec![
+        piece(4500, (1, 2), (&items[..2], 4, 1), (&owners, 1, 1)),
+        piece(4500, (2, 2), (&items[2..], 4, 3), (&owners, 1, 1)),
+    ];
+    let decoder = decoder(&[pieces]);
+    assert_eq!(rows_of(&decoder, "owner", None).len(), 1);
+    assert_eq!(rows_of(&decoder, "item", None).len(), 4);
+    assert_eq!(problems(&decoder), []);
+}
+
+#[test]
+fn places_that_contradict_each_other_are_told() {
+    let items: Vec<Vec<u8>> = (0..4).map(item).collect();
+    let pieces = vec![
+        piece(4500, (1, 2), (&items[..2], 4, 1), (&[], 0, 0)),
+        piece(4500, (2, 2), (&items[2..], 4, 9), (&[], 0, 0)),
+    ];
+    let decoder = decoder(&[pieces]);
+    let found = rows_of(&decoder, "item", None);
+    assert_eq!(numbers(&found)[2..], [(int(8), int(2)), (int(9), int(3))]);
+    assert!(
+        problems(&decoder)[0]
+            .problem
+            .detail
+            .contains("do not follow each other")
+    );
+}
+
+#[test]
+fn without_places_pieces_are_taken_in_their_order() {
+    let items: Vec<Vec<u8>> = (0..4).map(item).collect();
+    let mut pieces = vec![
+        piece(4500, (2, 2), (&items[2..], 4, 3), (&[], 0, 0)),
+        piece(4500, (1, 2), (&items[..2], 4, 1), (&[], 0, 0)),
+    ];
+    for piece in &mut pieces {
+        // No blocks: their number is in the last word but two of what is told of the piece.
+        let at = 52 + crate::made::PRODUCT + 10;
+        piece[at..at + 2].fill(0);
+    }
+    let decoder = decoder(&[pieces]);
+    let found = rows_of(&decoder, "item", None);
+    assert_eq!(
+        numbers(&found),
+        (0..4).map(|n| (int(n), int(n))).collect::<Vec<_>>()
+    );
+    assert!(
+        problems(&decoder)[0]
+            .problem
+            .detail
+            .contains("in the order of the pieces")
+    );
+}
+
+#[test]
+fn a_record_that_came_before_is_read_once() {
+    let records = [whole(4500), whole(5400), whole(4500)];
+    let decoder = decoder(&[records.to_vec(), vec![whole(5400)]]);
+    assert_eq!(rows_of(&decoder, "owner", None).len(), 4);
+    let told = problems(&decoder);
+    assert_eq!(told.len(), 2);
+    assert!(
+        told.iter()
+            .all(|found| found.problem.kind == ProblemKind::Duplicate)
+    );
+    assert_eq!(told[0].problem.bytes, whole(4500).len() as u64);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// However a record is cut, and in whatever order its pieces come.
+    #[test]
+    fn any_cut_gives_the_whole(
+        cuts in prop::collection::btree_set(1_usize..10, 1..5),
+        base in 0_u16..2,
+        turn in 0_usize..5,
+    ) {
+        let items: Vec<Vec<u8>> = (0..10).map(item).collect();
+        let owners = [owner(0, 4), owner(4, 6)];
+        let mut ends: Vec<usize> = cuts.into_iter().collect();
+        ends.push(10);
+        let total = ends.len() as u16;
+        let mut from = 0;
+        let mut pieces = Vec::new();
+        for (number, end) in (1..).zip(ends) {
+            let own: &[Vec<u8>] = if number == total { &owners } else { &[] };
+            let place = base + from as u16;
+            let first = if number == total { base } else { 0 };
+            pieces.push(piece(4500, (number, total), (&items[from..end], 10, place), (own, 2, first)));
+            from = end;
+        }
+        let turn = turn % pieces.len();
+        pieces.rotate_left(turn);
+        let decoder = decoder(&[pieces]);
+        let mut found = alike(rows_of(&decoder, "item", None));
+        found.sort_by_key(|row| match row["section_no"] { Cell::Int(n) => n, _ => -1 });
+        prop_assert_eq!(found, alike(rows(&[whole(4500)], "item")));
+        prop_assert_eq!(problems(&decoder), vec![]);
+    }
+}
