@@ -39,3 +39,7 @@ UNION ALL BY NAME
 SELECT *
 FROM counted
 ANTI JOIN told USING (system, source, interval_end, core_id)
+UNION ALL BY NAME
+-- What an operator's display shows of cores is of one moment, and nothing is timed in it.
+SELECT system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, threads, state, parked
+FROM role.core_status

@@ -20,6 +20,7 @@ cores AS (
     SELECT
         system, source, interval_end, cpu_type, max(seconds) AS seconds, max(flag) AS flag,
         sum(coalesce(sampled_time, seconds)) AS sampled_s, max(threads) AS threads,
+        CASE WHEN count(state) > 0 THEN count(*) FILTER (WHERE state = 'online') END AS online,
         -- The productivity of a type is the plain mean over the cores that have one, as IBM's SMTMET prints it.
         avg(productivity) AS productivity,
         max(type_capacity_factor) AS capacity_factor, max(type_max_capacity_factor) AS max_capacity_factor,

@@ -1,4 +1,5 @@
--- core: one row per interval and core whose multithreading was counted or timed, with the place it was last told to be at.
+-- core: one row per interval and core whose multithreading was counted or timed, with the place it was last told to be at;
+-- and one per core of a display of z/OS.
 SELECT {columns}
 FROM _core_counted AS core_counted
 ASOF LEFT JOIN _core_placed AS core_placed
@@ -11,4 +12,4 @@ LEFT JOIN _share AS share
     AND share.source = core_counted.source
     AND share.interval_end = core_counted.interval_end
     AND share.cpu_type = core_counted.cpu_type
-WHERE core_counted.c448 IS NOT NULL OR core_counted.busy_time IS NOT NULL
+WHERE core_counted.c448 IS NOT NULL OR core_counted.busy_time IS NOT NULL OR core_counted.state IS NOT NULL

@@ -123,6 +123,8 @@ class ZosTextSource:
         self._leap = leap
         self._files: list[_File] = []
         self._held = 0
+        #: By what a text was taken for one of a system of another source.
+        self._taken: dict[str, str] = {}
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -253,22 +255,34 @@ class ZosTextSource:
     def accompany(self, others: Sequence[SystemInfo]) -> None:
         """Take name and zone from the system of z/OS in the input that this is.
 
-        It is the one of the same name, else the only one that neither machine nor partition speaks against.
+        It is the one of the same name; else the only one, if the machine is the same and the partition too as
+        far as it is told, or if nothing is told of the machine. Two partitions are not one system.
         """
-        zos = [info for info in others if info.source == "smf"]
+        zos = {info.system: info for info in others}
+        told = {info.lpar for info in self.systems if info.lpar and info.system not in zos}
         for info in self.systems:
-            found = [other for other in zos if other.system == info.system] or [
-                other for other in zos
-                if _same_machine(info, other) and (info.lpar or None) == (other.lpar or info.lpar)
-            ]  # fmt: skip
-            if len({other.system for other in found}) != 1:
-                continue
-            other = found[0]
-            if info.system != other.system and other.system not in {mine.system for mine in self.systems}:
+            other = zos.get(info.system)
+            if other is None and len(zos) == 1:
+                (only,) = zos.values()
+                same = only.lpar == info.lpar if only.lpar and info.lpar else not info.lpar or len(told) == 1
+                if same and _same_machine(info, only):
+                    other = only
+                    self._taken[other.system] = "the machine" if info.machine else "being the only one"
+            if other is not None:
                 info.system = other.system
-            if info.utc_offset_s is None:
-                info.utc_offset_s = other.utc_offset_s
+                info.utc_offset_s = other.utc_offset_s if info.utc_offset_s is None else info.utc_offset_s
+        self._join()
         self._settle()
+
+    def _join(self) -> None:
+        """Systems that turned out to be one."""
+        first: dict[str, SystemInfo] = {}
+        for info in self.systems:
+            first.setdefault(info.system, info)
+        for told in (told for file in self._files for told in file.told):
+            told.info = first[told.info.system]
+            _describe(told)
+        self.systems = list(first.values())
 
     def _settle(self) -> None:
         """Times, intervals and tables, when the systems are known."""
@@ -399,6 +413,12 @@ class ZosTextSource:
                 "bytes": file.size,
                 **_asked(file),
                 **_shown(file),
+                "of_the_system_by": ", ".join(
+                    dict.fromkeys(
+                        by for told in file.told if (by := self._taken.get(told.info.system)) is not None
+                    )
+                )
+                or None,
                 "other_lines": file.others or None,
             }
             for file in self._files
@@ -463,7 +483,9 @@ def _agree(one: _Told, other: _Told) -> bool:
 
 
 def _same_machine(one: SystemInfo, other: SystemInfo) -> bool:
-    return _same((one.machine_type, _serial(one.serial)), (other.machine_type, _serial(other.serial)))
+    """Whether a text with a partition is of that machine, and one without is of no other."""
+    machines = (one.machine_type, _serial(one.serial)), (other.machine_type, _serial(other.serial))
+    return machines[0] == machines[1] if one.lpar else _same(*machines)
 
 
 def _asked(file: _File) -> dict[str, Any]:
