@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from zlens import throughput
+from zlens import other_intervals, throughput
 from zlens.catalog import metrics
 from zlens.catalog.resets import called
 from zlens.readers import ArrowSource, Column, Interval, RawTable, SystemInfo
@@ -19,6 +19,8 @@ _MICROSECONDS = 1_000_000
 THROUGHPUT = "throughput_file"
 #: A bucket of --every of which less than this part is covered is a stub.
 SHORT = 0.5
+#: A row that is longer than its interval by this factor is of another kind of interval.
+GAP = 1.5
 
 INVENTORY = (
     Column("system", "text", "", "system"),
@@ -34,8 +36,15 @@ INVENTORY = (
     Column("first_time", "time", "", "first time stamp, UTC"),
     Column("last_time", "time", "", "last time stamp, UTC"),
     Column("min_length", "int", "bytes", "shortest"),
+    Column("mean_length", "float", "bytes", "their mean"),
     Column("max_length", "int", "bytes", "longest"),
     Column("layout", "text", "", "pack and release of the layout it is decoded with; NULL: none is known"),
+    Column(
+        "duplicates", "int", "count", "how many have the same bytes as one before them; NULL: not looked for"
+    ),
+    Column("out_of_order", "int", "count", "stretches of records that are earlier than one before them"),
+    Column("gaps", "int", "count", "steps of more than 1.5 times interval_s; NULL: no regular pace"),
+    Column("interval_s", "float", "s", "time that usually passes until the next ones come"),
 )
 
 _INTERVAL = (
@@ -48,6 +57,7 @@ _INTERVAL = (
     Column("samples", "int"),
     Column("bucket_end", "time"),
     Column("bucket_flag", "text"),
+    Column("longest", "float"),
 )
 
 _RESET = (
@@ -90,9 +100,15 @@ def _columns(table: str) -> tuple[Column, ...]:
 
 
 def tables(
-    session: Session, intervals: Callable[[], list[tuple[SystemInfo, Interval]]], every_s: int | None
+    session: Session,
+    intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
+    others: Callable[[], list[tuple[SystemInfo, Interval]]],
+    every_s: int | None,
 ) -> dict[str, list[RawTable]]:
-    """The tables by name. `_interval` and `_reset` are for joins; the others are the user's too."""
+    """The tables by name. `_interval` and `_reset` are for joins; the others are the user's too.
+
+    others: intervals of records that keep to their own
+    """
 
     def systems() -> list[tuple[Any, ...]]:
         return [_system_row(info, session.factor(info.system)) for info in session.systems]
@@ -102,7 +118,8 @@ def tables(
         return [
             (
                 row.system, row.source, row.file, row.domain, row.record, row.name, row.title, row.kind,
-                row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.max_length, row.layout,
+                row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.mean_length,
+                row.max_length, row.layout, row.duplicates, row.out_of_order, row.gaps, row.interval_s,
             )
             for source in session.sources
             for row in source.inventory()
@@ -125,13 +142,23 @@ def tables(
             for system, time, table, subject, evidence in source.resets()
         ]  # fmt: skip
 
-    @cache
-    def joined() -> list[tuple[Any, ...]]:
-        rows = [_interval_row(info, interval, every_s) for info, interval in intervals()]
+    def flagged(found: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
+        rows = [_interval_row(info, interval, every_s) for info, interval in found]
         return _with_bucket_flags(rows, every_s) if every_s else [(*row, row[5]) for row in rows]
 
+    @cache
+    def own() -> list[tuple[Any, ...]]:
+        return flagged(intervals())
+
+    def joined() -> list[tuple[Any, ...]]:
+        rows, told = own(), {(row[0], row[1], row[2]) for row in own()}
+        left = [(info, one) for info, one in others() if (info.system, info.source, one.end_us) not in told]
+        return [(*row, _longest(every_s, row[4])) for row in rows] + [
+            (*row, _longest(every_s)) for row in flagged(left)
+        ]
+
     def shown() -> list[tuple[Any, ...]]:
-        rows = _summed(joined()) if every_s else [row[:7] for row in joined()]
+        rows = _summed(own()) if every_s else [row[:7] for row in own()]
         # The measure `interval` has its own order of columns: the length stands before the start.
         return [(s, o, end, seconds, flag, start, n) for s, o, end, start, seconds, flag, n in rows]
 
@@ -193,6 +220,11 @@ def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> 
         interval.samples,
         bucket,
     )
+
+
+def _longest(every_s: int | None, seconds: float | None = None) -> float | None:
+    """What is as long as this is not summed: it belongs to several buckets, and is no row of the interval."""
+    return max(other_intervals.SLACK * every_s, GAP * (seconds or 0.0)) if every_s else None
 
 
 def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[Any, ...]]:

@@ -294,11 +294,10 @@ class TestDetect:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            (lambda d: (len(d) + 4).to_bytes(2) + bytes(2) + d, "in blocks"),
             (lambda d: d[4:], "without their record descriptor words"),
             (lambda d: d.decode("cp037").encode("latin-1"), "EBCDIC to ASCII"),
         ],
-        ids=["blocks", "no words", "ascii"],
+        ids=["no words", "ascii"],
     )
     def test_forms_that_cannot_be_read(self, tmp_path: Path, change: object, words: str) -> None:
         good = dump(tmp_path / "good.smf", [record(1, 0, 300)])
@@ -329,8 +328,7 @@ class TestSample:
         assert source.problems(complete=True) == []
         (info,) = source.systems
         assert (info.system, info.machine, info.nominal_s) == ("SY00", "3931-ABCDE", 900)
-        # Its RMF records are of another day.
-        assert len(info.intervals) == 4 + 4
+        assert len(info.intervals) == 4
 
     def test_its_columns(self) -> None:
         found = rows(opened(SAMPLE))

@@ -1,6 +1,6 @@
 //! `SmfFile`, `SmfDecoder`, what it hands out, and `SmfWriter`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -11,12 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 use zlens_columns::smf::{Change, Decoder, NO_SYSTEM, Plan, Selection, System};
 use zlens_columns::{Found, ScanError, Step};
-use zlens_frames::smf::{Index, Sniff, WriteError, Writer, index, sniff};
+use zlens_frames::packed::{self, Packing, Unpacked};
+use zlens_frames::smf::{Index, Sniff, WriteError, Writer, open, sniff};
 use zlens_frames::{Error, FileSource, ReadAt, ebcdic};
 
 use crate::attentive::Attentive;
 use crate::capsule;
-use crate::errors::{unreadable, wrong_plan, wrong_question};
+use crate::errors::{InputError, unreadable, wrong_plan, wrong_question};
 use crate::patience::Patience;
 
 /// A record type as people write it.
@@ -37,15 +38,36 @@ fn plan(py: Python<'_>, json: &str) -> PyResult<Plan> {
     Plan::parse(json).map_err(|error| wrong_plan(py, error.to_string()))
 }
 
-/// What the first bytes of a file say: `smf`, `damaged` with a sentence, or `no`.
+/// What the first bytes of a file say, packed or not: `smf`, `damaged` with a sentence, or `no`.
 #[pyfunction]
 pub fn sniff_smf(head: &[u8], size: u64) -> (&'static str, String) {
-    match sniff(head, size) {
+    let Some(packing) = Packing::of(head) else {
+        return verdict(sniff(head, size), "");
+    };
+    let whole = head.len() as u64 == size;
+    // How much is packed is known only where all of it was looked at.
+    let of = |begun: &[u8]| {
+        let all = whole && begun.len() < packed::LOOK;
+        sniff(begun, if all { begun.len() as u64 } else { u64::MAX })
+    };
+    match packed::peek(head, &|begun| of(begun) != Sniff::No) {
+        Some(begun) => verdict(of(&begun), &format!("a {} file with ", packing.name())),
+        None => verdict(Sniff::No, ""),
+    }
+}
+
+fn verdict(found: Sniff, within: &str) -> (&'static str, String) {
+    match found {
         Sniff::Smf => ("smf", String::new()),
-        Sniff::Damaged(sentence) => ("damaged", sentence),
+        Sniff::Damaged(sentence) => ("damaged", format!("{within}{sentence}")),
         Sniff::No => ("no", String::new()),
     }
 }
+
+/// So many times the size of a packed file may come of it, and this much in any case: SMF data are
+/// seldom packed to less than a twentieth.
+const MOST_TIMES: u64 = 100;
+const LEAST_LIMIT: u64 = 1 << 30;
 
 /// An SMF dump whose records were found.
 #[pyclass(frozen, module = "zlens._native")]
@@ -54,6 +76,8 @@ pub struct SmfFile {
     source: Arc<dyn ReadAt>,
     file: Arc<FileSource>,
     index: Arc<Index>,
+    /// What it was unpacked to.
+    unpacked: Option<Arc<Unpacked>>,
 }
 
 impl SmfFile {
@@ -69,15 +93,16 @@ impl SmfFile {
 
 #[pymethods]
 impl SmfFile {
-    /// Goes over the file once; records that the plan decodes are asked for their interval. `progress` is told how
-    /// many bytes of how many are done.
+    /// Unpacks the file if it is packed, up to `unpack_limit` bytes, and goes over it once; records that the plan
+    /// decodes are asked for their interval. `progress` is told how many bytes of how many are done.
     #[staticmethod]
-    #[pyo3(signature = (path, plan_json, progress = None))]
+    #[pyo3(signature = (path, plan_json, progress = None, unpack_limit = None))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
         plan_json: &str,
         progress: Option<Py<PyAny>>,
+        unpack_limit: Option<u64>,
     ) -> PyResult<Self> {
         let clocks = plan(py, plan_json)?.clocks();
         let path = path.into_os_string();
@@ -98,16 +123,37 @@ impl SmfFile {
             raised = told.err();
             raised.is_none()
         };
-        match py.detach(|| index(&source, &clocks, &mut report)) {
-            Ok(index) => {
-                let file = Arc::new(source);
-                Ok(Self {
-                    path,
-                    source: Arc::clone(&file) as _,
-                    file,
-                    index: Arc::new(index),
-                })
+        let file = Arc::new(source);
+        let unpacked = match py.detach(|| unpacked(&file, unpack_limit, &mut report)) {
+            Ok(unpacked) => unpacked.map(Arc::new),
+            Err(packed::Error::Read { offset, source }) => {
+                return Err(unreadable(py, &path, Some(offset), &source));
             }
+            Err(error @ packed::Error::Write { .. }) => return Err(no_room(py, &path, &error)),
+            Err(packed::Error::Stopped) => {
+                return Err(
+                    raised.unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))
+                );
+            }
+        };
+        let plain: Arc<dyn ReadAt> = match &unpacked {
+            Some(unpacked) => Arc::clone(unpacked) as _,
+            None => Arc::clone(&file) as _,
+        };
+        let size = file.size();
+        let mut scaled = |done: u64, total: u64| match unpacked {
+            None => report(done, total),
+            Some(_) if done >= total => report(size, size),
+            Some(_) => report(size / 2 + share(done, total, size / 2), size),
+        };
+        match py.detach(|| open(plain, &clocks, &mut scaled)) {
+            Ok((source, index)) => Ok(Self {
+                path,
+                source,
+                file,
+                index: Arc::new(index),
+                unpacked,
+            }),
             Err(Error::Io { offset, source }) => Err(unreadable(py, &path, Some(offset), &source)),
             Err(Error::Stopped) => {
                 Err(raised.unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(())))
@@ -122,7 +168,21 @@ impl SmfFile {
 
     #[getter]
     fn size(&self) -> u64 {
-        self.index.size
+        self.file.size()
+    }
+
+    /// How it is packed, how many bytes and members were unpacked; None where it is not.
+    #[getter]
+    fn packing(&self) -> Option<(&'static str, u64, u64)> {
+        let unpacked = self.unpacked.as_ref()?;
+        Some((unpacked.packing.name(), unpacked.size(), unpacked.members))
+    }
+
+    /// Blocks, those of them with an extended descriptor word, records in segments, their segments.
+    #[getter]
+    fn forms(&self) -> (u64, u64, u64, u64) {
+        let forms = self.index.forms;
+        (forms.blocks, forms.extended, forms.spanned, forms.segments)
     }
 
     /// The kinds of record, how many there are, their lengths, and the local times in their headers.
@@ -141,6 +201,10 @@ impl SmfFile {
             row.set_item("min_length", info.min_length)?;
             row.set_item("max_length", info.max_length)?;
             row.set_item("first_offset", info.first_offset)?;
+            row.set_item("duplicates", info.duplicates)?;
+            row.set_item("out_of_order", info.out_of_order)?;
+            row.set_item("step", info.step.map(us))?;
+            row.set_item("gaps", info.gaps)?;
             rows.append(row)?;
         }
         Ok(rows)
@@ -148,7 +212,8 @@ impl SmfFile {
 
     /// Kind, offset, bytes lost, record and a sentence for all that could not be read as it stands.
     fn problems(&self) -> Vec<(&'static str, u64, u64, Option<String>, String)> {
-        let rows = self.index.problems.rows().into_iter();
+        let unpacking = self.unpacked.iter().flat_map(|unpacked| &unpacked.problems);
+        let rows = unpacking.cloned().chain(self.index.problems.rows());
         rows.map(|row| {
             (
                 row.kind.as_str(),
@@ -203,6 +268,46 @@ impl SmfFile {
     fn __repr__(&self) -> String {
         format!("SmfFile({:?}, {} records)", self.path, self.index.records)
     }
+}
+
+/// The part that `done` of `total` is of `whole`.
+fn share(done: u64, total: u64, whole: u64) -> u64 {
+    (u128::from(done) * u128::from(whole) / u128::from(total.max(1))) as u64
+}
+
+/// What the file is packed from, if it is packed; half of the progress is then told of.
+fn unpacked(
+    file: &FileSource,
+    limit: Option<u64>,
+    report: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Option<Unpacked>, packed::Error> {
+    let mut head = [0; 4];
+    let got = file.read_at(0, &mut head).unwrap_or(0);
+    let Some(packing) = Packing::of(&head[..got]) else {
+        return Ok(None);
+    };
+    let usual = file.size().saturating_mul(MOST_TIMES).max(LEAST_LIMIT);
+    let is_dump = |begun: &[u8], size: u64| sniff(begun, size) != Sniff::No;
+    packed::unpack(
+        file,
+        packing,
+        &std::env::temp_dir(),
+        limit.unwrap_or(usual),
+        &is_dump,
+        &mut |done, total| report(done.min(total) / 2, total),
+    )
+    .map(Some)
+}
+
+fn no_room(py: Python<'_>, path: &OsStr, error: &packed::Error) -> PyErr {
+    InputError {
+        message: error.to_string(),
+        file: path,
+        offset: None,
+        expected: Some("room for the unpacked data beside the packed"),
+        cure: Some("free some space, or name another folder in TMPDIR"),
+    }
+    .raise(py)
 }
 
 /// The table of counters of some dumps, decoded by a compiled plan.

@@ -158,8 +158,13 @@ def _record(row: InventoryRow) -> dict[str, Any]:
         "first": _time(row.first_us),
         "last": _time(row.last_us),
         "min_length": row.min_length,
+        "mean_length": row.mean_length,
         "max_length": row.max_length,
         "layout": row.layout,
+        "duplicates": row.duplicates,
+        "out_of_order": row.out_of_order,
+        "gaps": row.gaps,
+        "interval_s": row.interval_s,
     }
 
 
@@ -230,8 +235,9 @@ def _write_one(out: TextIO, one: dict[str, Any], arguments: argparse.Namespace, 
         model = f"-{one['model']}" if one.get("model") else ""
         serial = f", serial {one['serial']}" if one.get("serial") else ""
         put("Machine", _safe(f"{one['machine_type']}{model}{serial}"))
-    _write_times(put, one, utc=arguments.utc)
-    _write_records(out, put, one["records"], everything=arguments.all)
+    zone = _zone(one, utc=arguments.utc)
+    _write_times(put, one, zone, utc=arguments.utc)
+    _write_records(out, put, one["records"], zone, everything=arguments.all)
     if not again:
         _write_problems(out, put, one["problems"], everything=arguments.all)
 
@@ -247,19 +253,27 @@ def _facts(facts: dict[str, Any]) -> Iterator[str]:
             yield f"{label} {value}"
 
 
-def _write_times(put: Any, one: dict[str, Any], *, utc: bool) -> None:
+def _zone(one: dict[str, Any], *, utc: bool) -> dt.tzinfo:
+    offset: int | None = None if utc else one.get("utc_offset_s")
+    return dt.UTC if offset is None else dt.timezone(dt.timedelta(seconds=offset))
+
+
+def _from_to(one: dict[str, Any], zone: dt.tzinfo) -> str:
+    first, last = one["first"].astimezone(zone), one["last"].astimezone(zone)
+    end = f"{last:%H:%M:%S}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M:%S}"
+    return f"{first:%Y-%m-%d %H:%M:%S} to {end}"
+
+
+def _write_times(put: Any, one: dict[str, Any], zone: dt.tzinfo, *, utc: bool) -> None:
     if one["first"] and one["last"]:
         offset: int | None = None if utc else one.get("utc_offset_s")
-        zone = dt.UTC if offset is None else dt.timezone(dt.timedelta(seconds=offset))
-        first, last = one["first"].astimezone(zone), one["last"].astimezone(zone)
-        end = f"{last:%H:%M:%S}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M:%S}"
         if one.get("local_time"):
             name = "local time of an unknown zone; --tz names it"
         elif offset is not None:
             name = f"local time, {_offset(offset)}"
         else:
             name = "UTC"
-        put("Time", f"{first:%Y-%m-%d %H:%M:%S} to {end} ({name})")
+        put("Time", f"{_from_to(one, zone)} ({name})")
     if one.get("interval_s"):
         put("Interval", f"{one['interval_s']:g} s")
     if one["source"] in _TOD_SOURCES:
@@ -267,7 +281,9 @@ def _write_times(put: Any, one: dict[str, Any], *, utc: bool) -> None:
         put("Leap", f"{one['leap_s']} seconds subtracted from times ({how})")
 
 
-def _write_records(out: TextIO, put: Any, records: list[dict[str, Any]], *, everything: bool) -> None:
+def _write_records(
+    out: TextIO, put: Any, records: list[dict[str, Any]], zone: dt.tzinfo, *, everything: bool
+) -> None:
     if not records:
         put("Records", "none")
         return
@@ -283,8 +299,34 @@ def _write_records(out: TextIO, put: Any, records: list[dict[str, Any]], *, ever
         title = "" if record["title"] in record["name"] else _safe(record["title"])
         row = f"    {_safe(record['name']):<{widest}} {record['count']:>10,} {size:>14}  {title}{note}"
         out.write(f"{row.rstrip()}\n")
+        for line in _particulars(record, zone):
+            out.write(f"    {'':<{widest}} {line}\n")
     if len(order) < len(records):
         out.write(f"    and {len(records) - len(order)} types more: --all\n")
+
+
+def _particulars(record: dict[str, Any], zone: dt.tzinfo) -> Iterator[str]:
+    """Times, lengths and order of records, of readers that look at each of them."""
+    if record["duplicates"] is None:
+        return
+    least, most = record["min_length"], record["max_length"]
+    parts = [f"{least:,} bytes each"]
+    if least != most:
+        parts = [f"{least:,} to {most:,} bytes, mean {record['mean_length']:,.0f}"]
+    if record["first"] and record["last"]:
+        parts.insert(0, _from_to(record, zone))
+    if record["interval_s"] is not None:
+        gaps = _number(record["gaps"], "gap") if record["gaps"] else "no gap"
+        parts.append(f"every {record['interval_s']:g} s, {gaps}")
+    if record["duplicates"]:
+        parts.append(_number(record["duplicates"], "duplicate"))
+    if record["out_of_order"]:
+        parts.append(f"{_number(record['out_of_order'], 'stretch', 'stretches')} out of order")
+    yield "; ".join(parts)
+
+
+def _number(count: int, one: str, several: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
 def _write_problems(out: TextIO, put: Any, kinds: list[dict[str, Any]], *, everything: bool) -> None:

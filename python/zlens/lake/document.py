@@ -296,11 +296,13 @@ def inventory_of(rows: list[Any], facts: Facts) -> list[InventoryRow]:
     for row in rows:
         if not (
             isinstance(row, list)
-            and len(row) == 15
+            and len(row) in (15, 19)
             and all(isinstance(row[at], str) for at in (1, 2, 5, 6, 7))
             and _is_whole(row[8])
             and all(row[at] is None or isinstance(row[at], str) for at in (0, 14))
             and all(row[at] is None or _is_whole(row[at]) for at in (3, 4, 9, 10, 11, 12, 13))
+            and all(row[at] is None or _is_whole(row[at]) for at in range(15, len(row) - 1))
+            and (len(row) == 15 or row[18] is None or isinstance(row[18], float))
         ):
             facts.wrong("rows of the table inventory")
         found.append(InventoryRow(*row))

@@ -380,4 +380,5 @@ def _inventory_row(row: InventoryRow) -> list[object]:
     return [
         row.system, row.source, row.file, row.domain, row.record, row.name, row.title, row.kind,
         row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.max_length, row.layout,
+        row.duplicates, row.out_of_order, row.gaps, row.interval_s,
     ]  # fmt: skip

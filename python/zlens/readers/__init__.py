@@ -32,6 +32,7 @@ FOLDERS = "linux-sysinfo"
 
 #: How much of a file a reader sees to recognise its format.
 HEAD = 64 * 1024
+_ZSTD = b"\x28\xb5\x2f\xfd"
 
 #: (bytes done, bytes in all, what is being read)
 Progress = Callable[[int, int, str], None]
@@ -136,6 +137,16 @@ class InventoryRow:
     max_length: int | None = None
     #: Pack and release of the layout it is decoded with; None: the catalog has none.
     layout: str | None = None
+    #: Where a reader looks for them: records with the bytes of one before them, stretches of records that are
+    #: earlier than one before them, and steps that leave out a moment of a kind that comes every interval_s.
+    duplicates: int | None = None
+    out_of_order: int | None = None
+    gaps: int | None = None
+    interval_s: float | None = None
+
+    @property
+    def mean_length(self) -> float | None:
+        return self.bytes / self.count if self.bytes is not None and self.count else None
 
 
 class Source(Protocol):
@@ -227,7 +238,11 @@ def _head(path: str) -> tuple[bytes, os.stat_result]:
     if not stat.S_ISREG(status.st_mode):
         raise InputError("this is not a regular file", file=path, cure="copy the data into a file first")
     with open(path, "rb") as file:
-        return file.read(HEAD), os.fstat(file.fileno())
+        head = file.read(HEAD)
+        if head.startswith(_ZSTD):
+            # Its blocks, of which the first must be whole to be looked into, hold twice as much.
+            head += file.read(2 * HEAD)
+        return head, os.fstat(file.fileno())
 
 
 def _digest(path: str) -> bytes:
@@ -290,7 +305,7 @@ def find(inputs: Iterable[str]) -> Found:
                 files.setdefault(module.NAME, []).append(path)
                 break
         else:
-            errors.append((_unknown(path, head), "header"))
+            errors.append((_unknown(path, head, status.st_size), "header"))
     if not files and errors:
         raise errors[0][0]
     problems += [_as_problem(error, kind) for error, kind in errors]
@@ -310,23 +325,53 @@ _PACKED = (
     (b"PK\x03\x04", "ZIP archive", "unzip"),
     (b"BZh", "bzip2 file", "bunzip2"),
     (b"\xfd7zXZ\x00", "xz file", "unxz"),
-    (b"\x28\xb5\x2f\xfd", "Zstandard file", "unzstd"),
+    (_ZSTD, "Zstandard file", "unzstd"),
     (b"7z\xbc\xaf\x27\x1c", "7-Zip archive", "7z"),
     (":CFF".encode("cp037"), "VMARC archive", "VMARC UNPACK on CMS, before the transfer"),
 )
+_UNTERSE = "AMATERSE with PARM=UNPACK on z/OS before the transfer, or tersedecompress here"
+#: Files of CMS COPYFILE PACK have records of this length; nothing else of their form is public.
+_CMS_PACKED = 1024
 
 
-def _unknown(path: str, head: bytes) -> InputError:
+def _packed(head: bytes) -> tuple[str, str] | None:
+    """What a packed file is, and what unpacks it."""
     for begin, what, tool in _PACKED:
         if head.startswith(begin):
-            return InputError(
-                f"this is a {what}, which holds the data packed",
-                file=path,
-                offset=0,
-                cure=f"unpack it first, with {tool}",
-            )
+            return what, tool
+    if len(head) < 12:
+        return None
+    # A control record of TRANSMIT: its length, x'E0', and the name INMR01.
+    if head[1] == 0xE0 and head[2:8] == "INMR01".encode("cp037"):
+        return "file of TSO TRANSMIT (XMIT)", "RECEIVE INDATASET(...) on z/OS, before the transfer"
+    if head[0] in (1, 7) and head[1:4] == b"\x89\x69\xa5":
+        return "TERSE file", _UNTERSE
+    # PACK or SPACK: record format F or V, and two lengths of a record that do not contradict each other.
+    short, long = int.from_bytes(head[2:4]), int.from_bytes(head[8:12])
+    lengths = {short, long} - {0}
+    if head[0] in (2, 5) and head[1] in (0, 1) and len(lengths) == 1:
+        return "TERSE file (AMATERSE PACK or SPACK)", _UNTERSE
+    return None
+
+
+def _unknown(path: str, head: bytes, size: int) -> InputError:
+    packed = _packed(head)
+    if packed is not None:
+        what, tool = packed
+        return InputError(
+            f"this is a {what}, which holds the data packed",
+            file=path,
+            offset=0,
+            cure=f"unpack it first, with {tool}",
+        )
     printable = sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in head)
     what = "text" if printable > 0.95 * len(head) else "binary data of no known format"
+    more = ""
+    if what != "text" and size % _CMS_PACKED == 0:
+        more = (
+            "; if it was packed with COPYFILE (PACK on CMS, whose form is not public, unpack it there with "
+            "COPYFILE fn ft fm (UNPACK before the transfer"
+        )
     return InputError(
         f"this is {what}, which no reader of zlens knows",
         file=path,
@@ -334,7 +379,7 @@ def _unknown(path: str, head: bytes) -> InputError:
         expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, what z/OS displays of "
         "its processors or of HIS, or what a Linux on Z tells of its machine or its counters",
         cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
-        "record descriptor words",
+        f"record descriptor words{more}",
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -69,6 +70,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     total = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
     before = 0
     plan = json.dumps(smf.plan(RECORD))
+    limit = _unpack_limit()
     files: list[_native.SmfFile] = []
     problems: list[Problem] = []
     error: InputError | None = None
@@ -79,7 +81,7 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
                 progress(before + done, total, path)
 
         try:
-            file = _native.SmfFile.open(path, plan, step if progress is not None else None)
+            file = _native.SmfFile.open(path, plan, step if progress is not None else None, limit)
         except InputError as failure:
             error = error or failure
             sentence = str(InputError(failure.message, expected=failure.expected, cure=failure.cure))
@@ -90,6 +92,20 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
     if not files and error is not None:
         raise error
     return SmfSource(files, plan, options, problems)
+
+
+def _unpack_limit() -> int | None:
+    """How many bytes may come of a packed file, where the user says so."""
+    given = os.environ.get("ZLENS_UNPACK_LIMIT")
+    if not given:
+        return None
+    if not given.isdecimal() or int(given) > sys.maxsize:
+        raise InputError(
+            f"ZLENS_UNPACK_LIMIT is {given!r}",
+            expected="a number of bytes",
+            cure="ZLENS_UNPACK_LIMIT=20000000000, for example; without it, a hundred times the packed size",
+        )
+    return int(given)
 
 
 class SmfTable:
@@ -313,6 +329,10 @@ class SmfSource:
                         row["min_length"],
                         row["max_length"],
                         "zlens" if known else None,
+                        row["duplicates"],
+                        row["out_of_order"],
+                        row["gaps"],
+                        row["step"] / 1e6 if row["step"] is not None else None,
                     )
                 )
         return rows
@@ -324,19 +344,37 @@ class SmfSource:
             groups = [group for group in self.groups.values() if dump in group.dumps]
             infos = [group.info for group in groups]
             facts: dict[str, Any] = {
-                "format": "z/OS SMF dump (records with RDW)",
+                "format": f"z/OS SMF dump ({_form(dump.file)})",
                 "file": dump.file.path,
                 "bytes": dump.file.size,
                 "system": ", ".join(info.system for info in infos),
                 "first_time": min((i.first_us for i in infos if i.first_us is not None), default=None),
                 "last_time": max((i.last_us for i in infos if i.last_us is not None), default=None),
             }
+            if dump.file.packing is not None:
+                name, unpacked, members = dump.file.packing
+                several = f" of {members} members" if members > 1 else ""
+                facts["packed"] = f"with {name}{several}: {unpacked:,} bytes, in which offsets count"
             held = sum(group.held for group in groups)
             if held:
                 # Of all files of these systems: an interval may stand in several.
                 facts["subtype_2"] = f"not shown in {held:,} intervals that subtype 1 tells of"
             found.append(facts)
         return found
+
+
+def _form(file: _native.SmfFile) -> str:
+    """The physical form of a dump."""
+    blocks, extended, spanned, segments = file.forms
+    parts = ["records with RDW"]
+    if blocks:
+        words = (
+            "" if not extended else " with extended BDW" if extended == blocks else " with BDW, some extended"
+        )
+        parts.append(f"{blocks:,} blocks{words or ' with BDW'}")
+    if spanned:
+        parts.append(f"{spanned:,} record{'s' if spanned > 1 else ''} spanned in {segments:,} segments")
+    return ", ".join(parts)
 
 
 def _ranges(numbers: Iterable[int]) -> str:
