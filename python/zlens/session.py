@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zlens import other_intervals
 from zlens.errors import QueryError
 from zlens.options import Moment, Options
 from zlens.problems import Problem
@@ -106,6 +107,8 @@ class Session:
         """What could not be read as it stands, after everything was decoded once to find all of it."""
         found = [*self._found, *(p for source in self.sources for p in source.problems(complete=True))]
         found += self._doubts()
+        if self.options.every_s:
+            found += other_intervals.problems(self._other_intervals, self.options.every_s)
         chosen = self.options.systems
         return [p for p in found if not chosen or p.system is None or p.system in chosen]
 
@@ -269,6 +272,14 @@ class Session:
             raise QueryError("no interval lies in the times asked for", expected=f"times within {spans}")
         return rows
 
+    @cached_property
+    def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
+        return other_intervals.find(self, Tables({}, self.sources), self._files)
+
+    @property
+    def _files(self) -> list[str]:
+        return [path for source in self.sources for path in getattr(source, "paths", ())]
+
     def _holds(self, info: SystemInfo, interval: Interval) -> bool:
         zone = dt.UTC if self.options.utc else info.zone()
         end = _EPOCH + dt.timedelta(microseconds=interval.end_us)
@@ -311,10 +322,16 @@ class Session:
         from zlens.engine import Engine
 
         every = self.options.every_s
+
+        def others() -> list[tuple[SystemInfo, Interval]]:
+            if self.options.peak_minutes:
+                return other_intervals.within(self._other_intervals, intervals())
+            return [(info, one) for info, one in self._other_intervals if self._holds(info, one)]
+
         if self.options.selects:
-            ends = [interval.end_us for _, interval in intervals()]
+            ends = [interval.end_us for _, interval in [*intervals(), *others()]]
             self._ends = (min(ends), max(ends)) if ends else None
-        tables = Tables(session_tables.tables(self, intervals, every), self.sources)
+        tables = Tables(session_tables.tables(self, intervals, others, every), self.sources)
         releases: dict[str | None, list[str]] = {}
         for info in self.systems:
             releases.setdefault(info.release, []).append(info.system)
@@ -323,7 +340,7 @@ class Session:
             where=self._conditions,
             summed=every is not None,
             releases=releases,
-            files=[path for source in self.sources for path in getattr(source, "paths", ())],
+            files=self._files,
             trust=self._trust,
             groups=self._groups,
             published=self.options.as_published,
