@@ -1,15 +1,19 @@
-"""Records of SMF 70-1 as fields of their sections, from times in seconds; and a session over them."""
+"""Records of SMF 70-1 from times in seconds, dumps of them, and a session over such a dump."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-import fakes
-from zlens.catalog import smf_sections
+import zlens
+from fakes import START_US
+from zlens import _native
+from zlens.catalog import smf_sections, smf_write
 from zlens.options import Options
-from zlens.readers import Column, Interval, SystemInfo
 from zlens.session import Session
 
 #: A record: fields by name, section by section.
@@ -131,7 +135,7 @@ def record(
         )
         skip += core.threads
     return {
-        "product": [{"INT": seconds, "PTN": own, "SAM": SAMPLES, **(product or {})}],
+        "product": [{"PTN": own, "SAM": SAMPLES, **(product or {})}],
         "control": [{"DSA": SAMPLES, "HHF": 0xC0, **(control or {})}],
         "cpu": [
             {"WAT": c.wait_s, "CID": c.cid, "CNF": c.flags, "TYP": c.type, "PAT": c.parked_s, **c.fields}
@@ -147,73 +151,59 @@ def record(
     }
 
 
-def _values(section: smf_sections.Section, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of one section: 0 and blanks where nothing is said, and the bits of flags."""
-    values: dict[str, Any] = {}
-    for one in section.fields:
-        kind = smf_sections.KINDS[one.kind]
-        value = fields.get(one.name, None if kind == "time" else "" if kind == "text" else 0)
-        values[one.column] = value
-        for name, (bit, _) in one.bits.items():
-            values[f"{one.column}_{name.lower()}"] = bool(value >> (8 * one.length - 1 - bit) & 1)
-    unknown = set(fields) - {one.name for one in section.fields}
-    assert not unknown, unknown
-    return values
+def encoded(
+    system: str,
+    made: Record,
+    end_us: int,
+    seconds: float,
+    *,
+    zone_s: int = 0,
+    most: int | None = None,
+    lengths: Mapping[str, int] | None = None,
+) -> list[bytes]:
+    """The record as bytes, broken where it has more than `most` of them."""
+    (product,) = made["product"]
+    (control,) = made["control"]
+    sections = {
+        **made,
+        "product": [{"MVS": "ZV030100", **smf_write.interval(end_us, seconds, zone_s), **product}],
+        "control": [{"MOD": "8561", "MDL": "716", "HWM": "T01", "CSC": "12F17", **control}],
+    }
+    facts: dict[str, Any] = {
+        "system": system,
+        "local_us": end_us + zone_s * US,
+        "sections": sections,
+        "lengths": lengths,
+    }
+    layout = smf_sections.layout(70)
+    if most is None:
+        return [smf_write.encode(layout, 1, **facts)]
+    return smf_write.broken(layout, 1, most=most, **facts)
 
 
-def _owners(made: Record) -> dict[str, list[int | None]]:
-    """Which section a logical processor and a thread belong to."""
-    partitions: list[int | None] = [None] * len(made["logical"])
-    for number, one in enumerate(made["partition"]):
-        partitions[one["BDS"] : one["BDS"] + one["BDN"]] = [number] * one["BDN"]
-    cores: list[int | None] = [None] * len(made["cpu"])
-    for number, one in enumerate(made["core"]):
-        cores[one["CPU_SKIP"] : one["CPU_SKIP"] + one["CPU_NUM"]] = [number] * one["CPU_NUM"]
-    return {"logical": partitions, "cpu": cores}
+def written(path: Path, systems: Mapping[str, Sequence[Record]], seconds: float = 1800.0, **way: Any) -> Path:
+    """A dump of the records of systems, one interval after the other."""
+    records = [
+        piece
+        for system, ones in systems.items()
+        for k, made in enumerate(ones, 1)
+        for piece in encoded(system, made, START_US + round(k * seconds * US), seconds, **way)
+    ]
+    writer = _native.SmfWriter(str(path))
+    writer.write(records)
+    writer.finish()
+    return path
 
 
-def tables(system: str, records: Sequence[Record], ends: Sequence[Interval]) -> list[fakes.FakeTable]:
-    """The raw tables of a system's records."""
-    found = []
-    what = smf_sections.layout(70)
-    for section in what.sections:
-        columns = [Column(*facts) for facts in map(_facts, smf_sections.columns(what, section))]
-        rows = []
-        for offset, (made, end) in enumerate(zip(records, ends, strict=True)):
-            owners = _owners(made).get(section.name)
-            head = (system, "smf", "made", offset, end.end_us, end.end_us, end.seconds, end.flag)
-            for number, fields in enumerate(made.get(section.name, [])):
-                values = _values(section, fields) | {"section_no": number}
-                if section.owner is not None and owners is not None:
-                    values[section.owner.column] = owners[number]
-                rows.append((*head, *(values.get(column.name) for column in columns)))
-        found.append(fakes.FakeTable(section.table, (*fakes.HEADER, *columns), rows))
-    return found
-
-
-def _facts(column: Column) -> tuple[str, str]:
-    return column.name, column.type
-
-
-class SmfFake(fakes.FakeSource):
-    name = "smf"
-
-
+@contextmanager
 def session(
     systems: Mapping[str, Sequence[Record]],
     seconds: float = 1800.0,
     options: Options | None = None,
-    **facts: Any,
-) -> Session:
-    """A session over records of systems, one interval after the other."""
-    infos, made = [], []
-    for name, records in systems.items():
-        ends = [
-            Interval(fakes.START_US + round(k * seconds * US), seconds, None, 1)
-            for k in range(1, len(records) + 1)
-        ]
-        info = SystemInfo(name, "smf", machine_type="8561", serial="12F17", **facts)
-        info.intervals = ends
-        infos.append(info)
-        made += tables(name, records, ends)
-    return fakes.session([SmfFake(infos, made)], options)
+    **way: Any,
+) -> Iterator[Session]:
+    """A session over a dump of the records of systems."""
+    with TemporaryDirectory() as folder:
+        path = written(Path(folder) / "made.smf", systems, seconds, **way)
+        with zlens.open([path], options=options) as opened:
+            yield opened

@@ -315,8 +315,11 @@ def test_changes_between_records_are_events() -> None:
     records[3]["partition"][0] |= {"PFG": 0x02, "MSU": 300}
     records[3]["cpu"][1]["CNF"] = 0x02
     with session({"SYSA": records}, ZIIP_S) as made:
-        ends = [row[0] for row in made.sql("SELECT interval_end FROM interval ORDER BY 1").rows]
-        rows = made.sql("SELECT time, kind, subject, detail, inferred FROM event ORDER BY time, kind").rows
+        second = "date_trunc('second', {})".format
+        ends = [row[0] for row in made.sql(f"SELECT {second('interval_end')} FROM interval ORDER BY 1").rows]
+        rows = made.sql(
+            f"SELECT {second('time')}, kind, subject, detail, inferred FROM event ORDER BY time, kind"
+        ).rows
     changed = "capacity change"
     assert rows == [
         (ends[2], changed, "machine",
@@ -327,6 +330,31 @@ def test_changes_between_records_are_events() -> None:
         (ends[4], changed, "machine",
          "1625 to 1900 MSU/h, adjustment indication 85 to 100, reason manual control to none", True),
     ]  # fmt: skip
+
+
+def test_records_of_other_levels_and_in_pieces() -> None:
+    """Shorter sections of older levels, and a record that RMF broke, give what they have in common."""
+    query = (
+        "SELECT cpu_id, core_id, thread_id, round(busy_pct, 4), round(mvs_busy_pct, 4), polarity, "
+        "round(entitlement_pct, 4), round(lpmgt_pct, 4) FROM cpu ORDER BY 1"
+    )
+    with session({"SYSA": [four_ziips()]}, ZIIP_S) as made:
+        whole = made.sql(query).rows
+        partitions = made.sql("SELECT * FROM partition").rows
+        cores = made.sql("SELECT * FROM core").rows
+    assert len(whole) == 8
+    older = {"control": 344, "logical": 88, "cpu": 80}
+    with session({"SYSA": [four_ziips()]}, ZIIP_S, lengths=older) as made:
+        assert made.sql(query).rows == whole
+    with session({"SYSA": [four_ziips()]}, ZIIP_S, most=1100) as made:
+        assert made.sql("SELECT count FROM inventory WHERE name = 'SMF 70.1'").rows[0][0] > 2
+        assert made.sql(query).rows == whole
+        assert made.sql("SELECT * FROM partition").rows == partitions
+        assert made.sql("SELECT * FROM core").rows == cores
+    # Without the fields of multithreading in the control section, the cores still tell theirs.
+    with session({"SYSA": [four_ziips()]}, ZIIP_S, lengths={"control": 220}) as made:
+        (row,) = made.sql("SELECT max_capacity_factor_pct, productivity_pct FROM core_type").rows
+    assert row == (None, pytest.approx(86.94, abs=0.005))
 
 
 def test_changes_of_two_systems_are_their_own() -> None:
