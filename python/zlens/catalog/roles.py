@@ -423,7 +423,7 @@ def summed_sql(name: str, rows: str) -> str:
         f"any_value(i.bucket_flag) AS flag, {', '.join(selected)} FROM ({rows}) AS r "
         "JOIN _interval AS i USING (system, source, interval_end) "
         "WHERE r.seconds IS NOT NULL AND r.flag IS NULL AND i.flag IS NULL "
-        "AND r.seconds <= i.longest "
+        "AND r.seconds < i.longest "
         f"GROUP BY r.system, r.source, i.bucket_end{keys}"
     )
 

@@ -1,0 +1,96 @@
+"""One dump with counters (113) and RMF's records (70-1) whose intervals do not end together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from smf_made import SECOND, START_US, dump, record
+
+import zlens
+from zlens.catalog import smf_sections, smf_write
+from zlens.options import Options, parse_moment
+from zlens.session import Session
+
+#: Polarity in SMF70POF.
+POLARITY = {"Vh": 0xC0, "Vl": 0x40}
+
+
+def rmf(end: float, polarity: str, parked_s: float, seconds: float = 900.0) -> bytes:
+    """A quarter of an hour of one processor, which ended at so many seconds."""
+    end_us = START_US + round(end * SECOND)
+    sections = {
+        "product": [
+            {**smf_write.interval(end_us, seconds), "PTN": 1, "SAM": 900, "MVS": "ZV011200", "SNM": "SYSA"}
+        ],
+        "control": [{"MOD": "2817", "MDL": "M15", "DSA": 900, "HHF": ["HHS", "HHA"]}],
+        "cpu": [{"WAT": 300.0, "CID": 0, "CNF": ["DCI", "STA"], "TYP": 0, "PAT": parked_s}],
+        "partition": [{"LPM": "ZOSA", "LPN": 1, "BDN": 1, "BDS": 0, "PFL": ["PWF"]}],
+        "logical": [
+            {
+                "PDT": 500_000_000,
+                "EDT": 495_000_000,
+                "ONT": round(seconds * SECOND),
+                "VPA": 0,
+                "POF": POLARITY[polarity],
+                "CIX": 1,
+            }
+        ],
+        "name": [{"CIN": "CP", "CTN": 4, "CAN": 3600}],
+    }
+    return smf_write.encode(
+        smf_sections.layout(70), 1, system="SYSA", local_us=end_us + 30_000, sections=sections
+    )
+
+
+def mixed(path: Path, shift: float = 0.0) -> Path:
+    """Counters each ten minutes, RMF each quarter of an hour, `shift` seconds later."""
+    counters = [
+        record(1, 0, end, (6_000_000_000, 3_000_000_000), start=end - 600) for end in (600, 1200, 1800)
+    ]
+    return dump(path, [*counters, rmf(900 + shift, "Vl", 0.0), rmf(1800 + shift, "Vl", 450.0)])
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.5])
+def test_counters_take_polarity_and_parked_time_by_overlap(tmp_path: Path, shift: float) -> None:
+    with zlens.open([mixed(tmp_path / "a.smf", shift)]) as session:
+        rows = session.sql("SELECT polarity, parked_pct FROM cpumf ORDER BY interval_end").rows
+        assert [row[0] for row in rows] == ["Vl"] * 3
+        assert [row[1] for row in rows] == [pytest.approx(p, abs=0.15) for p in (0, 25, 50)]
+        assert session.sql("SELECT count(*), min(parked_pct), max(parked_pct) FROM cpu").rows == [(2, 0, 50)]
+        kinds = [(problem.kind, problem.detail[:20]) for problem in session.all_problems()]
+        assert kinds == [("time", "intervals of the cou")]
+
+
+def found(session: Session) -> list[tuple[float, float | None]]:
+    return session.sql("SELECT seconds, parked_pct FROM cpu ORDER BY interval_end").rows
+
+
+def test_rows_of_other_intervals_are_selected_by_their_own_times(tmp_path: Path) -> None:
+    path = mixed(tmp_path / "a.smf", 1.5)
+    # The quarter that ends at 22:35:01.5 has ended by 22:36, that of the counters at 22:40 has not.
+    with zlens.open([path], options=Options(utc=True, end=parse_moment("2011-01-09 22:36"))) as session:
+        assert found(session) == [(900, 0)]
+        assert session.sql("SELECT count(*) FROM cpumf").rows == [(1,)]
+    with zlens.open([path], options=Options(every_s=1800)) as session:
+        # Each belongs to the half-hour that its middle lies in; the last counters lie in the second one.
+        assert found(session) == [(900, 0), (900, 50)]
+
+
+def test_intervals_longer_than_every_are_told_and_in_no_bucket(tmp_path: Path) -> None:
+    """CP3KEXTR reports intervals that are longer than the time to be reported."""
+    for shift in (0.0, 1.5):
+        path = mixed(tmp_path / f"{shift}.smf", shift)
+        with zlens.open([path], options=Options(every_s=600)) as session:
+            assert found(session) == []
+            assert session.sql("SELECT count(*), min(seconds), max(seconds) FROM cpumf").rows == [
+                (3, 600, 600)
+            ]
+            details = [problem.detail for problem in session.all_problems() if problem.kind == "time"]
+            assert details == [
+                "2 intervals of up to 900 s are longer than --every 600 s: what their records tell is not "
+                "shown; --every 900 or more shows it"
+            ]
+        with zlens.open([path], options=Options(every_s=900)) as session:
+            assert len(found(session)) == 2
+            assert [problem.kind for problem in session.all_problems() if "--every" in problem.detail] == []
