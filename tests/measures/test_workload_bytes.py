@@ -122,7 +122,6 @@ def test_counters_of_other_intervals_stand_beside_it(tmp_path: Path) -> None:
     with zlens.open([smf_made.dump(tmp_path / "a", made)]) as session:
         assert session.sql("SELECT count(*) FROM cpumf").rows == [(3,)]
         assert session.sql("SELECT count(*), sum(seconds) FROM workload").rows == [(2, 2 * 614.053)]
-        assert session.sql("SELECT count(*) FROM interval").rows == [(5,)]
 
 
 def test_the_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
