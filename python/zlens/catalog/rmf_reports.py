@@ -18,7 +18,7 @@ SHAPES = ("interval", "variables", "table", "rest")
 ELEMENTS = ("postprocessor", "report")
 STATUS = ("verified", "carried", "derived", "unverified")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_TAKE = re.compile(r"|brackets|block|letter [1-9]|equals \S.*")
+_TAKE = re.compile(r"|brackets|block|place|headed|hexadecimal|letter [1-9]|equals \S.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class ReportColumn:
     take: str = ""
     rename: dict[str, str] = field(default_factory=dict)
     not_applicable: tuple[str, ...] = ()
+    #: Holds for the rows that continue its own, too.
+    above: bool = False
 
     @property
     def stored(self) -> str:
@@ -61,6 +63,8 @@ class Section:
     row_kind_last: dict[str, str] = field(default_factory=dict)
     #: Rows stand in blocks; the first row of one begins with this mark and names it.
     block_mark: str = ""
+    #: A row without text under this head continues the row above.
+    continues: str = ""
     #: Names and heads that RMF writes and no public page explains.
     unexplained: frozenset[str] = frozenset()
     #: A row may lack cells without loss when only this many leading cells hold something.
@@ -174,6 +178,7 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
                 row_kind_head=key(kinds.get("head", "")),
                 row_kind_last=kinds.get("last", {}),
                 block_mark=row.get("block_mark", ""),
+                continues=key(row.get("continues", "")),
                 unexplained=frozenset(key(name) for name in row.get("unexplained", ())),
                 short_rows=row.get("short_rows", 0),
             )

@@ -55,6 +55,9 @@ class Body:
         self._heads: tuple[str, ...] = ()
         self._rows: Rows | None = None
         self._block: str | None = None
+        #: The row that others continue, and how many did.
+        self._above: list[Any] | None = None
+        self._place = 0
         self._held: list[tuple[int, str | None, list[str]]] = []
         self._held_size = 0
 
@@ -189,7 +192,7 @@ class Body:
         rows = self.columns.rows(section, self._heads) if section is not None else None
         # Under heads of which not one is known nothing becomes a row.
         self._rows = rows if rows is not None and any(rows.cells) else None
-        self._block = None
+        self._block = self._above = None
         held, self._held, self._held_size = self._held, [], 0
         for offset, kind, cells in held:
             self._row_offset, self._row_type = offset, kind
@@ -268,8 +271,23 @@ class Body:
         self._at = None
         if rows.block is not None:
             made[rows.block] = self._block
+        if rows.continues is not None:
+            self._continue(rows, not cells[rows.continues] and self._row_type is None, made)
         interval.rows.setdefault(section.id, []).append((self._row_offset, self._kind(rows, cells), made))
         interval.row_count += 1
+
+    def _continue(self, rows: Rows, more: bool, made: list[Any]) -> None:
+        """What holds of the row above holds of one that continues it."""
+        above = self._above if more else None
+        if above is None:
+            self._above, self._place = made, 0
+        else:
+            self._place += 1
+            for at in rows.above:
+                if made[at] is None:
+                    made[at] = above[at]
+        if rows.place is not None:
+            made[rows.place] = self._place
 
     def _keep_cells(
         self, number: int, which: Sequence[int], heads: tuple[str, ...], cells: list[str]

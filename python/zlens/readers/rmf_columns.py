@@ -14,6 +14,9 @@ _HEADS = 4_096
 _TABLES = 256
 _PLACES = 1_000
 
+#: What is taken of the rows around a cell and not of its text.
+_AROUND = frozenset({"block", "place"})
+
 #: Notes a problem of the place that is being read: kind, detail, what recurs.
 Note = Callable[[str, str, str], None]
 
@@ -30,6 +33,10 @@ class Rows:
     #: The cell that says what a row is; the column that has the name of its block.
     kind: int | None
     block: int | None
+    #: The cell that is blank where a row continues another; the column that counts such rows; what holds on.
+    continues: int | None
+    place: int | None
+    above: tuple[int, ...]
 
     @property
     def width(self) -> int:
@@ -96,7 +103,7 @@ class Columns:
             found: dict[str, tuple[int, Converter]] = {}
             for number, head in enumerate(heads):
                 for column in self.of(section, head):
-                    if column.take == "block":
+                    if column.take in _AROUND:
                         continue
                     if column.name in found:
                         said = f"{head[:80]!r} stands twice; the first is read"
@@ -105,9 +112,19 @@ class Columns:
                         found[column.name] = (number, self.converter(section, column))
             cells = [found.get(column.name) for column in section.columns]
             unknown = [n for n, head in enumerate(heads) if not self.of(section, head)]
-            kinds = [n for n, head in enumerate(heads) if section.row_kind_head == key(head) != ""]
-            blocks = [n for n, column in enumerate(section.columns) if column.take == "block"]
-            rows = Rows(section, heads, cells, unknown, next(iter(kinds), None), next(iter(blocks), None))
+            places = {key(head): n for n, head in reversed(list(enumerate(heads)))}
+            takes = {column.take: n for n, column in enumerate(section.columns) if column.take in _AROUND}
+            rows = Rows(
+                section,
+                heads,
+                cells,
+                unknown,
+                kind=places.get(section.row_kind_head) if section.row_kind_head else None,
+                block=takes.get("block"),
+                continues=places.get(section.continues) if section.continues else None,
+                place=takes.get("place"),
+                above=tuple(n for n, column in enumerate(section.columns) if column.above),
+            )
             if len(self._plans) < _TABLES:
                 self._plans[place] = rows
         for number in rows.unknown:

@@ -15,6 +15,7 @@ _NOTHING = re.compile(r"[-*.]*")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})")
 _DURATION = re.compile(r"[0-9]{1,6}(?:[.:][0-9]{2}){1,2}[.:][0-9]{2,3}")
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,8}")
 _STAMP = re.compile(r"[0-9]{14}")
 _DATES = (
     # 04/12/2022-00.30.00, month first: locale en-us, the only one RMF is known to write
@@ -49,6 +50,13 @@ def integer(text: str) -> int:
     if value != int(value):
         raise NotAValueError("a whole number")
     return int(value)
+
+
+def hexadecimal(text: str) -> int:
+    clean = number_text(text)
+    if not _HEXADECIMAL.fullmatch(clean):
+        raise NotAValueError("a hexadecimal number")
+    return int(clean, 16)
 
 
 def decimal(text: str) -> float:
@@ -162,6 +170,8 @@ class Converter:
 
     def _value(self, text: str) -> Any:
         column = self.column
+        if column.take == "headed":
+            return True
         if nothing(text) or text.upper() in self.none:
             return None
         if column.take:
@@ -173,9 +183,8 @@ class Converter:
                 if len(letters) < int(operand):
                     raise NotAValueError(f"{operand} letters")
                 return yes_no(letters[int(operand) - 1])
-            if verb == "block":
-                # Told by the rows around it, not by its own text.
-                return None
+            if verb == "hexadecimal":
+                return hexadecimal(text)
             inner = re.search(r"\(([^()]*)\)[^()]*$", text)
             return column.rename.get(inner[1], inner[1]) if inner else None
         if column.type == "text":
