@@ -1,0 +1,122 @@
+"""A dump with SMF 113 and 70-1 under PROCVIEW CORE: core, type, polarity and parked time of threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from smf_made import SECOND, START_US, dump
+from smf_made import record as counted
+
+import zlens
+from smf70_made import HIGH, LOW, MEDIUM, Core, Cpu, Logical, Lpar, Record, encoded, record
+
+QUARTER_S = 900.0
+Z14 = {"MACHTYPE": "3906", "CTRVERSION1": 3, "CTRVERSION2": 5, "speed": 5200}
+
+
+def interval(low: int = LOW, parked_s: float = 720.0, name: str = "ZOSA") -> Record:
+    """Cores 0 and 1 are CPs with a thread each, core 2 is a zIIP with two; the second CP is mostly parked."""
+    logical = [
+        Logical("CP", 0, 800, 790, polarity=HIGH, own_weight=50),
+        Logical("CP", 1, 100, 99, polarity=low, own_weight=0),
+        Logical("IIP", 2, 500, 495, polarity=MEDIUM, own_weight=25),
+    ]
+    cpus = [Cpu(0, 0, 90.0), Cpu(2, 0, 60.0, parked_s), Cpu(4, 2, 300.0), Cpu(5, 2, 350.0)]
+    cores = [Core(0, 1, 1.0, 800), Core(1, 1, 1.0, 100), Core(2, 2, 0.9, 500)]
+    return record(
+        QUARTER_S,
+        [Lpar(name, 1, logical, vertical=True, fields={"MTID": 1})],
+        cpus,
+        own=1,
+        physical={"CP": 4, "IIP": 2},
+        cores=cores,
+        control={"MOD": "3906"},
+    )
+
+
+def rmf(*records: Record) -> list[bytes]:
+    return [
+        piece
+        for k, made in enumerate(records, 1)
+        for piece in encoded("SYSA", made, START_US + round(k * QUARTER_S * SECOND), QUARTER_S)
+    ]
+
+
+def counters(*ends: float, length: float = QUARTER_S, core: bool = False, **fields: Any) -> list[bytes]:
+    """What every thread counted; `core`: the record names it, as it does since multithreading."""
+    return [
+        counted(
+            1,
+            cpu,
+            end,
+            (6_000_000_000, 3_000_000_000),
+            start=end - length,
+            short_data=None if core else 76,
+            **{**Z14, **({"COREID": cpu // 2} if core else {}), **fields},
+        )
+        for end in ends
+        for cpu in (0, 2, 4, 5)
+    ]
+
+
+@pytest.mark.parametrize("core", [False, True])
+def test_threads_take_core_type_polarity_and_parked_time(core: bool, tmp_path: Path) -> None:
+    with zlens.open([dump(tmp_path / "a.smf", counters(900, core=core) + rmf(interval()))]) as session:
+        found = session.sql(
+            "SELECT cpu_id, core_id, cpu_type, polarity, parked_pct, generation FROM cpumf ORDER BY cpu_id"
+        )
+        assert found.rows == [
+            (0, 0, "CP", "Vh", 0.0, "z14"),
+            (2, 1, "CP", "Vl", 80.0, "z14"),
+            (4, 2, "ZIIP", "Vm", 0.0, "z14"),
+            (5, 2, "ZIIP", "Vm", 0.0, "z14"),
+        ]
+
+
+def test_by_polarity(tmp_path: Path) -> None:
+    with zlens.open([dump(tmp_path / "a.smf", counters(900) + rmf(interval()))]) as session:
+        found = session.sql(
+            "SELECT cpu_type, polarity, processors, parked_pct, cpi FROM cpumf_polarity ORDER BY 1, 2"
+        )
+        assert found.rows == [
+            ("CP", "Vh", 1, 0.0, 2.0),
+            ("CP", "Vl", 1, 80.0, 2.0),
+            ("ZIIP", "Vm", 2, 0.0, 2.0),
+        ]
+        printed = session.report("cpumfpol")
+        assert "CP   Vl     1  80.0" in printed
+        assert "ZIIP Vm     2" in printed
+        details = [problem.detail for problem in session.all_problems()]
+        assert details == [
+            "type of processor 4, 5: CP in the records of the counters, ZIIP in those of smf; shown as ZIIP"
+        ]
+
+
+def test_counters_of_ten_minutes_beside_quarters_of_an_hour(tmp_path: Path) -> None:
+    """SMFINTVAL=10 where RMF keeps to the quarter: the second ten minutes lie in two of them."""
+    question = "SELECT polarity, parked_pct FROM cpumf WHERE cpu_id = 2 ORDER BY interval_end"
+    ten = counters(600, 1200, 1800, length=600)
+    path = dump(tmp_path / "a.smf", ten + rmf(interval(parked_s=0.0), interval(parked_s=450.0)))
+    with zlens.open([path]) as session:
+        assert session.sql(question).rows == [("Vl", 0.0), ("Vl", pytest.approx(25)), ("Vl", 50.0)]
+        assert {problem.kind for problem in session.all_problems()} == {"section", "time"}
+    with zlens.open([dump(tmp_path / "b.smf", ten + rmf(interval(), interval(HIGH)))]) as session:
+        assert [row[0] for row in session.sql(question).rows] == ["Vl", None, "Vh"]
+
+
+def test_a_system_that_moved(tmp_path: Path) -> None:
+    """The same name in another partition, and on another machine."""
+    path = dump(tmp_path / "a.smf", rmf(interval(), interval(), interval(name="ZOSB")))
+    with zlens.open([path]) as session:
+        details = [problem.detail for problem in session.all_problems()]
+        assert details == [
+            "records of this system tell of 2 partitions: ZOSA from 2011-01-09 22:35 UTC, ZOSB from "
+            "2011-01-09 23:05 UTC; it moved, or several systems have this name: --from and --to take them "
+            "apart"
+        ]
+    moved = counters(900, core=True) + counters(1800, core=True, MACHSEQCODE="000000000009F8E7")
+    with zlens.open([dump(tmp_path / "b.smf", moved)]) as session:
+        [detail] = [problem.detail for problem in session.all_problems()]
+        assert detail.startswith("records of this system tell of 2 machines: 000000000002A3B4 from ")
