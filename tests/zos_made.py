@@ -143,6 +143,30 @@ def cnt(
     return "\n".join(lines) + "\n"
 
 
+#: Cycles of the core with one thread running and with two, of 60 s at 5,200 cycles per microsecond.
+ONE, TWO = 5200 * 10**6 * 30, 5200 * 10**6 * 15
+
+
+def cnt_of_threads() -> str:
+    """A .CNT file of two threads of one core of a z15: the MT-diagnostic counters stand with the first."""
+    lines = [
+        "HIS019I EVENT COUNTERS INFORMATION VERSION 3",
+        "FILE NAME: SYSHIS20100301.161406.000.CNT",
+        "COMMAND: MODIFY HIS,B,CTRONLY,CTR=ALL",
+        "STATE CHANGE: NO MODEL: 8561-776 SEQCODE: 0000000000000078",
+        "COUNTER VERSION NUMBER 1: 3   COUNTER VERSION NUMBER 2: 6",
+        "COUNTER SET= MT-DIAGNOSTIC",
+        "COUNTER IDENTIFIERS:",
+        *(f"  {number}: MT {number}" for number in range(448, 496)),
+        *_begin(True),
+    ]
+    for cpu in (0x28, 0x29):
+        lines.append(f"COUNTER VALUES (HEXADECIMAL) FOR CPU {cpu:02X} (CPU SPEED = 5200 CYCLES/MIC):")
+        lines += [_row(0, [5200 * 10**6 * 30, 10**10, 1000, 2000]), _row(4, [3000, 4000])]
+    lines[-3:-3] = [_row(448, [ONE, TWO, 0, 0]), *(_row(n, [0] * 4) for n in range(452, 496, 4))]
+    return "\n".join(lines) + "\n"
+
+
 def _text(name: str, number: int) -> str:
     return _BASIC[number] if number < 6 else f"{name} {number}"
 

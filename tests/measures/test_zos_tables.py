@@ -47,6 +47,17 @@ def test_a_thread_has_the_core_and_the_type_of_the_display(tmp_path: Path) -> No
         ]
 
 
+def test_multithreading_of_a_core_from_its_counters(tmp_path: Path) -> None:
+    with opened(tmp_path, {"a.CNT": made.cnt_of_threads(), "core.txt": made.DISPLAY_CORES}) as session:
+        # 28 and 29 may be meant in decimal: z/OS names CPUs in hexadecimal, and the display agrees.
+        assert [problem.kind for problem in session.problems] == ["header"]
+        # Busy 30 s with one thread and 15 s with two, of 60 s.
+        assert session.sql(
+            "SELECT core_id, cpu_type, core_busy_pct, round(thread_density, 4), one_thread_s, two_thread_s "
+            "FROM core WHERE seconds IS NOT NULL"
+        ).rows == [(20, "ZIIP", 75.0, round(4 / 3, 4), 30.0, 15.0)]
+
+
 def test_cores_of_a_display(tmp_path: Path) -> None:
     with opened(tmp_path, {"core.txt": made.DISPLAY_CORES}) as session:
         assert session.sql(

@@ -290,6 +290,27 @@ def test_a_message_out_of_the_hardcopy_log(tmp_path: Path, text: str) -> None:
     assert plain == log
 
 
+@pytest.mark.parametrize(
+    ("before", "dated"),
+    [
+        ("S0W1      2021208  14:41:05.00             ", True),
+        (" S0W1      2021208  14:41:05.00             ", True),
+        ("NC0000000 S0W1     21208 14:41:05.12 STC00042 00000090  ", True),
+        (" RESPONSE=S0W1     ", False),
+    ],
+)
+def test_other_logs_that_name_the_system(tmp_path: Path, before: str, dated: bool) -> None:
+    text = before + made.DISPLAY_CORES.replace("\n", "\n" + " " * len(before))
+    with opened(tmp_path, {"a.txt": text}, tz=dt.UTC) as session:
+        assert session.problems == []
+        expected = "2021-07-27 14:41" if dated else "2026-03-01 12:00"
+        assert session.sql("SELECT system, strftime(tod, '%Y-%m-%d %H:%M') FROM zos_status").rows == [
+            ("S0W1", expected)
+        ]
+        assert session.sql("SELECT count(*) FROM zos_core").rows == [(4,)]
+        assert session.systems[0].lpar == "MADE1"
+
+
 def test_a_log_without_a_zone_is_local(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.txt": _hardcopy(made.DISPLAY_CORES)}) as session:
         assert session.sql("SELECT local_time FROM system").rows == [(True,)]

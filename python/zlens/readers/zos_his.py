@@ -124,6 +124,7 @@ class Run:
     _service: str | None = None
     _asides: int = 0
     _held: int = 0
+    _numbers: dict[str, int] = field(default_factory=dict)
     _times: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -360,6 +361,7 @@ class Run:
                 self.start.offset,
             )
         if self.start.id == COUNTERS:
+            self._numbers = self._numbered()
             self._complete()
         elif not self.facts:
             self.note("truncated", "the display ends before it says anything", self.start.offset)
@@ -409,7 +411,7 @@ class Run:
         clock = self.start.clock
         return {**self.facts, "message": self.start.id, "displayed": f"{clock:%H:%M:%S}" if clock else None}
 
-    def cpu_numbers(self) -> dict[str, int]:
+    def _numbered(self) -> dict[str, int]:
         """The number of each CPU: hexadecimal, as z/OS names them, unless only decimal leaves no holes."""
         names = list(self.cpus)
         lettered = any(not name.isdigit() for name in names)
@@ -425,7 +427,7 @@ class Run:
 
     def samples(self) -> list[tuple[Cpu, Row]]:
         """For each processor its counters, by number."""
-        sets, numbers = facts().sets, self.cpu_numbers()
+        sets, numbers = facts().sets, self._numbers
         kind, _, _ = self.machine
         rows = []
         for cpu in self.cpus.values():
@@ -447,7 +449,7 @@ class Run:
 
     def counters(self) -> list[tuple[Cpu, Row]]:
         """Every counter of every processor."""
-        numbers = self.cpu_numbers() if self.cpus else {}
+        numbers = self._numbers
         return [
             (
                 cpu,

@@ -26,10 +26,13 @@ _BARE = re.compile(r"(?:^|\s)(?:CORE STATUS: *HD=|PROCESSOR STATUS *$)")
 #: Any other message: its identifier is the first word after what the log puts before it.
 _OTHER = re.compile(r"(?:[A-Z]{3,5}\d{3,5}[ADEISTW]|\$HASP\d{3,4})\s+\S")
 _CLOCK = re.compile(r"\s+(\d\d)[.:](\d\d)[.:](\d\d)\s")
-#: How the hardcopy log begins a line: its kind, routing codes, system, date as year and day, time.
+#: How logs begin a line. The hardcopy log: its kind, routing codes, system, date as year and day, time; the
+#: log of a user in SDSF, and what opercmd of ZOAU prints: from the system on.
 _LOG = re.compile(
-    r"[A-Z][A-Z ][0-9A-F]{7} (?P<system>[A-Z0-9$#@]{1,8}) +(?P<date>\d{7}|\d{5}) \d\d[:.]\d\d[:.]\d\d"
+    r" ?(?:[A-Z][A-Z ][0-9A-F]{7} )?(?P<system>[A-Z0-9$#@]{1,8}) +(?P<date>\d{7}|\d{5}) +\d\d[:.]\d\d[:.]\d\d"
 )
+#: How SDSF names the system that answers.
+_RESPONSE = re.compile(r" *RESPONSE=(?P<system>[A-Z0-9$#@]{1,8})\s")
 #: An empty line of a message in that log: kind of line, number of the message, flags.
 _EMPTY = re.compile(r"[A-Z]{1,2}\s+\d{3}\s+[0-9A-F]{8}\s*")
 _DATE = re.compile(r"(?<!\d)(\d{4})[-/.](\d\d)[-/.](\d\d)(?!\d)")
@@ -86,9 +89,10 @@ def begin(line: Line) -> Begin | None:
     before, clock = text[: found.start()], _CLOCK.match(text, found.end())
     log = _LOG.match(before)
     date = _day(log["date"]) if log else _date(before)
+    names = log or _RESPONSE.match(before)
     return Begin(
         found[1], line.offset, found.start(), _time(*clock.groups()) if clock else None, date,
-        log["system"] if log else None,
+        names["system"] if names else None,
     )  # fmt: skip
 
 
