@@ -79,6 +79,39 @@ def test_lshwc_cut_off(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM linux_counter").rows == [(9,)]
 
 
+def test_runs_of_lshwc_behind_each_other(tmp_path: Path) -> None:
+    later = json.dumps(lshwc_json()).replace("174298165", "174298265").replace("174298166", "174298266")
+    text = json.dumps(lshwc_json()) + "\n" + later + "\nwhat is this\n"
+    with opened(tmp_path, {"hw.json": text}) as session:
+        # The first reading of each run has nothing to be held against.
+        assert session.sql("SELECT count(*) FROM linux_cpumf WHERE c0 = 4000").rows == [(2,)]
+        assert session.sql("SELECT count(*) FROM linux_cpumf").rows == [(2,)]
+        assert kinds(session)["header"].startswith("13 characters behind the measurements")
+    cut = json.dumps(lshwc_json()).replace('"total"', '"0"').replace('"cpu": 0', '"cpu": 1')
+    with opened(tmp_path / "cut", {"hw.json": cut}) as session:
+        assert "the last reading ends before that of all CPUs" in kinds(session)["truncated"]
+
+
+def test_zeros_at_the_end_of_what_was_being_written(tmp_path: Path) -> None:
+    for name, text in FORMS.items():
+        path = tmp_path / name
+        path.write_bytes(text.encode() + bytes(3000))
+        source = open_files([str(path)], Options())
+        assert source.inventory(), name
+        assert form_of(bytes(10) + text.encode()) is None
+
+
+def test_a_file_of_other_things_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linux_counters, "MAX_STRANGE", 20)
+    monkeypatch.setattr(linux_counters, "MAX_FACILITY", len(SERVICE) + 50)
+    with opened(tmp_path, {"counts.csv": PERF_CSV + "nothing\n" * 100 + PERF_CSV}) as session:
+        assert len(counted(session)) == 8
+        assert "more than 20 lines are none of perf stat -x" in kinds(session)["length"]
+    with opened(tmp_path / "levels", {"service_levels": SERVICE + "more\n" * 100}) as session:
+        assert "bytes of such a text are read" in kinds(session)["length"]
+        assert session.sources[0].info()[0]["counter_versions"] == "3.7"
+
+
 def test_lshwc_of_other_shape(tmp_path: Path) -> None:
     lines = LSHWC.splitlines()
     lines[5] = lines[5] + ",7"

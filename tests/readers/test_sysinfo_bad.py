@@ -97,6 +97,16 @@ def test_a_damaged_header_ends_an_archive_there(tmp_path: Path) -> None:
     assert {r["cpu"] for r in rows(source, "linux_cpu")} == {0, 1, 2}
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_archives_behind_each_other_are_read(tmp_path: Path, packed: bool) -> None:
+    other = texts(proc__sysinfo=SYSINFO.replace("12345", "54321"))
+    source = opened(archive(tmp_path, tar(texts(), packed=packed) + tar(other, "two/", packed=packed)))
+    assert {info.serial for info in source.systems} == {"0000000000012345", "0000000000054321"}
+    assert source.problems() == []
+    behind = opened(archive(tmp_path, tar(texts()) + b"what is this? " * 100))
+    assert [(p.kind, p.offset) for p in behind.problems()] == [("header", len(tar(texts())))]
+
+
 def test_bytes_that_are_no_gzip_behind_its_head(tmp_path: Path) -> None:
     data = tar(texts(), packed=True)
     half = len(data) // 2

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from zlens.catalog.layouts import SIM
@@ -100,8 +101,19 @@ def _objects(
                     **_system(info, source.name, leap),
                     **_span(listed, info),
                     "records": [_record(row) for row in listed],
-                    "problems": list(_kinds(by_file.get(path, ()))),
+                    "problems": list(_kinds(_of(path, by_file))),
                 }
+
+
+def _of(path: str, by_file: Mapping[str, list[Problem]]) -> list[Problem]:
+    """The problems of an input: of the file; of the files of a folder; of the archive that it stands in."""
+    if os.path.isfile(path):
+        return by_file.get(path, [])
+    return [problem for file, found in by_file.items() if _within(file, path) for problem in found]
+
+
+def _within(file: str, path: str) -> bool:
+    return file == path or file.startswith(os.path.join(path, "")) or path.startswith(os.path.join(file, ""))
 
 
 def _own(file: dict[str, Any]) -> dict[str, Any]:
@@ -196,7 +208,12 @@ def _write(
             out.write("\n")
         _write_one(out, one, arguments, again=one["file"] in shown)
         shown.add(one["file"])
-    others = [problem for problem in problems if problem.file not in shown]
+    folders = [path for path in shown if not os.path.isfile(path)]
+    others = [
+        problem
+        for problem in problems
+        if problem.file not in shown and not any(_within(problem.file, path) for path in folders)
+    ]
     if others:
         out.write("\nNot read\n")
         limit = len(others) if arguments.all else 20

@@ -28,6 +28,8 @@ PREFIX = "zhmc_"
 MAX_LINE = 8 * 1024
 MAX_SAMPLES = 2_000_000
 MAX_NOTES = 100
+#: Lines that cannot be read, after which a file is given up.
+MAX_STRANGE = 100_000
 
 HEADER = (
     Column("system", "text", "", "machine, by the name that the HMC has for it"),
@@ -136,13 +138,20 @@ class HmcSource:
                     lost = len(line.encode())
                     self.note(path, offset, "header", f"{error}: {line[:60]!r}; not read", lost)
                 if len(self.samples) >= MAX_SAMPLES:
-                    self.note(
-                        path, offset, "length", "more samples than zlens keeps; not read from here on", None
-                    )
+                    self._say(path, offset, "length", "more samples than zlens keeps; not read from here on")
                     break
+                if self._notes[path] > MAX_STRANGE:
+                    many = f"more than {MAX_STRANGE:,} lines that cannot be read; not read from here on"
+                    self._say(path, offset, "length", many)
+                    break
+            if os.fstat(file.fileno()).st_size != status.st_size:
+                self._say(path, None, "changed", "the file changed while it was read")
         if self._notes[path] > MAX_NOTES:
-            detail = f"{self._notes[path] - MAX_NOTES:,} more problems of this file are not listed"
-            self._problems.append(Problem(None, NAME, path, None, None, "section", detail, None))
+            more = f"{self._notes[path] - MAX_NOTES:,} more problems of this file are not listed"
+            self._say(path, None, "section", more)
+
+    def _say(self, path: str, offset: int | None, kind: str, detail: str) -> None:
+        self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
 
     def _lines(self, path: str, file: Any) -> Iterator[tuple[int, str]]:
         offset = 0

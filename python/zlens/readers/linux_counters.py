@@ -37,6 +37,10 @@ MAX_READINGS = 200_000
 MAX_NAMES = 20_000
 #: Problems of one kind and file that get a row of their own.
 MAX_NOTES = 50
+#: Lines that are none of the tool, after which a file is given up.
+MAX_STRANGE = 100_000
+#: Longest list of lscpumf, with all that it says of each counter.
+MAX_FACILITY = 1 << 20
 #: Longest line; lshwc's names of all counters need 10 KB.
 MAX_LINE = 1 << 20
 #: Longest JSON of lshwc, which is one object.
@@ -64,6 +68,8 @@ def detect(head: bytes, size: int) -> bool:
 
 def form_of(head: bytes) -> str | None:
     """What a file is, by its first bytes."""
+    # A system that goes down leaves zeros at the end of what it was writing.
+    head = head.rstrip(b"\0")
     if b"\0" in head:
         return None
     text = head.decode("utf-8", "replace").lstrip("\ufeff")
@@ -534,6 +540,13 @@ def _lines(raw: Any, file: _File, step: Callable[[int], None]) -> Iterator[tuple
     offset, told = 0, 0
     while line := raw.readline(MAX_LINE):
         begin, offset = offset, offset + len(line)
+        if file.tally["header"] > MAX_STRANGE:
+            detail = f"more than {MAX_STRANGE:,} lines are none of {_TITLES[file.form]}; not read from here"
+            file.note("length", detail, begin)
+            return
+        if file.form == "facility" and offset > MAX_FACILITY:
+            file.note("length", f"only {MAX_FACILITY:,} bytes of such a text are read", begin)
+            return
         if offset - told > 1 << 20:
             told = offset
             step(offset)

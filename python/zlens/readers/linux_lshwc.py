@@ -182,6 +182,8 @@ _NUMBER = re.compile(r'("(id|value)"\s{0,4}:\s{0,4})("?)((?:0[xX])?[0-9a-fA-F]{1
 #: From here on counters are numbered that machines have more of with time.
 _LATER = cpumf.sets()["extended"].first
 _END = re.compile(r"\]\s{0,40}\}")
+#: Something else than what closes the JSON.
+_BEHIND = re.compile(r"[^\]}\s]")
 #: How far into a file its numbers tell how they are written: all counters of one CPU, and more.
 _SHOWN = 1 << 20
 
@@ -233,14 +235,23 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
     load = _loader(text)
     reading: Reading | None = None
     closed = False
-    broken = 0
+    broken = run = 0
     while at < len(text):
         if text[at] in ", \r\n\t":
             at += 1
             continue
         if text[at] == "]":
-            closed = True
-            break
+            if reading is not None:
+                note("truncated", "the last reading ends before that of all CPUs; not read", reading.offset)
+                reading = None
+            further = _MEASUREMENTS.search(text, at)
+            if further is None:
+                closed = True
+                break
+            # Another run, written behind the first.
+            at = further.end()
+            run += 1
+            continue
         try:
             facts, length = load(text[at : at + _MEASUREMENT])
         except (ValueError, RecursionError):
@@ -261,7 +272,7 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
             yield reading
             reading = None
         if reading is None:
-            reading = Reading(at, 0, epoch_s=moment, absolute=True)
+            reading = Reading(at, run, epoch_s=moment, absolute=True)
             if offset_s is not None:
                 reading.local = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=moment + offset_s)
         room = MAX_COUNTS - len(reading.counts)
@@ -270,8 +281,11 @@ def _objects(text: str, at: int, note: Note) -> Iterator[Reading]:
             reading.absolute = who == "total"
             yield reading
             reading = None
-    if not closed and at >= len(text):
+    if not closed:
         note("truncated", "the JSON ends inside its measurements", len(text))
+    elif behind := _BEHIND.search(text, at):
+        left = len(text) - behind.start()
+        note("header", f"{left:,} characters behind the measurements are none; not read", behind.start())
 
 
 def _measurement(facts: Any, at: int, note: Note) -> tuple[int, int | None, str, list[Count]] | None:

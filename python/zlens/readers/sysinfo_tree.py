@@ -48,6 +48,9 @@ MAX_FILE = 256 * 1024
 MAX_KEPT = 128 * 1024 * 1024
 MAX_TREES = 10_000
 _BLOCK = 512
+_GZIP = b"\x1f\x8b"
+#: Two blocks of zeros end an archive, and it is filled up with zeros to a multiple of twenty.
+_PADDING = 22
 _NAME_LIMIT = 64 * 1024
 
 
@@ -161,7 +164,7 @@ class DamageError(Exception):
 
 def is_tar(head: bytes) -> bool:
     """Whether a file that begins so is a tar, packed with gzip or not."""
-    if head.startswith(b"\x1f\x8b"):
+    if head.startswith(_GZIP):
         try:
             head = zlib.decompressobj(wbits=31).decompress(head, 2 * _BLOCK)
         except zlib.error:
@@ -175,7 +178,7 @@ def of_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
     damage: list[tuple[str, int, str]] = []
     kept = 0
     with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
+        packed = file.read(2) == _GZIP
         file.seek(0)
         read = _unpacked(file.read) if packed else file.read
         try:
@@ -202,7 +205,7 @@ def _unpacked(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
     rest = b""
 
     def go(size: int) -> bytes:
-        nonlocal rest
+        nonlocal rest, unpack
         parts: list[bytes] = []
         while size:
             if not rest:
@@ -210,7 +213,14 @@ def _unpacked(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
             part = unpack.decompress(rest, size)
             more = bool(rest)
             rest = unpack.unconsumed_tail
-            if not part and (unpack.eof or not more):
+            if unpack.eof:
+                # Archives that were packed one by one may stand behind each other.
+                rest = unpack.unused_data or read(64 * 1024)
+                if rest.startswith(_GZIP):
+                    unpack = zlib.decompressobj(wbits=31)
+                elif not part:
+                    break
+            elif not part and not more:
                 break
             parts.append(part)
             size -= len(part)
@@ -222,13 +232,21 @@ def _unpacked(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
 def _members(read: Callable[[int], bytes]) -> Iterator[tuple[int, str, bytes, int]]:
     """Offset, name, first bytes and time of every file in a tar."""
     at = 0
+    zeros = 0
     long_name: str | None = None
     while True:
         head = read(_BLOCK)
         begin = at
         at += len(head)
         if head and not head.strip(b"\0"):
+            zeros += 1
+            if zeros > _PADDING:
+                return
+            continue
+        if zeros and not head:
             return
+        # Behind the end of an archive another may stand, written to the same file.
+        zeros = 0
         if len(head) < _BLOCK:
             raise DamageError("truncated", begin, "the archive ends before its end")
         if not _sums_up(head):
