@@ -32,6 +32,19 @@ def test_the_built_in_report() -> None:
     assert {"mt_prod_pct", "mt_util_pct", "max_cf"} <= unverified
 
 
+def test_the_report_of_monitor_iii() -> None:
+    facts = rmf_reports.report("monitor3_cpc")
+    assert (facts.report, facts.element) == ("CPC", "report")
+    assert [table.name for table in facts.tables] == ["rmf3_cpc", "rmf3_partition", "rmf3_other"]
+    heads = [column.head for column in facts.sections["caption"].columns]
+    assert all(head.startswith("CPCH") for head in heads)
+    assert len(set(heads)) == len(heads)
+    # What no public page explains has no column.
+    assert not facts.sections["caption"].unexplained & {rmf_reports.key(head) for head in heads}
+    assert {c.head[:4] for c in facts.sections["partitions"].columns} == {"CPCP"}
+    assert "unverified" not in {c.status for s in facts.sections.values() for c in s.columns}
+
+
 def test_sections_are_found_whatever_blanks_and_case() -> None:
     facts = rmf_reports.report("postprocessor_cpu")
     found = facts.find("PARTITION  data report", " Partition Data", "table")
@@ -57,6 +70,11 @@ FAULTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "twice": (lambda f: _section(f, "cpu")["column"][1].update(name="cpu_number"), "one name"),
     "wrong shape": (lambda f: _section(f, "cpu").update(shape="list"), "wrong shape"),
     "no table": (lambda f: f["table"].pop(), "belongs to no table"),
+    "no element": (lambda f: f.update(element="page"), "its element is none of"),
+    "two for the rest": (
+        lambda f: _section(f, "blocked").update(shape="rest"),
+        "not one section for the rest",
+    ),
     "unknown section": (lambda f: f["table"][0]["sections"].append("x"), "x is missing"),
 }
 

@@ -39,7 +39,7 @@ def test_percentages_as_rmf_has_them(made: Session) -> None:
     ).rows
     assert rows == [
         ("ALPHA", "CP", None, None, 20.0, 20.5, 20.5, 20.0, 60.0, 2.4, 2, 1, 1, 4, False),
-        ("BETA", "CP", None, None, 9.6, 9.5, 9.5, 9.0, 40.0, 1.6, None, None, None, 5, False),
+        ("BETA", "CP", None, None, 9.4, 9.5, 9.5, 9.0, 40.0, 1.6, None, None, None, 5, False),
         ("ALPHA", "ZIIP", None, None, 4.9, 5.0, 5.0, None, 100.0, 1.0, None, None, None, None, False),
     ]
 
@@ -55,7 +55,7 @@ def test_pools_of_the_machine(made: Session) -> None:
         """
     ).rows
     assert rows == [
-        ("CP", 4.0, 100.0, None, 29.6, 0.9, 30.5, 118.4, 1.6, 2.0, 122.0, 100.0),
+        ("CP", 4.0, 100.0, None, 29.4, 1.1, 30.5, 117.6, 2.4, 2.0, 122.0, 100.0),
         ("ZIIP", 1.0, 10.0, None, 4.9, 0.1, 5.0, 4.9, None, None, 5.0, 100.0),
     ]
 
@@ -79,6 +79,16 @@ def test_a_changed_capacity_is_an_event(tmp_path: Path) -> None:
         ((kind, detail),) = session.sql("SELECT kind, detail FROM event").rows
     assert kind == "capacity change"
     assert detail.startswith("reason code 1")
+
+
+def test_the_capacity_of_the_system(made: Session) -> None:
+    rows = made.sql("SELECT capacity, used_long, group_name, group_limit, change_reason FROM role.image").rows
+    assert set(rows) == {(100.0, None, None, None, None)}
+    text = made.report("rmfcpu")
+    assert [line.split()[:3] for line in text.splitlines() if line.startswith("09:")] == [
+        ["09:01:40", "100", "100"],
+        ["09:03:20", "100", "100"],
+    ]
 
 
 def test_the_report(made: Session) -> None:
