@@ -25,6 +25,7 @@ from zlens.explain_records import (
     record_pages,
     role_pages,
 )
+from zlens.explain_smf import smf_names, smf_pages
 
 #: Columns that --every adds to a gauge.
 _SPREAD = {"_p50": "median", "_p95": "95th percentile", "_max": "maximum"}
@@ -80,6 +81,8 @@ def _sections(wanted: str) -> Iterator[str]:
     yield from record_pages(lower)
     yield from printed_pages(lower)
     yield from counter_pages(wanted)
+    for title, facts in smf_pages(lower):
+        yield page(title, facts)
     yield from _rules(wanted)
     if lower == "caveats":
         faults = caveats.lines(caveats.caveats())
@@ -95,7 +98,7 @@ def _unknown(wanted: str) -> QueryError:
         cure = "`zlens report --list` names the reports, `show tables` in SQL the tables"
     return QueryError(
         f"nothing known is called {wanted!r}",
-        expected="a measure, TABLE.COLUMN, a report, a rule, a role, a record such as D0R2 or a field of one",
+        expected="a measure, TABLE.COLUMN, a report, a rule, a role, a record, its table or a field of one",
         cure=cure,
     )
 
@@ -111,6 +114,7 @@ def known_names() -> tuple[str, ...]:
         found += [f"{entity}.{role}" for role in roles.entity(entity).roles]
     found += layouts.records()
     found += counter_names()
+    found += smf_names()
     for report in printed_reports():
         found += [table.name for table in report.tables]
     found += _report_names()

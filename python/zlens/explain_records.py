@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens import explain_smf
 from zlens.catalog import caveats, cpumf_formulas, expressions, layouts, metrics, rmf_reports, roles
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
@@ -304,7 +305,7 @@ def _places(table: str, name: str) -> list[str]:
     """Where a field stands, release by release; a sentence where no layout has it."""
     record = _record_of(table)
     if record is None:
-        return []
+        return explain_smf.place_lines(table, name)
     found: dict[str, list[str]] = {}
     for layout in layouts.layouts(record):
         for section, field in _fields(layout):

@@ -18,6 +18,7 @@ file and what its reports lack, and import such pages as a layout pack for a rel
 EXAMPLES = """\
 Examples:
   zlens catalog show D0R2
+  zlens catalog show smf70_cpu
   zlens catalog needs monwrite.data
   zlens catalog import ~/Downloads/mon730.zip
   zlens catalog show D4R3 --release 7.3
@@ -40,7 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         )
 
     show = action("show", "what the catalog holds, or one record, measure or role", "zlens catalog show D0R2")
-    show.add_argument("name", metavar="NAME", nargs="?", help="record (D0R2, MRSYTPRP), measure or role")
+    show.add_argument(
+        "name", metavar="NAME", nargs="?", help="record (D0R2, MRSYTPRP, SMF70), its table, measure or role"
+    )
     show.add_argument("--release", metavar="R", help="only the layout of this release")
     show.set_defaults(act=_show)
     check = action("check", "whether the catalog and your packs agree with themselves", "zlens catalog check")
@@ -99,6 +102,7 @@ def _record(name: str) -> str | None:
 
 
 def _overview(out: TextIO) -> None:
+    from zlens import explain_smf
     from zlens.catalog import describe, layouts, metrics, packs, roles, user_roles
 
     out.write("Measures\n")
@@ -123,6 +127,9 @@ def _overview(out: TextIO) -> None:
     own = ", ".join(layouts.sim_records())
     out.write(f"\nLayouts of zlens' own, for files made with them only ({layouts.SIM})\n")
     out.writelines(f"  {line}\n" for line in textwrap.wrap(own, 98))
+    out.write("\nTables of SMF records\n")
+    for name, text in explain_smf.summary():
+        out.write(f"  {name:<15} {text}\n")
     out.write(f"\nMonitor records\n{describe.summary()}")
 
 

@@ -1,0 +1,143 @@
+"""What is known of SMF records: their raw tables, fields of their sections, columns of counter records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from zlens.catalog import roles, smf, smf_sections
+from zlens.catalog.smf_sections import Field, Layout, Section
+
+#: A title, and facts under it.
+Page = tuple[str, list[tuple[str, str | list[str]]]]
+
+_RECORD = re.compile(r"smf ?(\d+)(?:\.(\d+))?")
+
+
+def smf_pages(name: str) -> Iterator[Page]:
+    """A record type, a raw table or a field, by its name in lower case."""
+    match = _RECORD.fullmatch(name)
+    if match is not None:
+        yield from _record(int(match[1]))
+    found = smf_sections.find(name)
+    if found is not None:
+        yield _table(*found)
+    if "_" in name or name.startswith(("smf", "r72")):
+        yield from _fields(name)
+
+
+def smf_names() -> list[str]:
+    """Raw tables of SMF records and the fields in them."""
+    names = [smf.layout(record).table for record in smf.decoded()]
+    for record in smf_sections.records():
+        for section in smf_sections.layout(record).sections:
+            names.append(section.table)
+            names += [field.column for field in section.fields]
+    return list(dict.fromkeys(names))
+
+
+def place_lines(table: str, name: str) -> list[str]:
+    """Where a field of a section stands; nothing for a table that is none of sections."""
+    found = smf_sections.find(table)
+    if found is None:
+        return []
+    _, section = found
+    return [_place(section, field) for field in section.fields if field.column == name.lower()]
+
+
+def summary() -> list[tuple[str, str]]:
+    """Each raw table of SMF records, and what a row of it is."""
+    rows = [(smf.layout(record).table, smf.layout(record).text) for record in smf.decoded()]
+    for record in smf_sections.records():
+        rows += [(section.table, section.title) for section in smf_sections.layout(record).sections]
+    return sorted(rows)
+
+
+def _record(record: int) -> Iterator[Page]:
+    if record in smf.decoded():
+        what = smf.layout(record)
+        own = [f"{number}: {subtype.text}" for number, subtype in what.subtypes.items()]
+        columns = [f"{name}: {text}" for name, _, _, text in smf.columns(record) if not _is_counter(name)]
+        facts: list[tuple[str, str | list[str]]] = [
+            ("Subtypes", own),
+            ("Columns", [*columns, "c0_d and so on: what was counted, by number"]),
+            ("Example", f"SELECT * FROM {what.table} LIMIT 10"),
+        ]
+        yield f"{what.table}: {what.text}", facts
+    elif record in smf_sections.records():
+        layout = smf_sections.layout(record)
+        yield (
+            f"SMF {record}: {layout.title}",
+            [
+                ("Subtypes", [f"{number}: {text}" for number, text in layout.subtypes.items()]),
+                ("Tables", [f"{section.table}: {section.title}" for section in layout.sections]),
+                ("Join", "sections of one record have system, file and offset in common"),
+            ],
+        )
+
+
+def _is_counter(name: str) -> bool:
+    return re.fullmatch(r"c\d+_d", name) is not None
+
+
+def _table(layout: Layout, section: Section) -> Page:
+    keys = smf_sections.key_columns(layout, section)
+    where = "the header" if section.triplet is None else f"triplet at {section.triplet}"
+    known = f"{section.structure}, {where}, {section.length} bytes at the level described"
+    return (
+        f"{section.table}: {section.title}",
+        [
+            ("Record", f"SMF {layout.record}, {layout.title}"),
+            ("Section", known.removeprefix(", ")),
+            ("Status", section.status),
+            ("Source", section.source),
+            ("Note", section.note),
+            ("Keys", [f"{key.name}: {key.text}" for key in keys]),
+            ("Fields", [_line(field) for field in section.fields]),
+            ("Example", f"SELECT * FROM {section.table} LIMIT 10"),
+        ],
+    )
+
+
+def _line(field: Field) -> str:
+    unit = f" [{field.unit}]" if field.unit else ""
+    bits = "".join(f"; {field.column}_{name.lower()}: {text}" for name, (_, text) in field.bits.items())
+    return f"{field.offset:>4} {field.length:>3} {field.kind:<15} {field.column}: {field.text}{unit}{bits}"
+
+
+def _place(section: Section, field: Field) -> str:
+    of = section.structure or section.table
+    length = "1 byte" if field.length == 1 else f"{field.length} bytes"
+    return f"{field.kind}, {length} at {field.offset} of {of}"
+
+
+def _fields(name: str) -> Iterator[Page]:
+    for record in smf_sections.records():
+        for section in smf_sections.layout(record).sections:
+            for field in section.fields:
+                bit = next((b for b in field.bits if f"{field.column}_{b.lower()}" == name), None)
+                if field.column != name and bit is None:
+                    continue
+                text = field.text if bit is None else f"{field.bits[bit][1]} (bit {field.bits[bit][0]})"
+                yield (
+                    f"{section.table}.{name}: {text}",
+                    [
+                        ("Where", _place(section, field)),
+                        ("Type", smf_sections.KINDS[field.kind] if bit is None else "bool"),
+                        ("Unit", field.unit),
+                        ("Status", field.status),
+                        ("Source", field.source),
+                        ("Roles", list(_roles(section.table, field.column)) or "none"),
+                    ],
+                )
+
+
+def _roles(table: str, column: str) -> Iterator[str]:
+    """The roles that a column feeds."""
+    for entity in roles.entities():
+        for origin in roles.entity(entity).origins:
+            for role, how in origin.roles.items():
+                named = {field.lower() for field in roles.fields(how)}
+                named |= set(re.findall(r"\w+", str(how.get("expression", ""))))
+                if origin.table == table and column in named:
+                    yield f"{entity}.{role}"

@@ -1,0 +1,113 @@
+"""The layouts of SMF records that are lists of sections, their checks, and what is told of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from zlens.catalog import check_sections, smf_sections
+from zlens.errors import CatalogError
+from zlens.explain import explain
+
+LAYOUT = smf_sections.layout(70)
+
+
+def test_nothing_is_wrong() -> None:
+    assert check_sections.check() == []
+
+
+def test_each_fact_has_a_source() -> None:
+    for record in smf_sections.records():
+        for section in smf_sections.layout(record).sections:
+            assert all(len(source) > 10 for source in (section.source, *(f.source for f in section.fields)))
+            assert section.title
+            assert all(field.text for field in section.fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("WAT", {"offset": 89}, "ends at 97, its section at 92"),
+        ("WAT", {"offset": 8}, "fields WAT and CID overlap"),
+        ("WAT", {"length": 4}, "duration cannot have 4 bytes"),
+        ("WAT", {"kind": "time"}, "kind is 'time'"),
+        ("WAT", {"status": "sure"}, "status is 'sure'"),
+        ("WAT", {"text": ""}, "column smf70wat has no text"),
+        ("WAT", {"column": "smf70cid"}, "column smf70cid is given twice"),
+        ("WAT", {"column": "offset"}, "column offset is given twice"),
+        ("WAT", {"date": "CID"}, "a time of day needs"),
+        ("CNF", {"bits": {"A": (8, "beyond")}}, "its bits are not those"),
+        ("CID", {"bits": {"A": (0, "no flags")}}, "only flags have bits"),
+    ],
+)
+def test_what_is_wrong_is_found(name: str, change: dict[str, Any], words: str) -> None:
+    section = LAYOUT.section("cpu")
+    fields = tuple(dataclasses.replace(f, **change) if f.name == name else f for f in section.fields)
+    changed = dataclasses.replace(section, fields=fields)
+    found = list(check_sections._section(LAYOUT, changed))
+    assert any(words in one for one in found), found
+
+
+def test_sections_that_are_not_told_apart_are_found() -> None:
+    twice = dataclasses.replace(LAYOUT, sections=(*LAYOUT.sections, LAYOUT.sections[0]))
+    found = list(check_sections._layout(twice))
+    assert "section product is given twice" in found
+    assert "two sections have one triplet" in found
+
+
+def test_what_there_is_not() -> None:
+    with pytest.raises(CatalogError, match="no section nowhere"):
+        LAYOUT.section("nowhere")
+    with pytest.raises(CatalogError, match="no field NO"):
+        LAYOUT.section("cpu").field("NO")
+    assert smf_sections.find("smf70_nothing") is None
+    assert smf_sections.find("smf71_cpu") is None
+    assert smf_sections.find("d0r2") is None
+
+
+def test_titles() -> None:
+    assert smf_sections.title(30, 4) == "address space work: end of a step"
+    assert smf_sections.title(113, 1) == "CPU Measurement Facility: what was counted in the interval"
+    assert smf_sections.title(70, 2) == "RMF processor activity"
+    assert smf_sections.is_decoded(70, 1)
+    assert smf_sections.is_decoded(113, 2)
+    assert not smf_sections.is_decoded(70, 2)
+    assert not smf_sections.is_decoded(2, None)
+
+
+def test_lengths_are_those_of_the_level_described() -> None:
+    """IBM z/OS Data Gatherer, SMF REST API 1.3.0 (z/OS 3.1): sections of 70-1 and 72-3."""
+    expected = {
+        70: {28: 104, 36: 404, 44: 92, 60: 84, 68: 96, 76: 24, 84: 16, 92: 188},
+        72: {28: 104, 36: 280, 44: 12, 52: 160, 60: 816, 68: 56, 76: 172, 84: 24},
+    }
+    for record, lengths in expected.items():
+        sections = smf_sections.layout(record).sections
+        found = {s.triplet: s.length for s in sections if s.name != "asid"}
+        assert found == lengths
+
+
+def test_a_raw_table_is_explained() -> None:
+    told = explain("smf70_cpu")
+    assert told.startswith("smf70_cpu: a logical processor (thread) of the system\n")
+    assert "SMF70CPU, triplet at 44, 92 bytes" in told
+    assert "0 8 duration smf70wat: Wait time [s]" in told
+    assert "core_no: section_no of its core in smf70_core" in told
+    assert "SELECT * FROM smf70_cpu" in told
+
+
+def test_a_record_type_is_explained() -> None:
+    for name in ("SMF70", "smf 70", "SMF 70.1"):
+        assert "smf70_logical: a logical processor, or core, of a partition" in explain(name)
+    assert "cpsp: speed of the processor" in explain("smf113")
+
+
+def test_a_field_and_a_bit_are_explained() -> None:
+    told = explain("R723CCPU")
+    assert "smf72_scs.r723ccpu" in told
+    assert "hfp, 8 bytes at 32 of R723SCS" in told
+    bit = explain("smf70cnf_sta")
+    assert "smf70_cpu.smf70cnf_sta: Online at end of interval (bit 7)" in bit
+    assert "processor.wait_time" in explain("smf70wat")

@@ -1,0 +1,51 @@
+"""SMF records of sections as tests describe them, and what is read of dumps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from zlens.catalog import smf_sections, smf_write
+
+#: 2026-01-01 00:00 UTC.
+START_US = 1_767_225_600_000_000
+SECOND = 1_000_000
+
+Sections = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def rmf(
+    record: int,
+    end: float,
+    sections: Sections,
+    *,
+    seconds: float = 900,
+    zone_s: int = 0,
+    system: str = "SYSA",
+    product: Mapping[str, Any] | None = None,
+    lengths: Mapping[str, int] | None = None,
+    most: int | None = None,
+) -> list[bytes]:
+    """A record of RMF (of its pieces, if it has more than `most` bytes) of an interval that ended then."""
+    layout = smf_sections.layout(record)
+    end_us = START_US + round(end * SECOND)
+    own = {"SNM": system, "MVS": "ZV030100", **smf_write.interval(end_us, seconds, zone_s), **(product or {})}
+    given: dict[str, Any] = {
+        "system": system,
+        "local_us": end_us + (zone_s + 2) * SECOND,
+        "sections": {"product": [own], **sections},
+        "lengths": lengths,
+    }
+    (subtype,) = layout.subtypes
+    if most is None:
+        return [smf_write.encode(layout, subtype, **given)]
+    return smf_write.broken(layout, subtype, **given, most=most)
+
+
+def job(subtype: int, end: float, sections: Sections, *, zone_s: int = 0, system: str = "SYSA") -> bytes:
+    """A record of type 30 that was written then."""
+    layout = smf_sections.layout(30)
+    local_us = START_US + round((end + zone_s) * SECOND)
+    given = {"subsystem": [{"PNM": "SMF", "OSL": "SP7.3.1", "SYN": system}], **sections}
+    header = {"WID": "JES2"}
+    return smf_write.encode(layout, subtype, system=system, local_us=local_us, sections=given, header=header)

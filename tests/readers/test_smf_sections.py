@@ -1,0 +1,356 @@
+"""Tables of sections of SMF dumps as zlens opens them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sections_made import SECOND, START_US, Sections, job, rmf
+from smf_made import dump, opened, record, rows
+
+import zlens
+from zlens.catalog import smf_sections, smf_write
+from zlens.errors import CatalogError
+from zlens.options import parse_zone
+
+SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "smf" / "synth_rdw.smf"
+START = dt.datetime.fromtimestamp(START_US / SECOND, dt.UTC)
+
+MACHINE = {"MOD": "3931", "HWM": "A01", "MDL": "704", "CSC": "00000000000ABCDE", "HHF": ["HHS", "HHA"]}
+
+
+def at(seconds: float) -> dt.datetime:
+    return START + dt.timedelta(seconds=seconds)
+
+
+def value(field: smf_sections.Field) -> Any:
+    """A value for a field that no other field of its section is likely to have."""
+    number = sum(map(ord, field.name)) % (100 if field.length == 1 else 7000) + field.length
+    if field.kind == "text":
+        return field.name[: field.length]
+    if field.kind == "hex":
+        return f"{number:0{2 * field.length}x}"[: 2 * field.length]
+    if field.kind in ("hfp", "duration", "offset"):
+        return number + 0.5
+    if field.kind == "packed_duration":
+        return number % 99 * 60 + 12.345
+    if field.kind in ("tod", "tod_local"):
+        return START_US + number * SECOND
+    if field.kind in ("date", "packed_time", "hundredths"):
+        return START_US + number * SECOND
+    if field.kind == "packed":
+        return number % 10 ** (2 * field.length - 1)
+    return number % 2 ** (8 * field.length - 1)
+
+
+@pytest.mark.parametrize("record_type", smf_sections.records())
+def test_every_field_of_every_section_is_read(record_type: int, tmp_path: Path) -> None:
+    layout = smf_sections.layout(record_type)
+    subtype = max(layout.subtypes)
+    values = {
+        section.name: {field.name: value(field) for field in section.fields}
+        for section in layout.sections
+        if section.triplet is not None
+    }
+    # Whole, and of an interval and a zone that are known.
+    for name in ("RAO", "RAL", "RAN"):
+        values.get("product", {}).pop(name, None)
+    if "product" in values:
+        values["product"] |= smf_write.interval(START_US + 900 * SECOND, 900, 3600)
+    sections = {name: [own] for name, own in values.items()}
+    made = smf_write.encode(layout, subtype, system="SYSA", local_us=START_US, sections=sections)
+    source = opened(dump(tmp_path / "all.smf", [made]), tz=parse_zone("+01:00"))
+    for section in layout.sections:
+        if section.triplet is None:
+            continue
+        (row,) = rows(source, table=section.table)
+        for field in section.fields:
+            given = values[section.name].get(field.name)
+            found = row[field.column]
+            if given is None:
+                continue
+            if field.kind == "date":
+                assert found == at(0 if field.name != "DAT" else 3600).strftime("%Y-%m-%d"), field.name
+            elif field.kind in ("tod_local", "packed_time", "hundredths"):
+                zone = 3600
+                day = dt.timedelta(days=1)
+                assert (found - at((given - START_US) // SECOND - zone)) % day == dt.timedelta(0), field.name
+            elif field.kind == "tod":
+                assert found == START + dt.timedelta(microseconds=given - START_US), field.name
+            else:
+                assert found == given, field.name
+            for name, (bit, _) in field.bits.items():
+                expected = bool(given >> (8 * field.length - 1 - bit) & 1)
+                assert row[f"{field.column}_{name.lower()}"] == expected, name
+    assert source.problems(complete=True) == []
+
+
+def test_a_system_is_known_by_its_records(tmp_path: Path) -> None:
+    sections: Sections = {
+        "control": [MACHINE],
+        "partition": [{"LPM": "LPAR1", "LPN": 1}, {"LPM": "LPAR7", "LPN": 7}],
+    }
+    records = [
+        one
+        for end in (900, 1800, 2000)
+        for one in rmf(
+            70,
+            end,
+            sections,
+            seconds=200 if end == 2000 else 900,
+            zone_s=-18_000,
+            product={"PTN": 7, "OIL": 900},
+        )
+    ]
+    source = opened(dump(tmp_path / "one.smf", records))
+    (info,) = source.systems
+    assert (info.machine_type, info.model, info.serial) == ("3931", "A01", "00000000000ABCDE")
+    assert (info.release, info.lpar, info.lpar_number) == ("3.1", "LPAR7", 7)
+    assert info.utc_offset_s == -18_000
+    assert not info.local_time
+    assert info.nominal_s == 900
+    assert [(one.end_us - START_US, one.seconds, one.flag) for one in info.intervals] == [
+        (900 * SECOND, 900, None),
+        (1800 * SECOND, 900, None),
+        (2000 * SECOND, 200, "short"),
+    ]
+    assert info.first_us == START_US
+    assert info.last_us == START_US + 2000 * SECOND
+    assert [row["flag"] for row in rows(source, table="smf70_control")] == [None, None, "short"]
+    assert source.resets() == []
+
+
+def test_records_of_counters_tell_of_intervals_before_those_of_rmf(tmp_path: Path) -> None:
+    # The counters have another time base in their maker; only that each keeps its own is of interest here.
+    path = dump(
+        tmp_path / "both.smf", [record(1, 0, 300), record(1, 0, 600), *rmf(70, 900, {"control": [{}]})]
+    )
+    source = opened(path)
+    (info,) = source.systems
+    assert info.nominal_s == 300
+    assert len(info.intervals) == 2
+    assert len(rows(source)) == 2
+    assert len(rows(source, table="smf70_control")) == 1
+
+
+def test_a_broken_record_is_as_a_whole_one(tmp_path: Path) -> None:
+    """More logical processors than fit into a record of 32,756 bytes."""
+    partitions = [{"LPM": f"LP{n}", "LPN": n, "BDS": n * 20, "BDN": 20} for n in range(30)]
+    sections: Sections = {
+        "control": [MACHINE],
+        "cpu": [{"CID": n, "WAT": n / 2} for n in range(40)],
+        "partition": partitions,
+        "logical": [{"VPA": n % 20, "PDT": n * 1000} for n in range(600)],
+        "name": [{"CIN": "CP"}, {"CIN": "IIP"}],
+        "core": [{"CORE_ID": n, "CPU_SKIP": 2 * n, "CPU_NUM": 2} for n in range(20)],
+    }
+    pieces = rmf(70, 900, sections, most=32_756)
+    assert len(pieces) == 2
+    assert max(map(len, pieces)) <= 32_756
+    (whole,) = rmf(70, 900, sections)
+    assert len(whole) > 60_000
+    parts = opened(dump(tmp_path / "pieces.smf", [record(1, 0, 300), *pieces]))
+    one = opened(dump(tmp_path / "whole.smf", [record(1, 0, 300), whole]))
+    for table in (name for name in parts.tables if name.startswith("smf70_") and name != "smf70_product"):
+        columns = [column.name for column in parts.tables[table][0].columns if column.name != "file"]
+        assert rows(parts, columns, table) == rows(one, columns, table), table
+    found = rows(parts, ["section_no", "partition_no", "smf70pdt"], "smf70_logical")
+    assert [row["partition_no"] for row in found] == [n // 20 for n in range(600)]
+    cores = [row["core_no"] for row in rows(parts, ["core_no"], "smf70_cpu")]
+    assert cores == [n // 2 for n in range(40)]
+    assert parts.problems(complete=True) == []
+
+
+def test_what_is_missing_of_a_broken_record_is_told(tmp_path: Path) -> None:
+    sections: Sections = {"control": [MACHINE], "logical": [{"PDT": n} for n in range(600)]}
+    pieces = rmf(70, 900, sections, most=32_756)
+    source = opened(dump(tmp_path / "half.smf", pieces[1:]))
+    found = rows(source, ["section_no", "smf70pdt"], "smf70_logical")
+    assert found
+    assert all(row["section_no"] == row["smf70pdt"] for row in found)
+    told = [(problem.kind, problem.detail) for problem in source.problems(complete=True)]
+    assert told[0][0] == "truncated"
+    assert "broken into 2 pieces only 1 is there (2)" in told[0][1]
+    assert f"{len(found)} of 600 are there" in told[-1][1]
+
+
+def test_older_and_newer_levels_read_alike(tmp_path: Path) -> None:
+    """Sections of z/OS 2.x are shorter (F. Wong, smf70h.h: control 344, logical 88); newer ones longer."""
+    sections: Sections = {
+        "control": [{**MACHINE, "MCF": 1200, "CPE_HI": 5}],
+        "logical": [{"PDT": 7, "MTIT": 8, "MAXNL": 3}],
+    }
+    lengths = {"control": 344, "logical": 88}
+    old = rmf(70, 900, sections, lengths=lengths)
+    new = rmf(70, 1800, sections, lengths={"control": 512, "logical": 120})
+    source = opened(dump(tmp_path / "levels.smf", [*old, *new]))
+    control = rows(source, ["smf70mcf", "smf70cpe_hi"], "smf70_control")
+    assert [tuple(row.values()) for row in control] == [(1200, None), (1200, 5)]
+    logical = rows(source, ["smf70pdt", "smf70mtit", "smf70maxnl"], "smf70_logical")
+    assert [tuple(row.values()) for row in logical] == [(7, 8, None), (7, 8, 3)]
+    assert source.problems(complete=True) == []
+
+
+def test_a_level_with_fewer_kinds_of_section(tmp_path: Path) -> None:
+    """The product section of an older record stands where newer ones have triplets of cores and tenants."""
+    (made,) = rmf(70, 900, {"control": [MACHINE]})
+    old = bytearray(made[:84] + made[100:])
+    for triplet in (28, 36):
+        offset = int.from_bytes(old[triplet : triplet + 4])
+        old[triplet : triplet + 4] = (offset - 16).to_bytes(4)
+    source = opened(dump(tmp_path / "old.smf", [bytes(old)]))
+    assert rows(source, ["smf70csc"], "smf70_control") == [{"smf70csc": "00000000000ABCDE"}]
+    assert rows(source, table="smf70_core") == []
+    assert rows(source, table="smf70_tenant") == []
+    assert source.problems(complete=True) == []
+
+
+def test_periods_own_their_states_and_distributions(tmp_path: Path) -> None:
+    sections: Sections = {
+        "wms": [{"MCNM": "ONLINE", "MSCF": ["MRCL"]}],
+        "scs": [
+            {"CPER": 1, "CRTX": 1, "CWMX": 1, "CWMN": 2, "CCPU": 1_793_920.0},
+            {"CPER": 2, "CRTX": 0, "CWMX": 0, "CWMN": 0},
+            {"CPER": 3, "CRTX": 2, "CWMX": 3, "CWMN": 1},
+        ],
+        "rts": [{"TRDB_1": 50, "TRDB_14": 2**32 - 1}, {"TRDB_1": 7}, {"TRDB_1": 9}],
+        "wrs": [{"RTYP": "CICS"}, {"RTYP": "DB2"}, {"RTYP": "IMS", "RDNX": 1, "RDNN": 2}],
+        "dns": [{"DNNU": 4}, {"DNNU": 5}],
+    }
+    source = opened(dump(tmp_path / "wlm.smf", rmf(72, 900, sections)))
+    (wms,) = rows(source, ["r723mcnm", "r723mscf_mrcl"], "smf72_wms")
+    assert wms == {"r723mcnm": "ONLINE", "r723mscf_mrcl": True}
+    periods = rows(source, ["section_no", "period", "r723ccpu"], "smf72_scs")
+    assert [(row["section_no"], row["period"]) for row in periods] == [(0, 1), (1, 2), (2, 3)]
+    assert periods[0]["r723ccpu"] == 1_793_920
+    assert [row["scs_no"] for row in rows(source, ["scs_no"], "smf72_rts")] == [None, 0, 2]
+    assert [row["scs_no"] for row in rows(source, ["scs_no"], "smf72_wrs")] == [0, 0, 2]
+    assert [row["wrs_no"] for row in rows(source, ["wrs_no"], "smf72_dns")] == [2, 2]
+    assert source.problems(complete=True) == []
+
+
+def test_work_of_a_job(tmp_path: Path) -> None:
+    """Counted instructions of an interval and of the whole step, told apart by the subtype."""
+    end = 5400
+    own: dict[str, Any] = {
+        "JBN": "PAYROLL", "PGM": "IEFBR14", "STN": 2,
+        "ISS": START_US + 3600 * SECOND, "IET": START_US + end * SECOND,
+        # Read in before midnight, local; the step began after it.
+        "RSD": START_US - 60 * SECOND, "RST": START_US - 60 * SECOND,
+        "STD": START_US + 10 * SECOND, "SIT": START_US + 10 * SECOND, "PPS": START_US + 12 * SECOND,
+    }  # fmt: skip
+    step: dict[str, Any] = {name: value for name, value in own.items() if name not in ("ISS", "IET")}
+    work: Sections = {"cas": [{"CPT": 150, "TIME_ON_ZIIP": 25}], "counter": [{"INST_CP_TASK": 10**12}]}
+    records = [
+        job(2, end, {"id": [own], **work}, zone_s=-3600),
+        job(4, end + 5, {"id": [step], **work}, zone_s=-3600),
+    ]
+    path = dump(tmp_path / "jobs.smf", records)
+    source = opened(path, tz=parse_zone("-01:00"))
+    header = rows(source, ["subtype", "smf30wid", "smf30tme", "interval_end", "seconds"], "smf30_header")
+    assert [tuple(row.values()) for row in header] == [
+        (2, "JES2", at(end), at(end), 1800.0),
+        (4, "JES2", at(end + 5), at(end + 5), None),
+    ]
+    identity = rows(source, ["smf30jbn", "smf30rst", "smf30rsd", "smf30sit", "smf30pps"], "smf30_id")[0]
+    assert identity == {
+        "smf30jbn": "PAYROLL",
+        "smf30rst": at(3600 - 60),
+        "smf30rsd": "2025-12-31",
+        "smf30sit": at(3610),
+        "smf30pps": at(3612),
+    }
+    (cas, _) = rows(source, ["subtype", "smf30cpt", "smf30_time_on_ziip"], "smf30_cas")
+    assert cas == {"subtype": 2, "smf30cpt": 150, "smf30_time_on_ziip": 25}
+    assert rows(source, ["smf30_inst_cp_task"], "smf30_counter") == [{"smf30_inst_cp_task": 10**12}] * 2
+    assert source.systems[0].release == "3.1"
+
+
+def test_local_times_need_a_zone(tmp_path: Path) -> None:
+    path = dump(tmp_path / "jobs.smf", [job(4, 60, {"id": [{"JBN": "A"}]})])
+    (row,) = rows(opened(path), ["tod", "smf30jbn"], "smf30_id")
+    assert row == {"tod": None, "smf30jbn": "A"}
+    (problem,) = opened(path).problems(complete=True)
+    assert (problem.kind, problem.record) == ("time", "SMF 30.4")
+    assert "--tz gives it" in problem.detail
+    (row,) = rows(opened(path, tz=parse_zone("+00:00")), ["tod"], "smf30_id")
+    assert row["tod"] == at(60)
+
+
+def test_duplicates_of_rmf_are_read_once_and_those_of_type_30_are_not(tmp_path: Path) -> None:
+    one, two = rmf(70, 900, {"control": [MACHINE]})[0], rmf(70, 1800, {"control": [MACHINE]})[0]
+    start = job(1, 60, {"id": [{"JBN": "A"}]})
+    first = dump(tmp_path / "a.smf", [one, two, start])
+    second = dump(tmp_path / "b.smf", [two, start, *rmf(70, 2700, {"control": [MACHINE]})])
+    source = opened(first, second)
+    assert len(rows(source, ["offset"], "smf70_control")) == 3
+    assert len(rows(source, ["offset"], "smf30_id")) == 2
+    (problem,) = [
+        p for p in source.problems(complete=True) if p.kind == "duplicate" and p.file == str(second)
+    ]
+    assert "1 records of type 70 came before already" in problem.detail
+
+
+def test_questions_join_sections(tmp_path: Path) -> None:
+    sections: Sections = {
+        "partition": [{"LPM": "LPAR1", "BDS": 0, "BDN": 2}, {"LPM": "*PHYSCAL", "BDS": 2, "BDN": 1}],
+        "logical": [{"PDT": 10}, {"PDT": 20}, {"PDT": 5}],
+    }
+    path = dump(tmp_path / "join.smf", rmf(70, 900, sections))
+    with zlens.open(path) as session:
+        found = session.sql(
+            "select smf70lpm, sum(smf70pdt) from smf70_partition p join smf70_logical l on "
+            "(l.system, l.file, l.offset, l.partition_no) = (p.system, p.file, p.offset, p.section_no) "
+            "group by 1 order by 2"
+        ).rows
+    assert found == [("*PHYSCAL", 5), ("LPAR1", 30)]
+
+
+def test_a_record_that_cannot_be_broken_so_far(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="a section of 404 bytes does not fit"):
+        rmf(70, 900, {"control": [MACHINE]}, most=500)
+
+
+@pytest.mark.skipif(not SAMPLE.exists(), reason="no sample")
+def test_a_dump_of_another_maker() -> None:
+    """Offsets of z/OS Data Gatherer's SMF REST API, read here by hand."""
+    data = SAMPLE.read_bytes()
+    waits: list[float] = []
+    dispatched: list[int] = []
+    service: list[bytes] = []
+    place = 0
+    while place < len(data):
+        length = int.from_bytes(data[place : place + 2])
+        one = data[place : place + length]
+        if one[5] == 70:
+            offset, size, count = struct.unpack_from(">IHH", one, 44)
+            waits += [int.from_bytes(one[offset + n * size :][:8]) / 4096e6 for n in range(count)]
+            offset, size, count = struct.unpack_from(">IHH", one, 68)
+            dispatched += [int.from_bytes(one[offset + n * size :][:8]) for n in range(count)]
+        if one[5] == 72:
+            offset, size, count = struct.unpack_from(">IHH", one, 60)
+            service += [one[offset + n * size + 24 :][:8] for n in range(count)]
+        place += length
+    source = opened(SAMPLE)
+    assert [row["smf70wat"] for row in rows(source, ["smf70wat"], "smf70_cpu")] == waits
+    assert [row["smf70pdt"] for row in rows(source, ["smf70pdt"], "smf70_logical")] == dispatched
+    found = [row["r723csrv"] for row in rows(source, ["r723csrv"], "smf72_scs")]
+    slow = [int.from_bytes(raw[1:]) / 2**56 * 16.0 ** ((raw[0] & 0x7F) - 64) for raw in service]
+    assert found == pytest.approx(slow)
+    assert len(found) == 76
+    assert source.problems(complete=True) == []
+
+
+def test_plans_are_those_of_the_catalog() -> None:
+    for number in smf_sections.records():
+        plan = smf_sections.plan(number)
+        assert json.loads(json.dumps(plan)) == plan
+        columns = {table["table"]: [c["name"] for c in table["columns"]] for table in plan["tables"]}
+        layout = smf_sections.layout(number)
+        for section in layout.sections:
+            declared = [c.name for c in smf_sections.columns(layout, section)]
+            assert columns[section.table] == declared[1:]
