@@ -47,6 +47,21 @@ def test_a_thread_has_the_core_and_the_type_of_the_display(tmp_path: Path) -> No
         ]
 
 
+def test_a_state_change_is_an_event(tmp_path: Path) -> None:
+    question = "SELECT strftime(time, '%H:%M:%S'), kind, subject, detail, inferred FROM event"
+    with opened(tmp_path, {"a.CNT": made.cnt(change="YES,SAVE")}) as session:
+        assert session.sql(question).rows == [
+            (
+                "21:15:06", "state change", "HIS",
+                "speed or configuration of the processors changed in the run of "
+                "SYSHIS20100301.161406.000.CNT: YES,SAVE",
+                False,
+            )
+        ]  # fmt: skip
+    with opened(tmp_path / "none", {"a.CNT": made.cnt(), "his.txt": made.DISPLAY_HIS}) as session:
+        assert session.sql(question).rows == []
+
+
 def test_multithreading_of_a_core_from_its_counters(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.CNT": made.cnt_of_threads(), "core.txt": made.DISPLAY_CORES}) as session:
         # 28 and 29 may be meant in decimal: z/OS names CPUs in hexadecimal, and the display agrees.

@@ -37,6 +37,7 @@ RUN = (
     *(label.column for label in facts().service.values()),
     Column("ctronly", "bool", "", "counters only, no samples"),
     Column(ASKED, "text", "", "counter sets as the command asks for them"),
+    Column("state_changed", "bool", "", "speed or configuration of the processors changed in the run"),
 )
 COUNTER = (
     Column("cpu_id", "int", "", "CPU"),
@@ -130,7 +131,7 @@ class Run:
     @property
     def told(self) -> bool:
         """Whether it says anything of a run."""
-        return bool(self.facts or self.cpus)
+        return bool(self.cpus) or any(value is not None for value in self.facts.values())
 
     @property
     def size(self) -> int:
@@ -351,9 +352,10 @@ class Run:
             column = known.operands.get(name)
             if column is not None and value and self.facts.get(column) is None:
                 self.facts[column] = ", ".join(value.strip("()").split(",")) if value[0] == "(" else value
-        changed = (self.facts.get("state_change") or "").partition(",")[2]
-        if changed and self.facts.get("statechange") is None:
-            self.facts["statechange"] = changed
+        whether, _, action = (self.facts.get("state_change") or "").partition(",")
+        self.facts["state_changed"] = {"YES": True, "NO": False}.get(whether)
+        if action and self.facts.get("statechange") is None:
+            self.facts["statechange"] = action
         if self._asides:
             self.note(
                 "section",
@@ -363,7 +365,7 @@ class Run:
         if self.start.id == COUNTERS:
             self._numbers = self._numbered()
             self._complete()
-        elif not self.facts:
+        elif not self.told:
             self.note("truncated", "the display ends before it says anything", self.start.offset)
 
     def _complete(self) -> None:
