@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any
 
 from zlens import _native
-from zlens.catalog import smf_sections
+from zlens.catalog import smf_record, smf_sections
 from zlens.problems import Problem
 from zlens.readers import ArrowSource, Column, Interval, RawTable
-from zlens.readers.smf_systems import SHORT, Dump, Group, release
+from zlens.readers.smf_systems import SHORT, Dump, Group, offset_s, release
 
 NAME = "smf"
 
@@ -34,6 +34,8 @@ HEADER = (
 
 #: Types that tell of the intervals of a system, the better first.
 _TELLING = (70, 72)
+#: Subtypes of type 30 that end an interval.
+_ENDING_INTERVALS = (2, 3, 6)
 _ZOS = re.compile(r"ZV(\d\d)(\d\d)\d\d")
 
 
@@ -90,14 +92,24 @@ class Sections:
 
         Both are written at the end of an interval, but their intervals need not be the same ones.
         """
+        told: set[str] = set()
         for record in _TELLING:
-            if record not in self.records:
+            kinds = {(record, subtype) for subtype in smf_sections.layout(record).subtypes}
+            if self.owners(kinds) <= told:
                 continue
             found: dict[str, list[tuple[int, float | None, bool, int]]] = {}
             for name, end_us, seconds, short, count in self.decoder.intervals(record):
                 found.setdefault(name, []).append((end_us, seconds, short, count))
-            for name, rows in found.items():
-                _tell(self._groups[name], rows)
+            for name in found.keys() - told:
+                _tell(self._groups[name], found[name])
+            told |= found.keys()
+
+    def owners(self, kinds: set[tuple[int, int]]) -> set[str]:
+        """The systems that have records of these types and subtypes."""
+        ids = {
+            row["id"] for dump in self._dumps for row in dump.rows if (row["record"], row["subtype"]) in kinds
+        }
+        return {name for name, group in self._groups.items() if group.id in ids}
 
     def problems(self, *, complete: bool = False) -> Iterator[Problem]:
         """What was met while decoding; `complete` decodes everything first."""
@@ -131,7 +143,8 @@ def _tell(group: Group, found: list[tuple[int, float | None, bool, int]]) -> Non
 
 def identify(group: Group) -> None:
     """What the first records of a system say of machine, release, partition and zone; what is known stays."""
-    for record in smf_sections.records():
+    # RMF says the zone itself; type 30 only lets it be inferred.
+    for record in (*_TELLING, 30):
         layout = smf_sections.layout(record)
         data = _first(group, layout)
         if data is not None:
@@ -151,6 +164,8 @@ def _identify(group: Group, layout: smf_sections.Layout, data: bytes) -> None:
     if layout.record == 30:
         subsystem = next(_sections(layout, "subsystem", data), {})
         info.release = info.release or release(subsystem.get("OSL"))
+        if info.utc_offset_s is None:
+            info.utc_offset_s = _zone_of_intervals(group, layout)
         return
     product = next(_sections(layout, "product", data), {})
     zone = product.get("LGO")
@@ -169,6 +184,18 @@ def _identify(group: Group, layout: smf_sections.Layout, data: bytes) -> None:
     for partition in _sections(layout, "partition", data):
         if info.lpar is None and partition.get("LPN") == info.lpar_number:
             info.lpar = partition.get("LPM") or None
+
+
+def _zone_of_intervals(group: Group, layout: smf_sections.Layout) -> int | None:
+    """Seconds that local time is ahead of UTC: an interval ends in UTC, and is written then in local time."""
+    for dump in group.dumps:
+        for subtype in _ENDING_INTERVALS:
+            for _, data in dump.file.records(layout.record, subtype, group.id, 1):
+                ended = next(_sections(layout, "id", data), {}).get("IET")
+                written = smf_record.local_us(data)
+                if ended and written is not None:
+                    return offset_s(written, _native.unix_us_from_tod(ended, group.info.leap_s))
+    return None
 
 
 def _sections(layout: smf_sections.Layout, name: str, data: bytes) -> Iterator[dict[str, Any]]:
