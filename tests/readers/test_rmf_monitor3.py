@@ -60,6 +60,7 @@ def test_times_are_utc_and_tell_the_zone(answers: Answers) -> None:
     assert (system.system, system.lpar, system.machine) == ("SYSA", "ALPHA", "3931-ABCDE")
     assert (system.utc_offset_s, system.local_time, system.nominal_s) == (-5 * 3600, False, 100.0)
     assert system.intervals[0].end_us == int(utc("2026-03-02 14:01:40").timestamp() * 1e6)
+    assert system.threads == {"cp": 2, "ziip": 1}
     # The level of the server is that of the server, not of the system reported.
     assert system.release is None
 

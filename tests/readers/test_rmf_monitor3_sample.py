@@ -44,7 +44,7 @@ def test_what_is_in_the_answer(source: rmf_monitor3.RmfMonitor3Source, lines: li
     (system,) = source.systems
     assert (system.system, system.lpar, system.machine) == ("RPRT", "VIRPT", "8562-5ED28")
     assert (system.utc_offset_s, system.local_time, system.nominal_s) == (-4 * 3600, False, 100.0)
-    assert source.problems() == []
+    assert (system.threads, source.problems()) == ({}, [])
     kept = {row["name"]: row["value"] for row in rows(source, "rmf3_other")}
     assert kept == {
         **{"CPCHMDLX": "A00", "CPCHCBPN": "N/A", "CPCHDEDO": "N/A"},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 from zlens.options import Options
 from zlens.problems import Problem
@@ -90,6 +91,10 @@ class RmfMonitor3Source(RmfSource):
             said = f"the range is {length / 1000:,.0f} s long, but its ends are {apart:,.0f} s apart"
             notes.add("time", said, found.offset, about="ends", system=name)
         return Times(end - length * 1000, end, length, begin is not None, printed)
+
+    def _threads(self, header: dict[str, Any]) -> dict[str, int]:
+        told = {"cp": header.get("mt_mode_cp"), "ziip": header.get("mt_mode_iip")}
+        return {kind: threads for kind, threads in told.items() if threads}
 
     @staticmethod
     def _length(found: ReportInterval, notes: Notes, system: str) -> int:

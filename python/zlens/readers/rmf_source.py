@@ -333,6 +333,10 @@ class RmfSource:
         """Seconds that the system's local time is ahead of UTC."""
         raise NotImplementedError
 
+    def _threads(self, header: dict[str, Any]) -> dict[str, int]:
+        """Threads active on a core, by type, as far as the header tells."""
+        return {}
+
     def _twin_hint(self) -> str:
         return ""
 
@@ -375,6 +379,7 @@ class RmfSource:
             serial=header.get("serial"),
             release=latest.level or None,
             lpar=header.get("partition"),
+            threads=self._threads(header),
             utc_offset_s=latest.offset_s,
             local_time=self.local,
             nominal_s=nominal,
