@@ -134,6 +134,29 @@ def test_sets_one_after_the_other_and_values_in_words_of_four_bytes(tmp_path: Pa
             assert session.problems == []
 
 
+def test_the_documented_lines_of_losses_and_other_ways_to_break_them(tmp_path: Path) -> None:
+    # IBM, z/OS MVS System Messages, HIS019I.
+    losses = (
+        "LOSS OF SAMPLE DATA ALERT: NO SAMPLE BUFFER OVERFLOW COUNT 3\n"
+        "LOSS OF COUNTER DATA ALERT: YES\n"
+        "STATE CHANGE"
+    )
+    text = made.cnt().replace("STATE CHANGE", losses).replace("VERSION 3\n", "VERSION: 3 ")
+    text = text.replace("COUNTER VERSION NUMBER 1", "COUNTER VERSION  NUMBER 1").replace(
+        " (CPU SPEED", "\n(CPU SPEED"
+    )
+    text = text.replace("0-    3", "0 \u2013 3").replace(" START TOD", "\nSTART TOD")
+    with opened(tmp_path, {"a.CNT": text}) as session:
+        assert session.problems == []
+        assert session.sql(
+            "SELECT lost_sample_data, sample_overflows, lost_counter_data, state_change, message_version, "
+            "file_name, version1 FROM his_run"
+        ).rows == [(False, 3, True, "NO", "3", "SYSHIS20100301.161406.000.CNT", 1)]
+        assert session.sql("SELECT lost, cpsp, c0, seconds FROM his_cnt WHERE cpu_id = 1").rows == [
+            (True, 4404.0, made.COUNTS[1][0], 60.0)
+        ]
+
+
 def test_cpu_numbers(tmp_path: Path) -> None:
     def numbers(names: list[str]) -> list[int]:
         blocks = "".join(

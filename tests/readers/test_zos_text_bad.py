@@ -63,7 +63,7 @@ def test_a_display_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixtu
     files(tmp_path, {"a.txt": other})
     assert main(["info", str(tmp_path / "a.txt")]) == 2
     error = capsys.readouterr().err
-    assert "shows no status of cores or processors" in error
+    assert "can be used: a display that shows no status of cores or processors" in error
     assert error.count("\n") == 1
     with opened(tmp_path, {"a.txt": other + made.DISPLAY_CORES}) as session:
         assert "no status of cores" in kinds(session)["section"]

@@ -19,12 +19,13 @@ _TYPES = {"int": "int", "truth": "bool"}
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label of a text. joins: a line without a label goes on with its value."""
+    """A label of a text. joins: a line without a label goes on with it; bare: no sign need follow it."""
 
     label: str
     column: Column
     form: str
     joins: bool
+    bare: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,4 +92,4 @@ def _labels(entries: Iterable[dict[str, Any]], path: Path) -> Iterable[Label]:
                 expected=", ".join(FORMS),
             )
         names.add(column.name)
-        yield Label(label, column, form, entry.get("joins", False))
+        yield Label(label, column, form, entry.get("joins", False), entry.get("bare", False))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zlens.catalog import cpumf
@@ -61,13 +62,15 @@ SAMPLE = (
 )
 
 
-def _pattern(labels: set[str]) -> re.Pattern[str]:
-    names = "|".join(sorted(map(re.escape, labels), key=len, reverse=True)).replace(r"\ ", r"\s+")
-    return re.compile(rf"(?<!\S)(?P<label>{names})\s*(?P<sign>[:=])\s*")
+def _names(labels: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, labels), key=len, reverse=True)).replace(r"\ ", r"\s+")
 
 
-_LABEL = _pattern(set(facts().run))
-_SERVICE = _pattern({label for _, label in facts().service})
+_LABEL = re.compile(
+    rf"(?<!\S)(?P<label>{_names(facts().run)})\s*(?P<sign>[:=])\s*"
+    rf"|(?<!\S)(?P<bare>{_names(label.label for label in facts().run.values() if label.bare)})\s+(?=\d)"
+)
+_SERVICE = re.compile(rf"(?<!\S)(?P<label>{_names({label for _, label in facts().service})})\s*[:=]\s*")
 _SECTION = re.compile(rf"(?:.*\s)?(?P<section>{'|'.join({s for s, _ in facts().service})}|PROFILER)")
 _HEADING = re.compile(rf"(?:.*\s)?(?:{'|'.join(map(re.escape, facts().headings))})\s*:?")
 _ALONE = re.compile(rf"(?:.*\s)?(?P<word>{'|'.join(facts().alone)})")
@@ -188,11 +191,12 @@ class Run:
     def _labels(self, body: str, found: list[re.Match[str]], line: Line) -> None:
         known = facts().run
         for at, match in enumerate(found):
-            label = known[" ".join(match["label"].split())]
+            name = match["label"] or match["bare"]
+            label = known[" ".join(name.split())]
             stop = found[at + 1].start() if at + 1 < len(found) and label.form != "rest" else len(body)
             self._keep(label, body[match.end() : stop].strip(), line.offset)
             self._open = label if label.joins or label.form == "list" else None
-            self._indent = line.text.find(match["label"])
+            self._indent = line.text.find(name)
             if label.column.name == "service":
                 self._service = ""
             if label.form == "rest":

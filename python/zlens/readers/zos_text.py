@@ -50,7 +50,7 @@ HEADER = (
         "tod",
         "time",
         "",
-        "when: end of a run of counters, moment of a display, UTC; local where no zone is known",
+        "end of a run of counters; moment of a display, by its log or the date of the file; UTC, if no local_time",
     ),
     Column("interval_end", "time", "", "the same"),
     Column("seconds", "float", "s", "length of a run of counters; NULL: it tells of a moment"),
@@ -156,7 +156,7 @@ class ZosTextSource:
             )  # fmt: skip
         said = file.notes[0][1] if file.notes else "nothing of it can be read"
         return InputError(
-            f"a message of z/OS is named in it, but {said}", file=file.path, offset=0, expected=_EXPECTED,
+            f"no message of z/OS in it can be used: {said}", file=file.path, offset=0, expected=_EXPECTED,
             cure="copy the message with all its lines",
         )  # fmt: skip
 
@@ -419,6 +419,7 @@ class ZosTextSource:
                     )
                 )
                 or None,
+                "times": _times(file),
                 "other_lines": file.others or None,
             }
             for file in self._files
@@ -497,6 +498,12 @@ def _asked(file: _File) -> dict[str, Any]:
         said[label] = "; ".join(values).replace(", ", " + ") or None
     said["cpus_counted"] = max((len(run.cpus) for run in runs), default=0) or None
     return said
+
+
+def _times(file: _File) -> str | None:
+    """What is to be said of the moments of displays."""
+    displays = [told.message.start for told in file.told if told.message.start.id != texts.COUNTERS]
+    return "a moment is the date of the file" if any(start.local is None for start in displays) else None
 
 
 #: What `info` says of a run, by column of his_run.
