@@ -1,8 +1,10 @@
 """What zlens costs on an SMF dump: `python bench/smf.py` writes one of the stated mix and measures.
 
 Each interval of 15 minutes holds, for each of 24 processors, a record of type 113 subtype 1 and one of
-subtype 2 with the counter sets of a z15 (188 counters), one of type 70 and 40 of type 72. With --only-113
-the others are left out. Whole commands are measured with the file in the page cache, best of several runs.
+subtype 2 with the counter sets of a z15 (188 counters), one of type 70 with 24 processors, 6 partitions and
+40 logical processors, and 40 of type 72 with one to three periods. With --only-113 the others are left out,
+with --only-70 all but type 70. Whole commands are measured with the file in the page cache, best of several
+runs.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bench import DATA, PROGRAM, best, machine, touch
 
 from zlens import _native
-from zlens.catalog import smf, smf_record
+from zlens.catalog import smf, smf_record, smf_sections, smf_write
 from zlens.options import Options
 from zlens.readers.smf import SmfSource, open_files
 
@@ -27,6 +31,28 @@ PROCESSORS = 24
 SETS = (("basic", 6), ("problem", 2), ("crypto", 20), ("extended", 160))
 START_US = 1_767_225_600_000_000
 INTERVAL_US = 900_000_000
+
+
+CLASSES = 40
+PROCESSOR_ACTIVITY: dict[str, list[dict[str, Any]]] = {
+    "control": [{"MOD": "8561", "CSC": "00000000000BE7C1", "MDL": "724", "DSA": 900}],
+    "cpu": [{"CID": n, "WAT": 300.5 + n, "CNF": 9} for n in range(PROCESSORS)],
+    "partition": [{"LPM": f"LPAR{n}", "LPN": n, "BDS": n * 7, "BDN": 7} for n in range(6)],
+    "logical": [{"VPA": n % 7, "PDT": 10**8 + n, "EDT": 10**8, "CIX": 1} for n in range(40)],
+    "name": [{"CIN": "CP", "CTN": 24, "CAN": 21_600}],
+}
+
+
+def workload(number: int) -> dict[str, list[dict[str, Any]]]:
+    """A service class of one to three periods."""
+    periods = [
+        {"CPER": n + 1, "CCPU": 1e6 * number, "CRTX": n + 1, "CVAL": 40} for n in range(number % 3 + 1)
+    ]
+    return {
+        "wms": [{"MCNM": f"CLASS{number:03}", "MADJ": 1596, "MCPU": 10_000}],
+        "scs": periods,
+        "rts": [{"TRDB_1": n} for n in range(len(periods) + 1)],
+    }
 
 
 class Maker:
@@ -40,10 +66,8 @@ class Maker:
             for subtype in (1, 2)
         }
         self.totals = [[cpu * 1000 + n for n in range(188)] for cpu in range(PROCESSORS)]
-        header = smf_record.header(70, 1, "BENC", START_US)
-        self.others = [bytearray(header + bytes(4888 - len(header)))]
-        header = smf_record.header(72, 3, "BENC", START_US)
-        self.others += [bytearray(header + bytes(1400 + 40 * n - len(header))) for n in range(40)]
+        self.rmf = [bytearray(self._rmf(70, PROCESSOR_ACTIVITY))]
+        self.rmf += [bytearray(self._rmf(72, workload(n))) for n in range(CLASSES)]
 
     def _record(self, cpu: int, subtype: int) -> bytes:
         speed = "CPUSPEED" if subtype == 1 else "CPSP"
@@ -57,6 +81,29 @@ class Maker:
         return smf_record.encode(
             self.layout, subtype, system="BENC", local_us=START_US, values=values, sets=sets
         )
+
+    def _rmf(self, record: int, sections: dict[str, list[dict[str, Any]]]) -> bytes:
+        layout = smf_sections.layout(record)
+        (subtype,) = layout.subtypes
+        product = smf_write.interval(START_US, INTERVAL_US / 1e6)
+        given = {"product": [product], **sections}
+        return smf_write.encode(layout, subtype, system="BENC", local_us=START_US, sections=given)
+
+    def rmf_interval(self, number: int) -> list[bytes]:
+        """The records of RMF of an interval; the product section is the first one in each."""
+        end_us = START_US + number * INTERVAL_US
+        header = smf_record.header(70, 1, "BENC", end_us)[6:14]
+        tod = _native.tod_from_unix_us(end_us)
+        start = smf_write.interval(end_us, INTERVAL_US / 1e6)
+        (made,) = (smf_write.encode(smf_sections.layout(70), 1, system="BENC", local_us=end_us,
+                                    sections={"product": [start]}),)  # fmt: skip
+        begins = made[100 + 10 : 100 + 18]
+        for record in self.rmf:
+            at = int.from_bytes(record[28:32])
+            record[6:14] = header
+            record[at + 10 : at + 18] = begins
+            struct.pack_into(">Q", record, at + 80, tod)
+        return [bytes(record) for record in self.rmf]
 
     def interval(self, number: int, subtypes: tuple[int, ...]) -> list[bytes]:
         end_us = START_US + number * INTERVAL_US
@@ -77,13 +124,11 @@ class Maker:
                     totals[:] = map(int.__add__, totals, counted)
                     struct.pack_into(">188Q", record, len(record) - 188 * 8, *totals)
                 records.append(bytes(record))
-        for record in self.others:
-            record[6:14] = header
         return records
 
 
-def bench_file(size: int, *, only_113: bool, subtypes: tuple[int, ...]) -> Path:
-    path = DATA / f"smf-{'113' if only_113 else 'mix'}-{''.join(map(str, subtypes))}-{size}.smf"
+def bench_file(size: int, *, only: int | None, subtypes: tuple[int, ...]) -> Path:
+    path = DATA / f"smf-{only or 'all'}-{''.join(map(str, subtypes))}-{size}.smf"
     if path.exists():
         return path
     DATA.mkdir(exist_ok=True)
@@ -94,9 +139,10 @@ def bench_file(size: int, *, only_113: bool, subtypes: tuple[int, ...]) -> Path:
     written = number = 0
     while written < size:
         number += 1
-        records = maker.interval(number, subtypes)
-        if not only_113:
-            records += [bytes(record) for record in maker.others]
+        records = maker.interval(number, subtypes) if only in (None, 113) else []
+        if only != 113:
+            rmf = maker.rmf_interval(number)
+            records += rmf[:1] if only == 70 else rmf
         writer.write(records)
         written += sum(map(len, records))
     writer.finish()
@@ -117,12 +163,14 @@ def ask(path: Path, query: str) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=500, help="size of the file (500)")
-    parser.add_argument("--only-113", action="store_true", help="no records of other types")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--only-113", action="store_const", const=113, dest="only", help="no other types")
+    only.add_argument("--only-70", action="store_const", const=70, dest="only", help="no other types")
     parser.add_argument("--subtype", type=int, choices=(1, 2), help="of type 113 only this subtype")
     arguments = parser.parse_args()
     subtypes = (arguments.subtype,) if arguments.subtype else (1, 2)
     size = arguments.megabytes * 1_000_000
-    path = bench_file(size, only_113=arguments.only_113, subtypes=subtypes)
+    path = bench_file(size, only=arguments.only, subtypes=subtypes)
     size = path.stat().st_size
     print(f"machine: {machine()}")
     base = touch(path, 5)
@@ -135,6 +183,10 @@ def main() -> int:
 
     say("pread and touch", base)
     say("index", best(5, lambda: _native.SmfFile.open(str(path), plan)))
+    if arguments.only != 113:
+        sections(path, say)
+    if arguments.only == 70:
+        return 0
     counters = [name for name, *_ in smf.columns(113) if name.startswith("c") and name.endswith("_d")]
     few = ["cpu_id", "interval_end", "c0_d", "c1_d"]
     say("index and four columns", best(3, lambda: opened(path).decoder.drain(few)))
@@ -148,6 +200,15 @@ def main() -> int:
     sums = ", ".join(f"sum({name})" for name in counters)
     say(f"zlens sql, sums of {len(counters)} counters", ask(path, f"SELECT {sums} FROM smf113"))
     return 0
+
+
+def sections(path: Path, say: Callable[[str, float], None]) -> None:
+    """Decoding of tables of sections, the index included, and whole questions."""
+    for record in opened(path).sections.records:
+        seconds = best(3, lambda record=record: opened(path).sections.decoder.drain(record))
+        say(f"index and all sections of type {record}", seconds)
+    say("zlens sql, dispatch times of partitions", ask(
+        path, "SELECT partition_no, sum(smf70pdt) FROM smf70_logical GROUP BY 1"))  # fmt: skip
 
 
 def opened(path: Path) -> SmfSource:
