@@ -198,6 +198,9 @@ def test_a_length_that_is_none_or_does_not_fit(answers: Answers) -> None:
     source = answers(document(made().replace('seconds">100</data-range>', 'seconds">-</data-range>')))
     assert [row["seconds"] for row in rows(source, "rmf3_cpc")] == [None]
     assert kinds(source) == ["time"]
+    source = answers(document(made().replace('seconds">100</data-range>', 'hours">100</data-range>')))
+    assert [row["seconds"] for row in rows(source, "rmf3_cpc")] == [None]
+    assert "'100' hours long, not a number of seconds" in source.problems()[0].detail
     source = answers(document(made().replace('seconds">100</data-range>', 'seconds">300</data-range>')))
     (problem,) = source.problems()
     assert "300 s long, but its ends are 100 s apart" in problem.detail

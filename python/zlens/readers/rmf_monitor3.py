@@ -101,10 +101,10 @@ class RmfMonitor3Source(RmfSource):
         """Milliseconds of the range; 0 where it is not told."""
         try:
             seconds = values.decimal(found.length)
-            if seconds <= 0:
-                raise values.NotAValueError("a length")
+            if seconds <= 0 or found.length_unit not in {"", "seconds"}:
+                raise values.NotAValueError("a number of seconds")
         except values.NotAValueError as error:
-            said = f"the range is {found.length[:40]!r} s long, not {error}"
+            said = f"the range is {found.length[:40]!r} {found.length_unit[:20]} long, not {error}"
             notes.add("time", said, found.offset, about="length", system=system)
             return 0
         return round(1000 * seconds)

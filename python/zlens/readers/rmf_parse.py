@@ -45,7 +45,7 @@ _KNOWN = frozenset(
 #: Elements of the body of a report whose beginning matters.
 _BODY = frozenset({"column-headers", "table", "var", "part", "segment", "caption"})
 #: Elements of the header whose text is handed over by their name.
-_HEADER = ("cycle", "gatherer-interval", "num-samples", "utc-start", "utc-end", "local-start", "local-end")
+_HEADER = ("cycle", "gatherer-interval", "num-samples", "utc-start", "utc-end", "local-end")
 
 _KINDS = {"postprocessor": "the Postprocessor's reports", "report": "Monitor III's reports"}
 
@@ -327,6 +327,7 @@ class Parser:
     def _end_length(self, text: str) -> None:
         if self._interval is not None:
             self._interval.length = text
+            self._interval.length_unit = self._attributes.get("unit", "")
 
     def _header(self, name: str) -> Callable[[str], None]:
         def end(text: str) -> None:
