@@ -334,6 +334,16 @@ def test_other_logs_that_name_the_system(tmp_path: Path, before: str, dated: boo
         assert session.systems[0].lpar == "MADE1"
 
 
+def test_a_message_far_down_in_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = "N 4000000 SYSA     2026060 14:41:00.00 STC00042 00000090  IEF403I MADE - STARTED\n" * 2000
+    with opened(tmp_path, {"a.txt": other + _hardcopy(made.DISPLAY_CORES)}) as session:
+        assert session.sql('SELECT count(*), min("offset") > 100000 FROM zos_core').rows == [(4, True)]
+        assert session.problems == []
+    files(tmp_path / "none", {"b.txt": other})
+    assert main(["info", str(tmp_path / "none" / "b.txt")]) == 2
+    assert "no message of z/OS in it can be used: there is none" in capsys.readouterr().err
+
+
 def test_a_log_without_a_zone_is_local(tmp_path: Path) -> None:
     with opened(tmp_path, {"a.txt": _hardcopy(made.DISPLAY_CORES)}) as session:
         assert session.sql("SELECT local_time FROM system").rows == [(True,)]

@@ -11,6 +11,8 @@ from typing import IO
 #: Longest line that is looked at; consoles and logs have shorter ones.
 MAX_LINE = 4096
 _CHUNK = 1 << 16
+#: So many lines that begin as those of a log are one.
+_LOGGED = 5
 
 STATUS, HIS, COUNTERS, PAGING = "IEE174I", "HIS015I", "HIS019I", "IEE200I"
 #: What these messages answer.
@@ -70,14 +72,19 @@ class Begin:
 
 
 def encoding(head: bytes) -> str | None:
-    """How the bytes of one of these texts are to be read; None for what is none of them."""
+    """How the bytes of one of these texts, or of a log, are to be read; None for what is none of them."""
     if b"\0" in head:
         return None
     for name in ("utf-8", "cp037"):
-        text = head.decode(name, "replace")
-        if any(begin(Line(0, line)) for line in re.split("[\n\x85]", text)):
+        read = re.split("[\n\x85]", head.decode(name, "replace"))
+        # In a log the messages may come later.
+        if any(begin(Line(0, line)) for line in read) or sum(map(_is_logged, read)) >= _LOGGED:
             return name
     return None
+
+
+def _is_logged(line: str) -> bool:
+    return _LOG.match(line[:MAX_LINE]) is not None
 
 
 def begin(line: Line) -> Begin | None:

@@ -50,7 +50,7 @@ HEADER = (
         "tod",
         "time",
         "",
-        "end of a run of counters; moment of a display, by its log or the date of the file; UTC, if no local_time",
+        "end of a run of counters; moment of a display, by its log or the date of the file; UTC or local",
     ),
     Column("interval_end", "time", "", "the same"),
     Column("seconds", "float", "s", "length of a run of counters; NULL: it tells of a moment"),
@@ -154,7 +154,7 @@ class ZosTextSource:
                 "nothing of them",
                 file=file.path, offset=0, expected=_EXPECTED,
             )  # fmt: skip
-        said = file.notes[0][1] if file.notes else "nothing of it can be read"
+        said = file.notes[0][1] if file.notes else "there is none"
         return InputError(
             f"no message of z/OS in it can be used: {said}", file=file.path, offset=0, expected=_EXPECTED,
             cure="copy the message with all its lines",
