@@ -1,12 +1,16 @@
 //! Writes small good dumps for the fuzzer to begin with: `cargo run --example smf_seeds` in this folder.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use zlens_frames::smf::{Date, Header, Writer};
 use zlens_frames::tod;
 
-fn header(record: u8, subtype: Option<u16>) -> Vec<u8> {
+fn header(record: u16, subtype: Option<u16>) -> Vec<u8> {
     let header = Header {
         length: 0,
         segment: 0,
@@ -58,6 +62,64 @@ fn triplet(bytes: &mut [u8], at: usize, offset: u32, length: u16, count: u16) {
     bytes[at + 6..at + 8].copy_from_slice(&count.to_be_bytes());
 }
 
+/// All records in one block.
+fn blocks(records: &[Vec<u8>]) -> Vec<u8> {
+    let length: usize = records.iter().map(Vec::len).sum();
+    let mut out = (length as u16 + 4).to_be_bytes().to_vec();
+    out.extend([0, 0]);
+    for record in records {
+        out.extend((record.len() as u16).to_be_bytes());
+        out.extend([0, 0]);
+        out.extend(&record[4..]);
+    }
+    out
+}
+
+/// Each record in segments, each of them in a block.
+fn segments(records: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for record in records {
+        let parts: Vec<&[u8]> = record[4..].chunks(90).collect();
+        for (nth, part) in parts.iter().enumerate() {
+            let bits = match (nth, nth + 1 == parts.len()) {
+                (0, true) => 0,
+                (0, false) => 1,
+                (_, true) => 2,
+                (_, false) => 3,
+            };
+            out.extend([
+                0,
+                part.len() as u8 + 8,
+                0,
+                0,
+                0,
+                part.len() as u8 + 4,
+                bits,
+                0,
+            ]);
+            out.extend(*part);
+        }
+    }
+    out
+}
+
+/// An archive of one member that is not compressed.
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    let size = (bytes.len() as u32).to_le_bytes();
+    let facts = [
+        &[20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
+        &size,
+        &size,
+        &[1, 0, 0, 0],
+    ]
+    .concat();
+    let member = [b"PK\x03\x04", &facts[..], b"a", bytes].concat();
+    let entry = [b"PK\x01\x02\x14\x00", &facts[..], &[0; 14], b"a"].concat();
+    let (at, length) = (member.len() as u32, entry.len() as u32);
+    let end = [&length.to_le_bytes()[..], &at.to_le_bytes(), &[0, 0]].concat();
+    [&member[..], &entry, b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &end].concat()
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/smf");
     fs::create_dir_all(&folder)?;
@@ -84,6 +146,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             writer.write(record)?;
         }
         fs::write(folder.join(name), writer.finish()?)?;
+        fs::write(folder.join(format!("{name}-blocks")), blocks(&records))?;
+        fs::write(folder.join(format!("{name}-segments")), segments(&records))?;
+    }
+    let packed = folder.with_file_name("packed");
+    fs::create_dir_all(&packed)?;
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path();
+        let bytes = fs::read(&path)?;
+        if let Some(name) = path.file_name() {
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+            gzip.write_all(&bytes)?;
+            fs::write(packed.join(name).with_extension("gz"), gzip.finish()?)?;
+            let zstd = compress_to_vec(&*bytes, CompressionLevel::Fastest);
+            fs::write(packed.join(name).with_extension("zst"), zstd)?;
+            fs::write(packed.join(name).with_extension("zip"), stored(&bytes))?;
+        }
     }
     Ok(())
 }

@@ -1,0 +1,40 @@
+//! Any bytes as a packed file: it is unpacked up to the limit and no further, and what is wrong is said.
+
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use zlens_frames::ReadAt;
+use zlens_frames::packed::{LOOK, Packing, peek, unpack};
+
+const LIMIT: u64 = 300_000;
+
+fuzz_target!(|bytes: Vec<u8>| {
+    let begun = peek(&bytes, &|begun| begun.len() > 100);
+    assert!(begun.is_none_or(|begun| begun.len() <= LOOK));
+    let Some(packing) = Packing::of(&bytes) else {
+        return;
+    };
+    // In memory, for millions of files would be written otherwise.
+    let folder = Path::new("/dev/shm");
+    let found = unpack(
+        &bytes,
+        packing,
+        folder,
+        LIMIT,
+        &|_, _| true,
+        &mut |done, total| {
+            assert!(done <= total);
+            true
+        },
+    );
+    let found = found.expect("memory can be read and written");
+    assert!(found.size() <= LIMIT);
+    assert!(
+        found
+            .problems
+            .iter()
+            .all(|row| row.offset <= found.size() && row.bytes == 0)
+    );
+});
