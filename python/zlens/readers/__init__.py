@@ -298,6 +298,9 @@ def find(inputs: Iterable[str]) -> Found:
             try:
                 mine_too = module.detect(head, status.st_size)
             except InputError as error:
+                if _encoding(head) == "UTF-16":
+                    # Only its zeros look like damaged data of another kind.
+                    continue
                 error.file = path
                 errors.append((error, "transfer"))
                 break
@@ -364,8 +367,15 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
             offset=0,
             cure=f"unpack it first, with {tool}",
         )
-    printable = sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in head)
-    what = "text" if printable > 0.95 * len(head) else "binary data of no known format"
+    encoding = _encoding(head)
+    if encoding is not None:
+        return InputError(
+            f"this is text in {encoding}, which no reader of zlens knows",
+            file=path,
+            offset=0,
+            cure="give it in UTF-8: transfer it as text, or convert it with iconv",
+        )
+    what = "text" if _printable(head) else "binary data of no known format"
     more = ""
     if what != "text" and size % _CMS_PACKED == 0:
         more = (
@@ -376,11 +386,28 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
         f"this is {what}, which no reader of zlens knows",
         file=path,
         offset=0,
-        expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, what z/OS displays of "
-        "its processors or of HIS, or what a Linux on Z tells of its machine or its counters",
+        expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, what z/OS displays of its "
+        "processors or of HIS, what a Linux on Z tells of its machine or its counters, or metrics of an HMC",
         cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
         f"record descriptor words{more}",
     )
+
+
+def _printable(data: bytes) -> bool:
+    return sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in data) > 0.95 * len(data)
+
+
+def _encoding(head: bytes) -> str | None:
+    """In what else than ASCII or UTF-8 a file is text."""
+    wide = {"little": (head[::2], head[1::2]), "big": (head[1::2], head[::2])}
+    for low, high in wide.values():
+        if len(high) >= 8 and high.count(0) > 0.95 * len(high) and _printable(low.removeprefix(b"\xff")):
+            return "UTF-16"
+    # Lines of EBCDIC end with a new line, which Latin-1 has as X'85', or with a line feed.
+    told = head.decode("cp037").replace("\x85", "\n")
+    if len(told) >= 8 and told.isascii() and _printable(told.encode()) and not _printable(head):
+        return "EBCDIC"
+    return None
 
 
 def open_inputs(

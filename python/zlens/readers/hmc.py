@@ -30,6 +30,8 @@ MAX_SAMPLES = 2_000_000
 MAX_NOTES = 100
 #: Lines that cannot be read, after which a file is given up.
 MAX_STRANGE = 100_000
+#: How far the end of a line is looked for.
+MAX_SKIPPED = 64 << 20
 
 HEADER = (
     Column("system", "text", "", "machine, by the name that the HMC has for it"),
@@ -162,6 +164,10 @@ class HmcSource:
                 if more:
                     while more and not more.endswith(b"\n"):
                         offset += len(more)
+                        if offset - begin > MAX_SKIPPED:
+                            said = f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on"
+                            self._say(path, begin, "length", said)
+                            return
                         more = file.readline(MAX_LINE)
                     offset += len(more)
                     self.note(

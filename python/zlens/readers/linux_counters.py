@@ -43,6 +43,8 @@ MAX_STRANGE = 100_000
 MAX_FACILITY = 1 << 20
 #: Longest line; lshwc's names of all counters need 10 KB.
 MAX_LINE = 1 << 20
+#: How far the end of a line is looked for.
+MAX_SKIPPED = 64 << 20
 #: Longest JSON of lshwc, which is one object.
 MAX_JSON = 64 << 20
 
@@ -556,5 +558,10 @@ def _lines(raw: Any, file: _File, step: Callable[[int], None]) -> Iterator[tuple
                 offset += len(rest)
                 if rest.endswith(b"\n"):
                     break
+                if offset - begin > MAX_SKIPPED:
+                    file.note(
+                        "length", f"no line ends within {MAX_SKIPPED:,} bytes; not read from here", begin
+                    )
+                    return
             continue
         yield begin, line.decode("utf-8", "replace").rstrip("\r\n").lstrip("\ufeff")

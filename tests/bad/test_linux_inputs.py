@@ -1,0 +1,224 @@
+"""Bad input in what a Linux on Z and an HMC tell: a clear sentence with its place, a row in `problem`, and
+all that can be read is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sysinfo_made
+import zlens
+from readers.test_hmc import MADE
+from readers.test_linux_counters import LSHWC, PERF_CSV, PERF_EACH, SERVICE, lshwc_json, perf_json
+from zlens import cli, readers
+from zlens.problems import Problem
+from zlens.readers import hmc, linux_counters, sysinfo
+
+TEXTS = {
+    "perf": PERF_EACH,
+    "perf-x": PERF_CSV,
+    "perf-j": perf_json(),
+    "lshwc": LSHWC,
+    "lshwc-json": json.dumps(lshwc_json(), indent=1),
+    "service_levels": SERVICE,
+    "hmc": MADE,
+    "sysinfo": sysinfo_made.SYSINFO,
+}
+FORMS: dict[str, bytes] = {
+    **{name: text.encode() for name, text in TEXTS.items()},
+    "tar": sysinfo_made.tar(sysinfo_made.texts()),
+    "tgz": sysinfo_made.tar(sysinfo_made.texts(), packed=True),
+}
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+class Said:
+    """What the program says of files."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def info(self, *paths: Path) -> tuple[int, list[dict[str, Any]]]:
+        status, out, _ = self.run("info", *paths, "--format", "json", "--strict")
+        return status, json.loads(out) if out else []
+
+    def problems(self, *paths: Path) -> list[Problem]:
+        with zlens.open(list(paths)) as session:
+            return session.problems
+
+    def run(self, command: str, *words: object) -> tuple[int, str, str]:
+        self._capsys.readouterr()
+        status = cli.main([command, *map(str, words)])
+        captured = self._capsys.readouterr()
+        assert "fault of zlens" not in captured.err
+        return status, captured.out, captured.err
+
+    def refused(self, path: Path) -> str:
+        status, out, error = self.run("info", path)
+        assert (status, out, error.count("\n")) == (2, "", 1)
+        assert str(path) in error
+        return error
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Said:
+    return Said(capsys)
+
+
+def written(path: Path, data: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def test_what_is_whole_has_no_problem_of_reading(said: Said, tmp_path: Path, form: str) -> None:
+    path = written(tmp_path / form, FORMS[form])
+    _, found = said.info(path)
+    assert found[0]["system"]
+    # perf and lshwc's CSV name neither zone nor machine; what is not counted is told of.
+    assert {problem.kind for problem in said.problems(path)} <= {"time", "section", "no_layout"}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [("utf-16", "text in UTF-16"), ("utf-16-be", "UTF-16"), ("cp037", "text in EBCDIC")],
+)
+@pytest.mark.parametrize("form", TEXTS)
+def test_text_in_another_code_is_named(
+    said: Said, tmp_path: Path, form: str, encoding: str, words: str
+) -> None:
+    text = TEXTS[form].encode("ascii", "replace").decode()
+    error = said.refused(written(tmp_path / form, text.encode(encoding)))
+    assert words in error
+    assert "UTF-8" in error
+
+
+def test_cut_anywhere_is_read_up_to_there(said: Said, tmp_path: Path, form: str) -> None:
+    data = FORMS[form]
+    for twelfth in range(12):
+        path = written(tmp_path / f"{form}-{twelfth}", data[: len(data) * twelfth // 12])
+        status, _, error = said.run("info", path)
+        assert (status == 2) == error.startswith("zlens: ")
+    # What is left of the last cut is most of it.
+    assert status == 0
+
+
+def test_the_same_file_twice_is_read_once(said: Said, tmp_path: Path, form: str) -> None:
+    first = written(tmp_path / form, FORMS[form])
+    shutil.copy2(first, tmp_path / "copy")
+    alone = said.info(first)[1]
+    status, found = said.info(tmp_path)
+    assert status == 1
+    assert len([one for one in found if one["records"]]) == len(alone)
+    assert "duplicate" in {problem.kind for problem in said.problems(tmp_path)}
+
+
+@pytest.mark.parametrize("name", ["a b", "ü-日本", "x'y\"z", "-q", "new\nline", "\x1b[31mred", "*?[x]"])
+def test_names_with_odd_characters(said: Said, tmp_path: Path, form: str, name: str) -> None:
+    path = written(tmp_path / name, FORMS[form])
+    _, found = said.info(path)
+    # An archive is named with the folder in it, here none.
+    assert found[0]["file"] == str(path)
+    assert "\x1b" not in said.run("info", path)[1]
+
+
+def test_among_thousands_of_files(said: Said, tmp_path: Path) -> None:
+    for number in range(1000):
+        (tmp_path / f"note-{number:04}").write_text(f"nothing {number}\n")
+    for form, data in FORMS.items():
+        written(tmp_path / "data" / form / form, data)
+    status, found = said.info(tmp_path)
+    assert status == 1
+    assert {"BOX", "lnx1", "made"} <= {one["system"] for one in found}
+    query = "select count(*) as n from problem where detail like '%no reader of zlens knows%'"
+    assert json.loads(said.run("sql", tmp_path, "-q", query, "--format", "json")[1]) == [{"n": 1000}]
+
+
+OPENERS = {"hmc": hmc, "sysinfo": sysinfo, "tar": sysinfo, "tgz": sysinfo}
+
+
+def test_a_file_that_vanishes_or_shrinks_between_looking_and_reading(
+    said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = OPENERS.get(form, linux_counters)
+    whole = reader.open_files
+    path = tmp_path / form
+
+    def vanished(*arguments: Any) -> Any:
+        path.unlink()
+        return whole(*arguments)
+
+    def emptied(*arguments: Any) -> Any:
+        os.truncate(path, 0)
+        return whole(*arguments)
+
+    for change in (vanished, emptied):
+        written(path, FORMS[form])
+        monkeypatch.setattr(reader, "open_files", change)
+        said.refused(path)
+
+
+@pytest.mark.parametrize("form", [*(name for name in FORMS if name not in ("sysinfo", "tar", "tgz"))])
+def test_a_file_that_grows_while_it_is_read(
+    said: Said, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was there is read, and that there is more now is told."""
+    path = written(tmp_path / form, FORMS[form])
+    true = os.fstat
+    seen: list[int] = []
+
+    def grown(number: int) -> os.stat_result:
+        told = true(number)
+        if os.path.samestat(told, os.stat(path)):
+            seen.append(number)
+            # Between the first look at its size and the last.
+            if len(seen) == 1:
+                with path.open("ab") as more:
+                    more.write(b"\n")
+        return told
+
+    reader = OPENERS.get(form, linux_counters)
+    monkeypatch.setattr(reader.os, "fstat", grown)
+    source = reader.open_files([str(path)], readers.Options())
+    assert [problem.detail for problem in source.problems() if problem.kind == "changed"] == [
+        "the file changed while it was read"
+    ]
+
+
+def test_info_tells_the_damage_of_an_archive_and_of_a_folder_with_them(said: Said, tmp_path: Path) -> None:
+    path = written(tmp_path / "s.tar", FORMS["tar"] + b"what is this? " * 100)
+    out = said.run("info", path)[1]
+    assert "Not read" not in out
+    assert "no header of a tar" in out
+    folder = sysinfo_made.folder(
+        tmp_path / "s",
+        sysinfo_made.texts() | {f"{sysinfo_made.CPUS}/cpu0/topology/core_siblings_list": "0-99999999"},
+    )
+    out = said.run("info", folder)[1]
+    assert "Not read" not in out
+    assert "siblings of CPU 0" in out
+
+
+@pytest.mark.parametrize("form", ["nothing", *FORMS])
+def test_four_gigabytes_of_zeros_behind_data(said: Said, tmp_path: Path, form: str) -> None:
+    """A hole in a file costs no room on the disk. The data before it are read, and it is kept nowhere."""
+    path = written(tmp_path / "hole", FORMS.get(form, b""))
+    os.truncate(path, 4 << 30)
+    tracemalloc.start()
+    status, _, error = said.run("info", path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Of lshwc's JSON, which is one object, 64 MiB are taken at once.
+    assert most < (300 << 20 if form == "lshwc-json" else 32 << 20)
+    assert status == (2 if form == "nothing" else 0), error
