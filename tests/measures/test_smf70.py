@@ -166,12 +166,12 @@ def test_values_of_multithreading_that_are_not_valid() -> None:
 
 
 def one(
-    logical: Logical, cpu: Cpu, *, vertical: bool = False, hhf: int = 0x80, **facts: Any
+    logical: Logical, cpu: Cpu, *, vertical: bool = False, hhf: int = 0x80, **control: Any
 ) -> tuple[Any, ...]:
     """LPAR busy, MVS busy, parked and share of a system of one processor, over 100 s."""
     made = record(
         100, [Lpar("A", 1, [logical], vertical=vertical)], [cpu], own=1, physical={"CP": 4},
-        control={"HHF": hhf}, **facts,
+        control={"HHF": hhf, **control},
     )  # fmt: skip
     with session({"A": [made]}, 100) as opened:
         return opened.sql(
@@ -200,6 +200,9 @@ def test_parked_and_offline_time() -> None:
     assert one(Logical("CP", 0, 20, 19, online_s=50), Cpu(0, 0, wait_s=25))[:2] == (40, 50)
     # Data of a processor that was reconfigured in the interval are not right.
     assert one(Logical("CP", 0, 20, 19), Cpu(0, 0, wait_s=25, flags=0x02))[1:3] == (None, None)
+    # Under z/VM the wait time is not right.
+    seen = one(Logical("CP", 0, 20, 19), Cpu(0, 0, wait_s=25), INB=0x04)
+    assert seen[:3] == (20, None, 0)
 
 
 def test_thread_offline_while_its_core_is_online() -> None:

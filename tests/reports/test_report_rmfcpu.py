@@ -52,6 +52,7 @@ def test_cores_and_threads_as_ibm_shows_them() -> None:
     with session({"SYSA": [four_ziips()]}, ZIIP_S) as made:
         assert made.all_problems() == []
         text = made.report("rmfcpu")
+    assert text.splitlines()[5].endswith(" z/OS 3.1")
     printed = PUBLISHED.strip("\n").splitlines()
     shown = [line for line in lines(text, "Processors") if line.startswith("22:24:14")]
     assert [numbers(line) for line in shown] == [numbers(line) for line in printed[:-1]]
@@ -120,6 +121,13 @@ def test_what_the_system_tells_of_itself() -> None:
         "22:15:40", "1000", "400", "250", "GROUP1", "800", "-5", "Yes", "POWERSAVE", "ZIIP", "0", "3", ".2",
         ".5", "20", "1", ".5", "7",
     ]  # fmt: skip
+    made["product"][0]["FLA"] = 0x4000
+    with session({"A": [made]}, 100) as opened:
+        text = opened.report("rmfcpu")
+    (row,) = (line for line in lines(text, "System") if line.startswith("22:15:40"))
+    # Samples that RMF calls invalid tell nothing.
+    assert row.split()[-9:-8] == ["NONE"]
+    assert set("".join(row.split()[-8:])) == {"."}
 
 
 @pytest.mark.skipif(not SAMPLE.is_file(), reason="the sample of a real machine is not here")

@@ -69,13 +69,16 @@ def _machine(block: Block) -> str:
 
 
 def level(block: Block) -> str:
-    """Releases of its systems: `z/VM V.6.3.0`; what names itself stays as it is."""
+    """Releases of its systems: `z/VM V.6.3.0`, `z/OS 3.1`; what names itself stays as it is."""
     return ", ".join(dict.fromkeys(filter(None, map(_level, block.systems))))
 
 
 def _level(system: dict[str, style.Value]) -> str:
     release = str(system.get("release") or "").strip()
-    if not release or release.startswith("z/") or system.get("source") != "zvm-monitor":
+    source = system.get("source")
+    if source == "smf" and _LEVEL.match(release):
+        return f"z/OS {release}"
+    if not release or release.startswith("z/") or source != "zvm-monitor":
         return release
     return f"z/VM V.{release}" if _LEVEL.match(release) else f"z/VM {release}"
 
