@@ -1,0 +1,40 @@
+"""Rules on what the RMF Postprocessor tells of ready work, from its XML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import zlens
+from rmf_made import document, half_hours, part, segment, table, variables
+
+
+def written(folder: Path, within: str, out_ready: str) -> Path:
+    """Three half-hours with so many samples without waiting work, and such an average out and ready."""
+    heads = ["Type", *(f"Number of Address Spaces: {which}" for which in ("MIN", "MAX", "AVG"))]
+    body = segment(
+        "CPU Activity",
+        part(
+            table(heads, ["IN READY Queue|0|9|3.0", f"OUT READY Queue|0|4|{out_ready}"]),
+            "System Address Space Analysis",
+        ),
+        part(
+            variables({"Avg Number of Processors Online and Unparked (N)": "2.0"})
+            + table(["Number of Work Units", "% of Samples"], [f"&lt;=N|{within}", "=N+1|1.0"]),
+            "Distribution of In-ready Work Unit Queue",
+        ),
+    )
+    path = folder / "cpu.xml"
+    path.write_text(document(*half_hours(3, body=body)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("within", "out_ready", "expected"),
+    [("39.9", "1.5", {"RMF-001": 60.1, "RMF-002": 1.5}), ("40.0", "1.0", {})],
+)
+def test_waiting_work(tmp_path: Path, within: str, out_ready: str, expected: dict[str, float]) -> None:
+    with zlens.open([written(tmp_path, within, out_ready)]) as session:
+        found = {f.rule.id: f.value for f in session.findings() if f.rule.id.startswith("RMF")}
+    assert found == pytest.approx(expected)
