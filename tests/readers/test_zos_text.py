@@ -235,6 +235,23 @@ def test_processors_without_cores(tmp_path: Path) -> None:
         assert session.sql("SELECT count(*) FROM zos_core").rows == [(0,)]
 
 
+def test_the_documented_form_of_older_machines_and_of_power_save(tmp_path: Path) -> None:
+    # IBM, z/OS MVS System Messages, IEE174I (form 23 of 36).
+    text = made.DISPLAY_CPUS.replace("SERIAL", "CR SERIAL").replace(
+        "+                    0", "+        +           0"
+    )
+    text = text.replace("LP NAME", "CPC IS RUNNING AT 83% OF NORMAL EFFECTIVENESS\nLP NAME", 1)
+    text = text.replace("DISPLAY M 125\n", "") + "A ASSIST PROCESSOR\nCR CRYPTO FACILITY\nN NOT AVAILABLE\n"
+    with opened(tmp_path, {"cpu.txt": text}) as session:
+        assert session.problems == []
+        assert session.sql("SELECT cpu_id, state, cpu_type, polarity, serial FROM zos_cpu").rows == [
+            (0, "online", "CP", None, "0112342097"),
+            (1, "online", "ZIIP", None, "0112342097"),
+            (2, "offline", "CP", None, None),
+        ]
+        assert session.sql("SELECT effectiveness_pct, lpar FROM zos_status").rows == [(83, "LPOLD")]
+
+
 @pytest.mark.skipif(not SAMPLES.exists(), reason="sample data is not here")
 def test_two_real_displays() -> None:
     # Cores of an 8561-776 with MT=2 and of an 8562-Z06 with MT=1: tests of zos-utilities 0.6.1.

@@ -51,6 +51,7 @@ MACHINE = (
     Column("mt_cp", "int", "threads", "threads activated per core of type CP"),
     Column("mt_ziip", "int", "threads", "threads activated per core of type ZIIP"),
     *(label.column for label in facts().machine.values()),
+    Column("effectiveness_pct", "int", "%", "at which the machine runs, of normal; NULL: nothing is said"),
     Column("cores_online", "int", "count", "cores online"),
     Column("cores_parked", "int", "count", "of these parked at that moment"),
 )
@@ -69,14 +70,17 @@ _CPU = re.compile(
     r"(?:.*?\s)??(?P<id>[0-9A-F]{2}|[0-9A-F]{4})\s+(?P<wlm>W?)(?P<state>["
     + _STATES
     + r"])(?P<type>[A-VX-Z]?)(?P<managed>W?)"
-    r"(?:\s+(?P<vp>[A-Z]{1,2}))?(?:\s+(?P<serial>[0-9A-F]{10}))?"
+    # Machines before the z990 have a column for their cryptographic facility.
+    r"(?:\s+[" + _STATES + r"])?(?:\s+(?P<serial>[0-9A-F]{10}))?"
 )
+#: In power save, and the like.
+_RUNNING = re.compile(r"(?:.*\s)?CPC IS RUNNING AT\s+(?P<pct>\d{1,3})% OF NORMAL EFFECTIVENESS")
 _LABELS = "|".join(sorted(map(re.escape, facts().machine), key=len, reverse=True)).replace(r"\ ", r"\s+")
 _LABEL = re.compile(rf"(?<![A-Z0-9])(?P<label>{_LABELS})\s*(?:=|:)\s*")
 #: What the signs mean, at the end of the display.
 _LEGEND = re.compile(
     r"(?:.*\s)?(?:[" + _STATES + r"]\s+(?:ONLINE|OFFLINE|NOT AVAILABLE|DOES NOT EXIST|MIXED STATE)\b.*"
-    r"|W\s+WLM-MANAGED|,?[A-Z]\s+[A-Z ]+PROCESSOR \(z[A-Za-z]+\)"
+    r"|W\s+WLM-MANAGED|,?[A-Z]\s+[A-Z ]+PROCESSOR(?: \(z[A-Za-z]+\))?|CR\s+CRYPTO FACILITY"
     r"|(?:CPC|LP|CSS|MIF) (?:ND|SI|ID|NAME)\s+[A-Z].*)"
 )
 _MODE = re.compile(r"(?P<name>HD|MT|[A-Za-z]+)=\s*(?P<value>[A-Z0-9]+)")
@@ -172,6 +176,10 @@ class Display:
         if row is not None:
             self._row(row, offset)
             return True
+        running = _RUNNING.fullmatch(body)
+        if running is not None:
+            self.facts["effectiveness_pct"] = int(running["pct"])
+            return True
         found = list(_LABEL.finditer(body))
         if found:
             for at, label in enumerate(found):
@@ -212,8 +220,9 @@ class Display:
             "state": known.states.get(row["state"]),
             "wlm_managed": bool(row["wlm"] or row["managed"]),
             "cpu_type": known.types.get(row["type"]),
-            **(self._placed(row["vp"], offset) if known.states.get(row["state"]) == "online" else {}),
         }
+        if self.form == "core" and core["state"] == "online":
+            core |= self._placed(row["vp"], offset)
         if core["cpu_type"] is None:
             self.note("header", f"{row['type']!r} is no type of processor that is known; it is NULL", offset)
         if self.form == "cpu":

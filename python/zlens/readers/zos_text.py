@@ -202,7 +202,7 @@ class ZosTextSource:
                     return
                 if not paging:
                     message = _message(start, file)
-                    if start.bare or start.id == texts.COUNTERS:
+                    if start.id in (texts.STATUS, texts.COUNTERS):
                         message.take(line)
                 continue
             if message is not None and message.take(line):
@@ -528,6 +528,7 @@ def _shown(file: _File) -> dict[str, Any]:
         "HiperDispatch": None if flag is None else "on" if flag else "off",
         "cores_online": row["cores_online"],
         "of_these_parked": row["cores_parked"],
+        "percent_of_normal_effectiveness": row.get("effectiveness_pct"),
         "displayed": row["displayed"],
         "cpus_online": sum(cpu["state"] == "online" for cpu in shown[-1].cpus) or None,
     }
