@@ -11,6 +11,7 @@ import zlens
 from zlens import demo
 from zlens.catalog import cpumf
 from zlens.demo import machine, smf
+from zlens.demo.smf_rmf import Quarters
 from zlens.options import parse_zone
 from zlens.session import Session
 
@@ -42,7 +43,10 @@ def test_an_hour_of_three_processors(session: Session) -> None:
 
 def test_both_subtypes_agree(session: Session) -> None:
     counts = dict(session.sql("select name, count from inventory").rows)
-    assert counts == {"SMF 2": 1, "SMF 3": 1, "SMF 113.1": 180, "SMF 113.2": 3 * smf.BOTH_MINUTES}
+    others = {"SMF 70.1": 4, "SMF 72.3": 24, "SMF 30.2": 40, "SMF 30.4": 8, "SMF 30.5": 8, "SMF 30.6": 8}
+    assert counts == {
+        "SMF 2": 1, "SMF 3": 1, "SMF 113.1": 180, "SMF 113.2": 3 * smf.BOTH_MINUTES, **others,
+    }  # fmt: skip
     assert session.sql("select distinct subtype from smf113").rows == [(1,)]
     assert session.all_problems() == []
 
@@ -82,10 +86,14 @@ def test_cycles_are_what_the_hypervisor_dispatched(folder: Path) -> None:
         assert dispatched == pytest.approx(used, abs=0.0011)
 
 
-def test_a_dump_speaks_for_no_partitions(folder: Path, tmp_path: Path) -> None:
+def test_counters_speak_for_no_partitions(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A system that comes first by name, but tells of no partitions, does not hide what another tells."""
-    data = (folder / demo.SMF_NAME).read_bytes()
-    first = tmp_path / "first.smf"
+    monkeypatch.setattr(Quarters, "seen", lambda *_: [])
+    demo.write(tmp_path)
+    first = tmp_path / demo.SMF_NAME
+    data = first.read_bytes()
     first.write_bytes(data.replace(machine.ZOS_SYSTEM.encode("cp037"), "AAAA".encode("cp037")))
     query = "select count(*), min(observer) from partition"
     with zlens.open(folder / demo.MONWRITE_NAME) as alone:

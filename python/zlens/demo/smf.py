@@ -1,4 +1,4 @@
-"""The demo machine's hour as its z/OS partition counts it: an SMF dump with records of type 113.
+"""The demo machine's hour as its z/OS partition records it: an SMF dump, most of it records of type 113.
 
 Cycles are what the hypervisor dispatched the partition's processors, at the speed of the machine; all else
 follows from them in the proportions that a z10 of one book shows under mixed work. Everything is whole
@@ -14,6 +14,7 @@ from zlens.catalog import smf, smf_record
 from zlens.catalog.smf_record import CounterSet
 from zlens.demo import machine
 from zlens.demo.machine import Hour, Minute
+from zlens.demo.smf_rmf import Quarters
 
 #: Cycles in a microsecond of a z10 EC.
 SPEED = 4404
@@ -43,6 +44,8 @@ class Dump:
         self.totals: list[Counts] = []
         self.dispatched: list[int] = []
         self.end_us = 0
+        #: RMF's records and those of address spaces tell of the same.
+        self.quarters = Quarters(seed)
 
     def seen(self, hour: Hour, minute: Minute) -> None:
         """A minute has passed."""
@@ -53,6 +56,7 @@ class Dump:
             # Two days at the pace of nine.
             self.totals = [self.counted(us * 2 // 9, 0.3) for us in busy]
             self.dispatched = list(busy)
+            self.quarters.seen(hour, minute)
             return
         load = sum(busy) - sum(self.dispatched)
         load_share = load / (len(busy) * machine.MINUTE)
@@ -62,11 +66,12 @@ class Dump:
             counts = self.counted(us - self.dispatched[cpu], load_share)
             for number, count in counts.items():
                 self.totals[cpu][number] += count
+            self.quarters.counted(counts[1])
             records.append(self.record(1, cpu, minute, counts))
             if minute.number <= BOTH_MINUTES:
                 totals.append(self.record(2, cpu, minute, self.totals[cpu]))
         self.dispatched = list(busy)
-        self.writer.write([*records, *totals])
+        self.writer.write([*records, *totals, *self.quarters.seen(hour, minute)])
 
     def finish(self) -> None:
         self.writer.write([_mark(3, self.end_us)])

@@ -1,0 +1,357 @@
+"""Records of types 70-1, 72-3 and 30 of the demo machine's z/OS partition, for each quarter of its hour.
+
+They tell of what the hypervisor dispatched, as the other demo files do, and of what was done with it. Their
+levels are younger than the machine: a z10 counted no instructions of address spaces.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zlens.catalog import smf_sections, smf_write
+from zlens.demo import machine, rmf, zos
+from zlens.demo.machine import Hour, Minute
+from zlens.demo.rmf import Use
+from zlens.demo.zos import ClassWork, Work
+
+QUARTER_US = rmf.INTERVAL * machine.MINUTE
+QUARTER_S = rmf.INTERVAL * 60
+ZONE_US = machine.ZONE_S * machine.SECOND
+#: Samples of PR/SM and of RMF in a quarter: one a second.
+SAMPLES = QUARTER_S
+#: Records are written this long after their interval has ended.
+_LATE_US = 34_000
+#: Address spaces were started two days before the hour.
+_STARTED_US = machine.START_US - 2 * 86_400 * machine.SECOND
+#: Sections of CPU types, from 1.
+_TYPES = ("CP", "IFL")
+#: SMF70POF of a processor that is vertical high.
+_HIGH = 0xC0
+#: SMF70CPA_ACTUAL and its scale: a CP of this model in sixteenths of a microsecond per service unit.
+_ADJUSTMENT, _SCALE = 548_571, 1000
+#: Goals by kind: SMF's bit, and the report class that says the same of the same work.
+_GOALS = {"percentile": 0x80, "average": 0x40, "velocity": 0x20, "system": 0x08}
+_REPORT_CLASS = {"CICSHI": "RCICS"}
+#: Samples of I/O take a quarter of a second, an operation two thousandths.
+_OPERATION_S = 0.002
+
+Sections = dict[str, list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class _State:
+    """What the hypervisor says at one moment, with its own time by physical processor."""
+
+    uses: Sequence[Use]
+    physical_us: Sequence[int]
+
+
+class Quarters:
+    """Follows the hour; after each quarter it has records."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(f"smf quarters {seed}")
+        self.before: _State | None = None
+        self.online_us: dict[int, int] = {}
+        self.instructions = 0
+        self.jobs = 0
+
+    def counted(self, instructions: int) -> None:
+        """The counters counted so many more."""
+        self.instructions += instructions
+
+    def seen(self, hour: Hour, minute: Minute) -> list[bytes]:
+        """A minute has passed; what is written at its end."""
+        for address, us in minute.elapsed_us.items():
+            self.online_us[address] = self.online_us.get(address, 0) + us
+        if minute.number % rmf.INTERVAL:
+            return []
+        now = _State(rmf.snapshot(hour).uses, list(hour.physical_us))
+        before, self.before = self.before, now
+        records = [] if before is None else list(self.records(before, now, minute.end_us))
+        self.online_us, self.instructions = {}, 0
+        return records
+
+    def records(self, before: _State, now: _State, end_us: int) -> Iterator[bytes]:
+        own = next(use for use in now.uses if use.name == machine.ZOS_PARTITION)
+        then = next(use for use in before.uses if use.name == machine.ZOS_PARTITION)
+        dispatched = sum(own.effective_us) - sum(then.effective_us)
+        work = zos.quarter(self.random, dispatched, len(own.total_us), QUARTER_US, self.instructions)
+        product = {
+            **smf_write.interval(end_us, QUARTER_S, machine.ZONE_S),
+            "MFV": 111,
+            "PRD": "RMF",
+            "SAM": SAMPLES,
+            "CYC": 1000,
+            "FLA": ["ISM"],
+            "MVS": "ZV011100",
+            "IML": 3,
+            "PTN": 3,
+            "SYN": 0,
+            "XNM": "ZLPLEX",
+            "SNM": machine.ZOS_SYSTEM,
+        }
+        local_us = end_us + ZONE_US + _LATE_US
+        sections = {"product": [product], **self.processors(before, now)}
+        yield _encode(70, 1, local_us, sections)
+        for one in work:
+            yield _encode(72, 3, local_us + 20_000, {"product": [product], **_class(one, report="")})
+            if report := _REPORT_CLASS.get(one.service.name):
+                yield _encode(72, 3, local_us + 20_000, {"product": [product], **_class(one, report=report)})
+            for space in one.works:
+                yield from self.address_space(one, space, end_us)
+
+    # -- type 70 -----------------------------------------------------------------------------------------
+
+    def processors(self, before: _State, now: _State) -> Sections:
+        partitions: list[dict[str, Any]] = []
+        logical: list[dict[str, Any]] = []
+        cpus: list[dict[str, Any]] = []
+        for number, (use, then) in enumerate(zip(now.uses, before.uses, strict=True), 1):
+            own = use.name == machine.ZOS_PARTITION
+            partitions.append(
+                {
+                    "LPM": use.name,
+                    "LPN": number,
+                    "BDN": len(use.total_us),
+                    "BDS": len(logical),
+                    "BDA": len(use.total_us) * SAMPLES,
+                    "SPN": "ZLPLEX" if own else "",
+                    "STN": machine.ZOS_SYSTEM if own else "",
+                    "PFL": ["PWF"] if own else 0,
+                }
+            )
+            for address, (total, total_then, effective, effective_then) in enumerate(
+                zip(use.total_us, then.total_us, use.effective_us, then.effective_us, strict=True)
+            ):
+                here = use.name == machine.SYSTEM
+                online_us = self.online_us.get(address, 0) if here else QUARTER_US
+                logical.append(
+                    {
+                        "PDT": total - total_then,
+                        "EDT": effective - effective_then,
+                        "VPA": address,
+                        "BPS": use.weight,
+                        "CIX": _TYPES.index(use.kind) + 1,
+                        "POF": _HIGH if own else 0,
+                        "ACS": use.weight * SAMPLES,
+                        "ONT": online_us,
+                        "POW": use.weight * 4096 * SAMPLES // len(use.total_us) if own else 0,
+                    }
+                )
+                if own:
+                    cpus.append(_cpu(address, total - total_then))
+        partitions.append(
+            {"LPM": "PHYSICAL", "LPN": 0, "BDN": len(now.physical_us), "BDS": len(logical), "BDA": 0}
+        )
+        for address, (us, us_then) in enumerate(zip(now.physical_us, before.physical_us, strict=True)):
+            # The IFLs are told first.
+            kind = "IFL" if address < rmf.PHYSICAL["IFL"] else "CP"
+            logical.append({"PDT": us - us_then, "VPA": address, "CIX": _TYPES.index(kind) + 1})
+        control = {
+            "MOD": machine.MACHINE_TYPE,
+            "BNP": sum(rmf.PHYSICAL.values()),
+            "INB": ["PHY", "DGE"],
+            "MDL": machine.MODEL,
+            "DSA": SAMPLES,
+            "CPA": round(_ADJUSTMENT / _SCALE),
+            "WLA": machine.MSU_CAPACITY,
+            "HWM": machine.HARDWARE_MODEL,
+            "CSC": machine.SERIAL,
+            "HHF": ["HHS", "HHA"],
+            "MPC": machine.MODEL,
+            "MCR": machine.MSU_CAPACITY,
+            "MPR": machine.MSU_CAPACITY,
+            "NRM": 256,
+            "CAI": 100,
+            "CPA_ACTUAL": _ADJUSTMENT,
+            "CPA_SCALING_FACTOR": _SCALE,
+        }
+        names = [
+            {"CIN": kind, "CTN": rmf.PHYSICAL[kind], "CAN": rmf.PHYSICAL[kind] * SAMPLES} for kind in _TYPES
+        ]
+        return {
+            "control": [control],
+            "cpu": cpus,
+            "partition": partitions,
+            "logical": logical,
+            "name": names,
+        }
+
+    # -- type 30 -----------------------------------------------------------------------------------------
+
+    def address_space(self, one: ClassWork, work: Work, end_us: int) -> Iterator[bytes]:
+        """The interval of a started task, or the end of a job and its step, which lasted a quarter."""
+        space = work.space
+        job = space.kind == zos.JOB
+        if job:
+            self.jobs += 1
+        begin_us = end_us - QUARTER_US
+        started_us = begin_us if job else _STARTED_US + space.asid * 1_300_000
+        service = zos.service_units(work.task), zos.service_units(work.srb)
+        identification = {
+            "JBN": space.job,
+            "PGM": space.program,
+            "STM": "RUN" if job else space.job,
+            "JNM": f"JOB{4100 + self.jobs:05}" if job else f"STC{space.asid:05}",
+            "STN": 1,
+            "CLS": "A" if job else "",
+            "AST": started_us + ZONE_US,
+            "PPS": started_us + ZONE_US,
+            "SIT": started_us + ZONE_US,
+            "STD": started_us + ZONE_US,
+            "RST": started_us + ZONE_US,
+            "RSD": started_us + ZONE_US,
+            "RUD": "ZLBATCH" if job else "ZLTASK",
+            "ISS": begin_us,
+            "IET": end_us,
+            "ASI": space.asid,
+        }
+        sections: Sections = {
+            "id": [identification],
+            "cas": [
+                {
+                    "CPT": work.task,
+                    "CPS": work.srb,
+                    "IST": begin_us + ZONE_US,
+                    "IDT": begin_us + ZONE_US,
+                }
+            ],
+            "counter": [
+                {"INST_CP_TASK": work.task_instructions, "INST_CP_PREEMPTSRB": work.srb_instructions}
+            ],
+            "prf": [
+                {
+                    "WLM": one.service.workload,
+                    "SCN": one.service.name,
+                    "RCN": _REPORT_CLASS.get(one.service.name, ""),
+                    "CPC": 10,
+                    "SRC": 10,
+                    "SNF": 256,
+                    "SRV_L": round(sum(service)),
+                    "CSU_L": round(service[0]),
+                    "SRB_L": round(service[1]),
+                }
+            ],
+        }
+        for subtype in (4, 5) if job else (6,) if space.asid < 20 else (2,):
+            written = {"TYP": subtype, "RVN": "05", "PNM": "SMF", "OSL": "SP7.1.1"}
+            system = {"SYN": machine.ZOS_SYSTEM, "SYP": "ZLPLEX"}
+            yield _encode(
+                30,
+                subtype,
+                end_us + ZONE_US + 2 * _LATE_US,
+                {"subsystem": [{**written, **system}], **sections},
+                header={"WID": space.kind},
+            )
+
+
+def _cpu(address: int, total_us: int) -> dict[str, Any]:
+    """A processor as z/OS sees it: as the report of the same quarter prints it."""
+    busy_pct = 100 * total_us / QUARTER_US
+    interrupts = round(round(busy_pct * 14.2, 2) * QUARTER_S)
+    polled = round(interrupts * 0.041)
+    return {
+        # The time it was ready but not dispatched is no wait.
+        "WAT": QUARTER_S - 1.012 * total_us / 1e6,
+        "CID": address,
+        "CNF": ["DCI", "STA"],
+        "TYP": 0,
+        "SLH": interrupts - polled,
+        "TPI": polled,
+        "PAT": 0.0,
+    }
+
+
+def _class(one: ClassWork, *, report: str) -> Sections:
+    """Type 72 of a service class, or of the report class that tells of the same work."""
+    service, goal = one.service, one.service.goal
+    cpu, srb = zos.service_units(one.task), zos.service_units(one.srb)
+    operations = round(one.io_using * zos.SAMPLE_MS / 1000 / _OPERATION_S)
+    units = operations * 0.5
+    # Transactions are active as long as they take, address spaces all the time.
+    active_us = one.response_us if one.buckets else len(service.spaces) * QUARTER_US
+    period = {
+        "CRTX": 1 if one.buckets else 0,
+        # Use of resources and, where transactions end, response times.
+        "CADF": 0x80 | (0x40 if one.ended else 0),
+        "CPER": 1,
+        "CRTF": 0x80 if goal.response_ms else 0,
+        "CRGF": _GOALS[goal.kind],
+        "CVAL": goal.response_ms or goal.velocity,
+        "CPCT": goal.percent,
+        "CIMP": goal.importance,
+        "CSRV": cpu + srb + units,
+        "CCPU": cpu,
+        "CSRB": srb,
+        "CIOC": units,
+        "CTAT": active_us / 1024,
+        "CTRR": active_us / 1024,
+        "CRCP": one.ended,
+        "CTET": one.response_us / 1024,
+        "CTETX": float(one.response_us),
+        "CXETX": one.response_us * 0.9,
+        "CQDTX": one.response_us * 0.1,
+        "CCUS": one.cpu_using,
+        "CIOU": one.io_using,
+        "CTOU": one.cpu_using + one.io_using,
+        "CCDE": one.cpu_delay,
+        "CIOD": one.io_delay,
+        "CTOT": one.cpu_delay + one.io_delay,
+        "CIDL": one.idle,
+        "CTSA": float(one.cpu_using + one.io_using + one.cpu_delay + one.io_delay + one.idle),
+        "CICT": one.io_using * zos.SAMPLE_MS * 0.7 * 1000 / 128,
+        "CIDT": one.io_using * zos.SAMPLE_MS * 0.3 * 1000 / 128,
+        "CIWT": one.io_delay * zos.SAMPLE_MS * 1000 / 128,
+        "CIRC": operations,
+        "RTDM": goal.response_ms,
+        "PLSC": service.name if report else "",
+    }
+    sections: Sections = {
+        "wms": [
+            {
+                "MSCF": ["MRCL"] if report else ["MOVE"],
+                "MNSP": "ZLPOLICY",
+                "MCPU": 10_000,
+                "MIOC": 5000,
+                "MSRB": 10_000,
+                "MTVL": zos.SAMPLE_MS,
+                "MTVNUM": zos.samples_of(QUARTER_US),
+                "MWNM": "" if report else service.workload,
+                "MCNM": report or service.name,
+                "MCDE": service.text,
+                "MCPG": 1,
+                "MADJ": zos.ADJUSTMENT,
+                "CLSC": service.name if report else "",
+                "NFFI": 256,
+                "NFFS": 256,
+                "CPA_ACTUAL": _ADJUSTMENT,
+                "CPA_SCALING_FACTOR": _SCALE,
+            }
+        ],
+        "scs": [period],
+    }
+    if one.buckets:
+        # The last bound stands for all that took longer.
+        bounds = [*zos.BOUNDS, 0xFFFFFFFF]
+        sections["rts"] = [
+            {f"TRDB_{number}": value for number, value in enumerate(values, 1)}
+            for values in (bounds, one.buckets)
+        ]
+    return sections
+
+
+def _encode(
+    record: int, subtype: int, local_us: int, sections: Sections, header: dict[str, Any] | None = None
+) -> bytes:
+    return smf_write.encode(
+        smf_sections.layout(record),
+        subtype,
+        system=machine.ZOS_SYSTEM,
+        local_us=local_us,
+        sections=sections,
+        header=header,
+    )

@@ -1,0 +1,246 @@
+"""What the z/OS partition of the demo machine did with its processors: address spaces, service classes.
+
+What the partition was dispatched is shared out in hundredths of a second, as address spaces are charged:
+those of a service class add up to it, and all of them to what was dispatched less what no address space is
+charged for. Instructions are those that the counters of the processors counted in the same time.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+#: Part of the dispatched time that is charged to address spaces at low load; with more load less.
+CAPTURED = 0.945
+#: Of an address space's time, what service requests used.
+_SRB = 0.12
+#: Cycles of a sampler of states.
+SAMPLE_MS = 250
+#: An address space of this kind is a job.
+JOB = "JES2"
+#: Bounds of the response time distribution, in percent of the goal.
+BOUNDS = (50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 200, 400)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """An address space. weight: its part of its class."""
+
+    job: str
+    program: str
+    kind: str
+    asid: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """kind: velocity, average, percentile, system. response in milliseconds, percent of a percentile."""
+
+    kind: str
+    velocity: int = 0
+    response_ms: int = 0
+    percent: int = 0
+    importance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceClass:
+    """weight: part of what the system is charged; cost_s: processor time of a transaction, 0: it has none."""
+
+    name: str
+    workload: str
+    text: str
+    goal: Goal
+    weight: float
+    spaces: Sequence[Space]
+    cost_s: float = 0.0
+    #: Delays per sample of using, at low load and what the load adds.
+    delays: tuple[float, float] = (0.1, 0.3)
+
+
+CLASSES = (
+    ServiceClass(
+        "SYSTEM",
+        "SYSTEM",
+        "System address spaces",
+        Goal("system"),
+        0.07,
+        (
+            Space("*MASTER*", "IEEMB860", "STC", 1, 0.3),
+            Space("WLM", "IWMINJST", "STC", 12, 0.3),
+            Space("CATALOG", "IGG0CLX0", "STC", 34, 0.4),
+        ),
+        delays=(0.02, 0.05),
+    ),
+    ServiceClass(
+        "SYSSTC",
+        "SYSTEM",
+        "System tasks",
+        Goal("system"),
+        0.10,
+        (
+            Space("JES2", "HASJES20", "STC", 30, 0.35),
+            Space("TCPIP", "EZBTCPIP", "STC", 41, 0.45),
+            Space("HIS", "HISINIT", "STC", 52, 0.2),
+        ),
+        delays=(0.03, 0.08),
+    ),
+    ServiceClass(
+        "DB2HI",
+        "DATABASE",
+        "Database address spaces",
+        Goal("velocity", velocity=60, importance=1),
+        0.23,
+        (
+            Space("DB2PMSTR", "DSNYASCP", "STC", 60, 0.15),
+            Space("DB2PDBM1", "DSNYASCP", "STC", 61, 0.65),
+            Space("DB2PIRLM", "DXRRLM00", "STC", 62, 0.2),
+        ),
+        delays=(0.08, 0.35),
+    ),
+    ServiceClass(
+        "CICSHI",
+        "ONLINE",
+        "Transactions of the branches",
+        Goal("percentile", response_ms=200, percent=90, importance=2),
+        0.42,
+        (
+            Space("CICSTOR1", "DFHSIP", "STC", 70, 0.1),
+            Space("CICSAOR1", "DFHSIP", "STC", 71, 0.5),
+            Space("CICSAOR2", "DFHSIP", "STC", 72, 0.4),
+        ),
+        cost_s=0.0064,
+        delays=(0.1, 0.5),
+    ),
+    ServiceClass(
+        "BATCHLO",
+        "BATCH",
+        "Batch jobs",
+        Goal("velocity", velocity=20, importance=4),
+        0.18,
+        (Space("ZLBILL", "BILLRUN", JOB, 90, 0.6), Space("ZLSORT", "SORT", JOB, 91, 0.4)),
+        delays=(0.4, 3.2),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an address space was charged in a quarter of an hour, in hundredths of a second; instructions."""
+
+    space: Space
+    task: int
+    srb: int
+    task_instructions: int
+    srb_instructions: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassWork:
+    """What a service class did: works are those of its address spaces; buckets of response times."""
+
+    service: ServiceClass
+    works: Sequence[Work]
+    ended: int
+    response_us: int
+    buckets: Sequence[int]
+    cpu_using: int
+    io_using: int
+    cpu_delay: int
+    io_delay: int
+    idle: int
+
+    @property
+    def task(self) -> int:
+        return sum(work.task for work in self.works)
+
+    @property
+    def srb(self) -> int:
+        return sum(work.srb for work in self.works)
+
+
+def quarter(
+    rng: random.Random, dispatched_us: int, processors: int, length_us: int, instructions: int
+) -> list[ClassWork]:
+    """Share out what the partition was dispatched, and what it did with it, over its classes."""
+    load = dispatched_us / (processors * length_us)
+    charged = round(dispatched_us / 10_000 * (CAPTURED - 0.04 * load))
+    counted = round(instructions * charged * 10_000 / dispatched_us) if dispatched_us else 0
+    # Batch has what the others leave: with more load of theirs less.
+    weights = {
+        one.name: one.weight * rng.uniform(0.96, 1.04) * (1.25 - 0.5 * load if one.name == "BATCHLO" else 1.0)
+        for one in CLASSES
+    }
+    times = shared(charged, weights)
+    counts = shared(counted, times)
+    return [_class(rng, one, times[one.name], counts[one.name], load, length_us) for one in CLASSES]
+
+
+def _class(
+    rng: random.Random, one: ServiceClass, time: int, count: int, load: float, length_us: int
+) -> ClassWork:
+    weights = {space.job: space.weight * rng.uniform(0.95, 1.05) for space in one.spaces}
+    times = shared(time, weights)
+    counts = shared(count, times)
+    works = []
+    for space in one.spaces:
+        srb = round(times[space.job] * _SRB * rng.uniform(0.9, 1.1))
+        task = times[space.job] - srb
+        parts = shared(counts[space.job], {"task": task, "srb": srb})
+        works.append(Work(space, task, srb, parts["task"], parts["srb"]))
+    if one.cost_s:
+        ended = round(time / 100 / one.cost_s)
+        # A transaction takes its processor time, its I/O, and longer the busier the system is.
+        mean_us = one.cost_s * 1e6 * 7.5 * (1 + 1.6 * load**3)
+    else:
+        # A job lasts the whole time, a started task ends never.
+        ended = sum(space.kind == JOB for space in one.spaces)
+        mean_us = length_us
+    buckets = _buckets(ended, mean_us / 1000, one.goal.response_ms) if one.goal.response_ms else []
+    using = round(time * 10 / SAMPLE_MS * rng.uniform(0.98, 1.02))
+    io_using = round(using * 0.35 * rng.uniform(0.9, 1.1))
+    low, more = one.delays
+    cpu_delay = round(using * (low + more * load**2) * rng.uniform(0.9, 1.1))
+    samples = len(one.spaces) * length_us // (SAMPLE_MS * 1000)
+    io_delay = round(io_using * 0.12 * rng.uniform(0.9, 1.1))
+    idle = max(0, samples - using - io_using - cpu_delay - io_delay)
+    return ClassWork(
+        one, works, ended, round(ended * mean_us), buckets, using, io_using, cpu_delay, io_delay, idle
+    )
+
+
+def _buckets(ended: int, mean_ms: float, goal_ms: int) -> list[int]:
+    """How many transactions ended in which part of the goal: response times are exponential."""
+    within = [1 - math.exp(-bound / 100 * goal_ms / mean_ms) for bound in BOUNDS] + [1.0]
+    shares = [after - before for before, after in zip([0.0, *within[:-1]], within, strict=True)]
+    found = shared(ended, {str(number): share for number, share in enumerate(shares)})
+    return list(found.values())
+
+
+def shared(total: int, weights: Mapping[str, float]) -> dict[str, int]:
+    """A whole number in parts by weight: whole numbers that add up to it."""
+    left, weight = total, math.fsum(weights.values())
+    parts: dict[str, int] = {}
+    for name, one in weights.items():
+        part = round(left * one / weight) if weight else 0
+        parts[name] = min(left, max(0, part))
+        left -= parts[name]
+        weight -= one
+    return parts
+
+
+def samples_of(length_us: int) -> int:
+    """How often the states were sampled in so much time."""
+    return length_us // (SAMPLE_MS * 1000)
+
+
+#: Of one service unit, sixteenths of a microsecond of processor time: a z10 of this model.
+ADJUSTMENT = 622
+
+
+def service_units(hundredths: int) -> float:
+    """Service units of processor time."""
+    return hundredths * 10_000 * 16 / ADJUSTMENT

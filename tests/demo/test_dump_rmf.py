@@ -1,0 +1,135 @@
+"""The demo dump's RMF and job records: of the same hour as its counters and as the RMF report beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens import demo
+from zlens.demo import machine, zos
+from zlens.options import parse_zone
+from zlens.session import Session
+
+#: The end of a job tells again what that of its step told.
+JOBS = (
+    "(SELECT a.interval_end, a.smf30cpt, a.smf30cps, p.smf30scn, c.smf30_inst_cp_task, "
+    "c.smf30_inst_cp_preemptsrb FROM smf30_cas AS a "
+    'JOIN smf30_prf AS p USING (file, "offset") JOIN smf30_counter AS c USING (file, "offset") '
+    "WHERE a.subtype <> 5)"
+)
+SERVICE = "class_kind = 'service'"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    demo.write(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def session(folder: Path) -> Iterator[Session]:
+    with zlens.open(folder / demo.SMF_NAME) as opened:
+        yield opened
+
+
+def test_nothing_is_doubtful(session: Session) -> None:
+    assert session.all_problems() == []
+    (info,) = session.systems
+    assert (info.lpar, info.lpar_number, info.nominal_s) == (machine.ZOS_PARTITION, 3, 60)
+
+
+def test_counters_have_polarity_and_parked_time(session: Session) -> None:
+    rows = session.sql(
+        "SELECT polarity, parked_pct, cpu_type, core_id, count(*) FROM cpumf GROUP BY ALL"
+    ).rows
+    assert sorted(rows) == [("Vh", 0.0, "CP", cpu, 60) for cpu in range(3)]
+
+
+def test_both_tell_the_same_of_partitions_and_processors(folder: Path) -> None:
+    """The report cuts times off at the millisecond and prints two decimals."""
+    # What z/VM varies off is offline for a while by SMF, in the report only by its number of processors.
+    partitions = (
+        "SELECT interval_end, partition, cpu_type, weight, logical_cpus, effective_s, total_s, msu_actual "
+        f"FROM partition WHERE partition <> '{machine.SYSTEM}' ORDER BY ALL"
+    )
+    processors = (
+        "SELECT interval_end, cpu_id, cpu_type, polarity, parked_pct, online_pct, entitlement_pct, busy_pct, "
+        "mvs_busy_pct, io_interrupt_rate FROM cpu ORDER BY ALL"
+    )
+    pools = (
+        "SELECT interval_end, cpu_type, physical, effective_s, total_s, phys_total_pct FROM cec ORDER BY ALL"
+    )
+    with (
+        zlens.open(folder / demo.SMF_NAME) as smf,
+        zlens.open(folder / demo.RMF_NAME, options=zlens.Options(tz=parse_zone(demo.ZONE))) as xml,
+    ):
+        for question in (partitions, processors, pools):
+            found, printed = smf.sql(question).rows, xml.sql(question).rows
+            assert len(found) == len(printed) > 4
+            for mine, theirs in zip(found, printed, strict=True):
+                for value, expected in zip(mine, theirs, strict=True):
+                    if isinstance(value, float):
+                        # Service units are printed as whole numbers.
+                        slack = 0.51 if value is mine[-1] and "msu" in question else 0.0061
+                        assert value == pytest.approx(expected, abs=slack), (mine, theirs)
+                    else:
+                        assert value == expected
+
+
+def test_classes_and_address_spaces_add_up(session: Session) -> None:
+    """Of every service class: what its address spaces were charged; of the system: what was dispatched."""
+    classes = session.sql(
+        f"SELECT interval_end, class, appl_cp_pct * seconds / 100 FROM workload WHERE {SERVICE} ORDER BY ALL"
+    ).rows
+    spaces = session.sql(
+        f"SELECT interval_end, smf30scn, sum(smf30cpt + smf30cps) / 100 FROM {JOBS} GROUP BY ALL ORDER BY ALL"
+    ).rows
+    assert len(classes) == 4 * len(zos.CLASSES)
+    for (end, name, charged), (other_end, other_name, summed) in zip(classes, spaces, strict=True):
+        assert (end, name) == (other_end, other_name)
+        assert charged == pytest.approx(summed, rel=1e-9)
+    captured = session.sql(
+        "SELECT charged / effective_s FROM (SELECT interval_end, sum(appl_cp_pct * seconds / 100) AS charged "
+        f"FROM workload WHERE {SERVICE} GROUP BY ALL) JOIN partition USING (interval_end) "
+        f"WHERE partition = '{machine.ZOS_PARTITION}'"
+    ).rows
+    assert len(captured) == 4
+    assert all(0.9 < part < zos.CAPTURED for (part,) in captured)
+
+
+def test_instructions_are_those_that_the_counters_counted(session: Session) -> None:
+    rows = session.sql(
+        "SELECT told, counted, charged FROM (SELECT interval_end, "
+        "sum(smf30_inst_cp_task + smf30_inst_cp_preemptsrb) AS told, "
+        "sum(smf30cpt + smf30cps) / 100 AS charged "
+        f"FROM {JOBS} GROUP BY ALL) JOIN ("
+        "SELECT time_bucket(INTERVAL 15 minutes, interval_end - INTERVAL 1 second) + INTERVAL 15 minutes "
+        "AS interval_end, sum(instructions) AS counted FROM cpumf GROUP BY ALL) USING (interval_end) "
+        "ORDER BY interval_end"
+    ).rows
+    dispatched = session.sql(
+        f"SELECT effective_s FROM partition WHERE partition = '{machine.ZOS_PARTITION}' ORDER BY interval_end"
+    ).rows
+    assert len(rows) == 4
+    for (told, counted, charged), (effective,) in zip(rows, dispatched, strict=True):
+        assert told / counted == pytest.approx(charged / effective, rel=1e-6)
+
+
+def test_response_times_are_those_of_the_distribution(session: Session) -> None:
+    rows = session.sql(
+        "SELECT ended_rate * seconds, response_s, performance_index FROM workload WHERE class = 'CICSHI'"
+    ).rows
+    counts = session.sql(
+        "SELECT sum(" + " + ".join(f"r723trdb_{n}" for n in range(1, 15)) + ") FROM smf72_rts "
+        'WHERE scs_no IS NOT NULL GROUP BY file, "offset"'
+    ).rows
+    assert len(rows) == 4
+    # The report class tells of the same transactions.
+    assert sorted(round(ended) for ended, _, _ in rows for _ in "12") == sorted(count for (count,) in counts)
+    for _, response_s, index in rows:
+        assert 0.04 < response_s < 0.1
+        assert 0.5 <= index < 1
