@@ -124,15 +124,15 @@ def test_a_system_is_known_by_its_records(tmp_path: Path) -> None:
     assert source.resets() == []
 
 
-def test_a_system_has_the_intervals_of_its_counters_and_those_of_rmf(tmp_path: Path) -> None:
-    # The counters have another time base in their maker; only that each keeps its own is of interest here.
+def test_a_system_has_the_intervals_of_its_counters_where_it_has_them(tmp_path: Path) -> None:
+    """Records of RMF keep to their own beside them."""
     path = dump(
         tmp_path / "both.smf", [record(1, 0, 300), record(1, 0, 600), *rmf(70, 900, {"control": [{}]})]
     )
     source = opened(path)
     (info,) = source.systems
     assert info.nominal_s == 300
-    assert [one.seconds for one in info.intervals] == [300, 300, 900]
+    assert [one.seconds for one in info.intervals] == [300, 300]
     assert len(rows(source)) == 2
     assert len(rows(source, table="smf70_control")) == 1
 

@@ -88,11 +88,11 @@ class Sections:
         return _native.SectionsDecoder(NAME, systems, files, plans, self._leap)
 
     def intervals(self) -> None:
-        """Give the systems the intervals of these records, beside those that records of counters tell of.
+        """Give the systems that no record of counters tells of the intervals of these records.
 
-        Both are written at the end of an interval, but their intervals need not be the same ones.
+        Where both are there, these keep to their own intervals: see other_intervals.
         """
-        told: set[str] = set()
+        told = {name for name, group in self._groups.items() if group.ends}
         for record in _TELLING:
             kinds = {(record, subtype) for subtype in smf_sections.layout(record).subtypes}
             if self.owners(kinds) <= told:
@@ -124,21 +124,16 @@ class Sections:
 
 def _tell(group: Group, found: list[tuple[int, float | None, bool, int]]) -> None:
     info = group.info
-    known = {interval.end_us for interval in info.intervals}
     lengths = [round(seconds) for _, seconds, _, _ in found if seconds]
     if info.nominal_s is None and lengths:
         info.nominal_s = float(max(set(lengths), key=lambda length: (lengths.count(length), length)))
     for end_us, seconds, short, records in found:
         stub = seconds is not None and info.nominal_s is not None and seconds < SHORT * info.nominal_s
         flag = "short" if short or stub else None
-        if end_us not in known:
-            info.intervals.append(Interval(end_us, seconds, flag, records))
-    info.intervals.sort(key=lambda interval: interval.end_us)
-    starts = [end_us - round((seconds or 0) * 1e6) for end_us, seconds, _, _ in found]
-    # Without intervals the time of the first record stands for the beginning.
-    before = [info.first_us] if known and info.first_us is not None else []
-    info.first_us = min(starts + before)
-    info.last_us = info.intervals[-1].end_us
+        info.intervals.append(Interval(end_us, seconds, flag, records))
+    first_end, first_seconds = found[0][:2]
+    info.first_us = first_end - round((first_seconds or 0) * 1e6)
+    info.last_us = found[-1][0]
 
 
 def identify(group: Group) -> None:
