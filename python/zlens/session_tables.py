@@ -60,6 +60,14 @@ _INTERVAL = (
     Column("longest", "float"),
 )
 
+#: The stretch of time that the user asks for.
+_ASKED = (
+    Column("system", "text"),
+    Column("source", "text"),
+    Column("first", "time"),
+    Column("last", "time"),
+)
+
 _RESET = (
     Column("system", "text"),
     Column("source", "text"),
@@ -105,7 +113,7 @@ def tables(
     others: Callable[[], list[tuple[SystemInfo, Interval]]],
     every_s: int | None,
 ) -> dict[str, list[RawTable]]:
-    """The tables by name. `_interval` and `_reset` are for joins; the others are the user's too.
+    """The tables by name. `_interval`, `_asked` and `_reset` are for joins; the others are the user's too.
 
     others: intervals of records that keep to their own
     """
@@ -162,12 +170,23 @@ def tables(
         # The measure `interval` has its own order of columns: the length stands before the start.
         return [(s, o, end, seconds, flag, start, n) for s, o, end, start, seconds, flag, n in rows]
 
+    def asked() -> list[tuple[Any, ...]]:
+        if not session.options.selects:
+            return []
+        # Where no interval was asked for, nothing was.
+        spans = {(info.system, info.source): (0, 0) for info in session.systems}
+        for row in joined():
+            first, last = spans[row[0], row[1]]
+            spans[row[0], row[1]] = (min(first or row[3], row[3]), max(last, row[2]))
+        return [(*subject, *span) for subject, span in spans.items()]
+
     made: tuple[Made, ...] = (
         Made("system", _columns("system"), systems),
         Made("interval", _columns("interval"), shown),
         Made("problem", _columns("problem"), problems),
         Made("inventory", INVENTORY, inventory),
         Made("_interval", _INTERVAL, joined),
+        Made("_asked", _ASKED, asked),
         Made("_reset", _RESET, resets),
     )
     if session.throughput is not None:

@@ -37,6 +37,7 @@ TABLES = {
     "guest_cpu": "userid vcpu cpu_s mt1_s prorated_s virtual_s dispatch_wait_s",
     "guest_wait": "userid vcpu samples running_samples dormant_samples",
     "interval": "system interval_end seconds source flag",
+    "job": "kind job job_id step program cp_s ziip_s task_instructions ziip_instructions cp_mips",
     "load": "online unparked busy_pct guest_pct chargeable_cp_pct nonchargeable_cp_pct tv capture_pct "
     "logged_on active page_rate virtual_io_rate etr itr",
     "lock": "collision_rate avg_spin_s spin_pct",
