@@ -1,0 +1,122 @@
+"""Damaged records of sections: what can be read is read, the rest is told, and nothing worse happens."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from pathlib import Path
+
+import pytest
+from sections_made import START_US, Sections, job, rmf
+from smf_made import dump, opened, rows
+
+from zlens.errors import ZlensError
+from zlens.problems import KINDS
+
+MACHINE = {"MOD": "3931", "CSC": "00000000000ABCDE"}
+
+
+def records() -> list[bytes]:
+    """A whole record of each type, and one in pieces."""
+    processors: Sections = {
+        "control": [MACHINE],
+        "cpu": [{"CID": n} for n in range(4)],
+        "partition": [{"LPM": "A", "BDS": 0, "BDN": 3}],
+        "logical": [{"PDT": n} for n in range(12)],
+        "core": [{"CORE_ID": n, "CPU_SKIP": 2 * n, "CPU_NUM": 2} for n in range(2)],
+    }
+    classes: Sections = {
+        "wms": [{"MCNM": "BATCH"}],
+        "scs": [{"CPER": 1, "CRTX": 1, "CWMX": 1, "CWMN": 1, "CCPU": 5.5}],
+        "rts": [{"TRDB_1": 50}, {"TRDB_1": 3}],
+        "wrs": [{"RTYP": "CICS"}],
+    }
+    work: Sections = {"id": [{"JBN": "A", "IET": START_US}], "cas": [{"CPT": 1}], "counter": [{}]}
+    return [
+        *rmf(70, 900, processors),
+        *rmf(70, 1800, processors, most=1500),
+        *rmf(72, 900, classes),
+        job(2, 900, work),
+    ]
+
+
+def read(path: Path) -> dict[str, int]:
+    """How many rows every table has, as read whole."""
+    source = opened(path)
+    counts = {table: len(rows(source, ["section_no", "tod"], table)) for table in source.tables}
+    for table in source.tables:
+        if table.startswith("smf") and table not in ("smf113", "smf113_change"):
+            assert len(rows(source, table=table)) == counts[table], table
+    size = path.stat().st_size
+    for problem in source.problems(complete=True):
+        assert problem.kind in KINDS
+        assert problem.offset is None or 0 <= problem.offset <= size
+    return counts
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_changed_bytes(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    path = dump(tmp_path / "good.smf", records())
+    good = read(path)
+    assert good["smf70_logical"] == 24
+    data = bytearray(path.read_bytes())
+    for _ in range(1 << seed % 6):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    bad = tmp_path / "bad.smf"
+    bad.write_bytes(data)
+    # Nothing else than an error with a sentence, where nothing is left that looks like a dump.
+    with contextlib.suppress(ZlensError):
+        read(bad)
+
+
+def test_every_length_of_a_dump(tmp_path: Path) -> None:
+    """Cut off anywhere: the records before are there, and that something is missing is told."""
+    whole = dump(tmp_path / "whole.smf", records()).read_bytes()
+    lengths = [len(one) for one in records()]
+    path = tmp_path / "cut.smf"
+    for end in range(lengths[0] + 1, len(whole), 997):
+        path.write_bytes(whole[:end])
+        source = opened(path)
+        assert len(rows(source, ["section_no"], "smf70_control")) >= 1
+        assert "truncated" in {problem.kind for problem in source.problems(complete=True)}
+
+
+def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
+    path = dump(tmp_path / "one.smf", records())
+    source = opened(path)
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.truncate(size // 4)
+    rows(source, table="smf30_cas")
+    assert any(problem.kind == "changed" for problem in source.problems())
+
+
+def test_sections_that_are_longer_than_their_record(tmp_path: Path) -> None:
+    (record,) = rmf(70, 900, {"control": [MACHINE], "logical": [{"PDT": n} for n in range(3)]})
+    data = bytearray(record)
+    # Number of logical processors: 65,535 of 96 bytes.
+    data[74:76] = b"\xff\xff"
+    source = opened(dump(tmp_path / "many.smf", [bytes(data)]))
+    assert len(rows(source, ["section_no"], "smf70_logical")) == 3
+    (problem,) = source.problems(complete=True)
+    assert (problem.kind, problem.record) == ("section", "SMF 70.1")
+    assert "65535 logical sections of 96 bytes" in problem.detail
+    assert problem.detail.endswith("3 do")
+
+
+def test_numbers_that_are_none(tmp_path: Path) -> None:
+    (record,) = rmf(70, 900, {"control": [MACHINE], "logical": [{"PDT": 2**63 - 1}]})
+    data = bytearray(record)
+    product = int.from_bytes(data[28:32])
+    data[product + 10 : product + 14] = b"\x09\x99\x99\x9f"
+    logical = int.from_bytes(data[68:72])
+    data[logical] = 0xFF
+    source = opened(dump(tmp_path / "odd.smf", [bytes(data)]))
+    assert rows(source, ["smf70ist"], "smf70_product") == [{"smf70ist": None}]
+    assert rows(source, ["smf70pdt"], "smf70_logical") == [{"smf70pdt": None}]
+    told = {problem.detail for problem in source.problems(complete=True)}
+    assert told == {
+        "smf70ist is no packed time of day here and maybe later; such values are NULL",
+        "smf70pdt is above 2^63 - 1 here and maybe later; such values are NULL",
+    }
