@@ -88,6 +88,35 @@ fn pieces_of_several_records_and_files_find_their_own() {
 }
 
 #[test]
+fn pieces_of_one_interval_are_told_apart_by_what_the_whole_has() {
+    // Two records of one interval, with four items and with six, their pieces inside one another.
+    let items: Vec<Vec<u8>> = (0..6).map(item).collect();
+    let cut = |all: u16, at: usize| {
+        let place = 1 + at as u16;
+        [
+            piece(4500, (1, 2), (&items[..at], all, 1), (&[], 0, 0)),
+            piece(
+                4500,
+                (2, 2),
+                (&items[at..usize::from(all)], all, place),
+                (&[], 0, 0),
+            ),
+        ]
+    };
+    let ([one, two], [three, four]) = (cut(4, 2), cut(6, 3));
+    let decoder = decoder(&[vec![one, three, four, two]]);
+    let found = rows_of(&decoder, "item", None);
+    let counted = |first: i64| {
+        found
+            .iter()
+            .filter(|row| row["offset"] == int(first))
+            .count()
+    };
+    assert_eq!((found.len(), counted(0)), (10, 4));
+    assert_eq!(problems(&decoder), []);
+}
+
+#[test]
 fn what_is_there_of_an_incomplete_record_is_shown_with_its_numbers() {
     let mut pieces = three(4500, 1);
     pieces.remove(0);

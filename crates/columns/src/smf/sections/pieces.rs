@@ -33,6 +33,8 @@ pub(crate) struct Key {
     subtype: u16,
     total: u64,
     section: Vec<u8>,
+    /// How many sections of each kind the whole record has.
+    sections: Option<[u32; MAX_PARTS]>,
 }
 
 /// A record whose pieces come together.
@@ -138,11 +140,12 @@ fn places(
 
 impl Key {
     /// Of a piece whose section with the interval is `section`.
-    pub(crate) fn new(facts: &Facts, total: u64, section: &[u8]) -> Self {
+    pub(crate) fn new(facts: &Facts, told: &Told, section: &[u8]) -> Self {
         Self {
             system: facts.system,
             subtype: facts.subtype,
-            total,
+            total: told.total,
+            sections: told.places.map(|places| places.map(|(total, _)| total)),
             section: section[..section.len().min(KEY)].to_vec(),
         }
     }
@@ -324,9 +327,14 @@ mod tests {
                 short: false,
                 zone: NO_TIME,
             };
+            let told = Told {
+                sequence: 1,
+                total: 2,
+                places: None,
+            };
             let piece = Piece {
                 sequence: 1,
-                key: Key::new(&facts, 2, &number.to_be_bytes()),
+                key: Key::new(&facts, &told, &number.to_be_bytes()),
                 facts,
                 bytes: vec![0; SIZE],
                 runs: [Run::default(); MAX_PARTS],

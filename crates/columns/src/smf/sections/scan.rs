@@ -1,7 +1,6 @@
 //! Scans: dumps in, batches of tables of sections out.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -22,10 +21,8 @@ use crate::select::SelectError;
 use crate::smf::NO_SYSTEM;
 pub use crate::smf::scan::File;
 
-/// How many records are told apart by their beginnings, 8 bytes each; beyond, none is held to have come before.
+/// How many records are told apart by a number made of their bytes; beyond, none is held to have come before.
 const TOLD_APART: usize = 4_000_000;
-/// By so many bytes: those of the header, the interval, and what the record is of.
-const BEGINNING: usize = 512;
 
 /// A system and what is known about it.
 #[derive(Debug, Clone)]
@@ -423,16 +420,13 @@ impl Scan {
         Some((facts, runs))
     }
 
-    /// Whether a record with this beginning was there already: a dump that holds a part of another.
+    /// Whether the same record was there already: a dump that holds a part of another.
     fn came_before(&mut self, bytes: &[u8]) -> bool {
-        let mut hasher = DefaultHasher::new();
-        hasher.write_usize(bytes.len());
-        hasher.write(&bytes[..bytes.len().min(BEGINNING)]);
-        let hash = hasher.finish();
+        let number = number_of(bytes);
         if self.seen.len() >= TOLD_APART {
-            return self.seen.contains(&hash);
+            return self.seen.contains(&number);
         }
-        !self.seen.insert(hash)
+        !self.seen.insert(number)
     }
 
     /// Takes up a piece of a broken record; the records that are whole by it. Nothing if the record is none.
@@ -450,7 +444,7 @@ impl Scan {
                 let run = runs[plan.time.part];
                 let piece = Piece {
                     sequence: told.sequence,
-                    key: Key::new(facts, told.total, run.section(0, bytes)),
+                    key: Key::new(facts, &told, run.section(0, bytes)),
                     facts: *facts,
                     bytes: bytes.to_vec(),
                     runs: *runs,
@@ -528,6 +522,22 @@ impl Scan {
             self.decode(decoder, plan, &whole.bytes);
         }
     }
+}
+
+/// A number made of all bytes of a record; that two records have the same one is no more than chance. Eight bytes at
+/// a time, for this is done with every record.
+fn number_of(bytes: &[u8]) -> u64 {
+    let mix = |sum: u64, word: u64| {
+        let both = u128::from(sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+        (both >> 64) as u64 ^ both as u64
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let sum = words.iter().fold(bytes.len() as u64, |sum, word| {
+        mix(sum, u64::from_le_bytes(*word))
+    });
+    mix(sum, u64::from_le_bytes(last))
 }
 
 /// A scan of one table in the form Arrow's consumers know. It ends with its first error.
