@@ -7,11 +7,28 @@ Activity report of four zIIPs with MT=2. Counters are fed that give the printed 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from smf70_made import DEDICATED, HIGH, LOW, MEDIUM, Core, Cpu, Logical, Lpar, Record, record, session
+import zlens
+from readers import smf_made
+from smf70_made import (
+    DEDICATED,
+    HIGH,
+    LOW,
+    MEDIUM,
+    Core,
+    Cpu,
+    Logical,
+    Lpar,
+    Record,
+    encoded,
+    record,
+    session,
+)
+from zlens.catalog.smf_record import CounterSet
 from zlens.options import Options
 
 #: The interval of smf2db's report, 29:59.996, and that of IBM's, 10.14.053.
@@ -174,9 +191,10 @@ def one(
         control={"HHF": hhf, **control},
     )  # fmt: skip
     with session({"A": [made]}, 100) as opened:
-        return opened.sql(
+        row: tuple[Any, ...] = opened.sql(
             "SELECT round(busy_pct, 6), round(mvs_busy_pct, 6), parked_pct, entitlement_pct FROM cpu"
         ).rows[0]
+    return row
 
 
 def test_lpar_busy_by_kind_of_processor() -> None:
@@ -309,6 +327,17 @@ def test_sums_over_buckets_though_sections_change_their_places() -> None:
     ]
 
 
+def test_place_of_a_core_in_the_machine() -> None:
+    """The preferred place of each core, from the drawer to the chip; a highest level of 1 tells of none."""
+    made = four_ziips()
+    places = ((4, (3, 1, 2, 0)), (3, (7, 1, 2, 0)), (1, (1, 0, 0, 0)), (0, (0, 0, 0, 0)))
+    for logical, (highest, levels) in zip(made["logical"], places, strict=False):
+        logical |= {"MAXNL": highest} | {f"CORDL{n}": place for n, place in enumerate(levels, 1)}
+    with session({"SYSA": [made]}, ZIIP_S) as opened:
+        rows = opened.sql("SELECT nesting FROM core ORDER BY core_id").rows
+    assert rows == [("0/2/1/3",), ("2/1/7",), (None,), (None,)]
+
+
 def test_changes_between_records_are_events() -> None:
     """A change of capacity is told by no record of its own; what was recorded as such is not inferred."""
     before = {"MDL": "716", "MCR": 1900, "CAI": 100, "CCR": 0, "CPA_ACTUAL": 1000}
@@ -365,3 +394,33 @@ def test_changes_of_two_systems_are_their_own() -> None:
     small, large = four_ziips(MDL="701"), four_ziips(MDL="716")
     with session({"A": [small] * 3, "B": [large] * 3}, ZIIP_S) as made:
         assert made.sql("SELECT * FROM event").rows == []
+
+
+def test_counters_tell_of_threads_beside_the_times_of_the_core(tmp_path: Path) -> None:
+    """RMF tells when a core was busy, the MT-diagnostic counters how many threads it then ran."""
+    end, speed = ZIIP_S, 5200
+    cycles = speed * 1_000_000
+    (rmf,) = encoded("SYSA", four_ziips(), smf_made.START_US + round(end * 1e6), ZIIP_S)
+    basic = CounterSet("basic", [cycles * 300, cycles * 100, 0, 0, 0, 0], 8)
+    # Of 480 s the core ran one thread for 180 s and both for 300 s.
+    threads = CounterSet("mt_diag", [cycles * 180, cycles * 300, *[0] * 46], 8)
+    facts: dict[str, Any] = {
+        "start": 0.0, "speed": speed, "COREID": 4, "CPUPROCCLASS": 4, "CTRVERSION1": 4, "CTRVERSION2": 6,
+        "MACHTYPE": "8561",
+    }  # fmt: skip
+    counted = [
+        smf_made.record(1, 8, end, sets=[basic, threads], **facts),
+        smf_made.record(1, 9, end, sets=[basic], **facts),
+    ]
+    query = (
+        "SELECT core_id, round(core_busy_pct, 2), round(thread_density, 4), round(productivity_pct, 2), "
+        "one_thread_s, two_thread_s FROM core ORDER BY 1"
+    )
+    with zlens.open([smf_made.dump(tmp_path / "both", [rmf, *counted])]) as made:
+        assert made.all_problems() == []
+        rows = made.sql(query).rows
+    assert rows[0] == (4, 78.23, 1.625, 87.30, pytest.approx(180), pytest.approx(300))
+    assert rows[1] == (5, 59.46, None, 85.64, None, None)
+    with zlens.open([smf_made.dump(tmp_path / "counters", counted)]) as made:
+        (alone,) = made.sql(query).rows
+    assert alone[:3] == (4, round(100 * 480 / end, 2), 1.625)

@@ -5,7 +5,8 @@ WITH told AS (
     SELECT
         system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, vertical_weight, parked_time,
         CAST(threads AS BIGINT) AS threads, sampled_time, busy_time, thread_time, productivity, utilized_time,
-        type_capacity_factor, type_max_capacity_factor, type_thread_density
+        type_capacity_factor, type_max_capacity_factor, type_thread_density,
+        nullif(concat_ws('/', nest_4, nest_3, nest_2, nest_1), '') AS nesting
     FROM role.core
     WHERE core_id IS NOT NULL AND sampled_time IS NOT NULL
 ),
@@ -25,16 +26,19 @@ counted AS (
     WHERE core_id IS NOT NULL
     GROUP BY system, source, interval_end, core_id
 )
+-- z/OS tells no time of threads: what its counters tell of the same core and interval stands beside its times.
 SELECT
-    system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, vertical_weight, parked_time,
-    threads, sampled_time, busy_time, productivity, utilized_time, type_capacity_factor, type_max_capacity_factor,
-    type_thread_density,
-    CAST(NULL AS VARCHAR) AS generation,
-    nullif(sampled_time, 0) AS available,
-    2 * busy_time - thread_time AS c448,
-    thread_time - busy_time AS c449,
-    NULL AS c202, NULL AS c203, NULL AS c204, NULL AS c205
+    told.* EXCLUDE (thread_time),
+    CASE WHEN told.thread_time IS NULL THEN counted.generation END AS generation,
+    CASE WHEN told.thread_time IS NULL THEN counted.available ELSE nullif(told.sampled_time, 0) END AS available,
+    coalesce(2 * told.busy_time - told.thread_time, counted.c448) AS c448,
+    coalesce(told.thread_time - told.busy_time, counted.c449) AS c449,
+    CASE WHEN told.thread_time IS NULL THEN counted.c202 END AS c202,
+    CASE WHEN told.thread_time IS NULL THEN counted.c203 END AS c203,
+    CASE WHEN told.thread_time IS NULL THEN counted.c204 END AS c204,
+    CASE WHEN told.thread_time IS NULL THEN counted.c205 END AS c205
 FROM told
+LEFT JOIN counted USING (system, source, interval_end, core_id)
 UNION ALL BY NAME
 SELECT *
 FROM counted
