@@ -1,6 +1,6 @@
 //! `SmfFile`, `SmfDecoder`, what it hands out, and `SmfWriter`.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -11,14 +11,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 use zlens_columns::smf::{Change, Decoder, NO_SYSTEM, Plan, Selection, System};
 use zlens_columns::{Found, ScanError, Step};
-use zlens_frames::packed::{self, Packing, Unpacked};
-use zlens_frames::smf::{Index, Sniff, WriteError, Writer, open, sniff};
+use zlens_frames::packed::{self, Unpacked};
+use zlens_frames::smf::{Index, WriteError, Writer, open};
 use zlens_frames::{Error, FileSource, ReadAt, ebcdic};
 
 use crate::attentive::Attentive;
 use crate::capsule;
-use crate::errors::{InputError, unreadable, wrong_plan, wrong_question};
+use crate::errors::{unreadable, wrong_plan, wrong_question};
 use crate::patience::Patience;
+use crate::smf_packed::{no_room, share, unpacked};
 
 /// A record type as people write it.
 pub fn record_name((record, subtype): (u8, u16)) -> String {
@@ -37,37 +38,6 @@ const fn us(hundredths: i64) -> i64 {
 fn plan(py: Python<'_>, json: &str) -> PyResult<Plan> {
     Plan::parse(json).map_err(|error| wrong_plan(py, error.to_string()))
 }
-
-/// What the first bytes of a file say, packed or not: `smf`, `damaged` with a sentence, or `no`.
-#[pyfunction]
-pub fn sniff_smf(head: &[u8], size: u64) -> (&'static str, String) {
-    let Some(packing) = Packing::of(head) else {
-        return verdict(sniff(head, size), "");
-    };
-    let whole = head.len() as u64 == size;
-    // How much is packed is known only where all of it was looked at.
-    let of = |begun: &[u8]| {
-        let all = whole && begun.len() < packed::LOOK;
-        sniff(begun, if all { begun.len() as u64 } else { u64::MAX })
-    };
-    match packed::peek(head, &|begun| of(begun) != Sniff::No) {
-        Some(begun) => verdict(of(&begun), &format!("a {} file with ", packing.name())),
-        None => verdict(Sniff::No, ""),
-    }
-}
-
-fn verdict(found: Sniff, within: &str) -> (&'static str, String) {
-    match found {
-        Sniff::Smf => ("smf", String::new()),
-        Sniff::Damaged(sentence) => ("damaged", format!("{within}{sentence}")),
-        Sniff::No => ("no", String::new()),
-    }
-}
-
-/// So many times the size of a packed file may come of it, and this much in any case: SMF data are
-/// seldom packed to less than a twentieth.
-const MOST_TIMES: u64 = 100;
-const LEAST_LIMIT: u64 = 1 << 30;
 
 /// An SMF dump whose records were found.
 #[pyclass(frozen, module = "zlens._native")]
@@ -260,6 +230,56 @@ impl SmfFile {
             .collect())
     }
 
+    /// Where the records of a type and some subtypes begin, of one system (as in the records) or of all.
+    #[pyo3(signature = (record, subtypes, system = None))]
+    fn offsets(
+        &self,
+        py: Python<'_>,
+        record: u8,
+        subtypes: Vec<u16>,
+        system: Option<[u8; 4]>,
+    ) -> PyResult<Vec<u64>> {
+        let wanted: Vec<_> = subtypes.into_iter().map(|one| (record, one)).collect();
+        let mut found = Vec::new();
+        py.detach(|| {
+            self.index
+                .each(&self.source, &wanted, system, &mut |offset, _| {
+                    found.push(offset);
+                    Ok(())
+                })
+        })
+        .map_err(|error| unreadable(py, &self.path, None, &error))?;
+        Ok(found)
+    }
+
+    /// Writes those of these records that begin at `offsets`, which rise, into a dump of their own.
+    fn cut(
+        &self,
+        py: Python<'_>,
+        record: u8,
+        subtypes: Vec<u16>,
+        system: Option<[u8; 4]>,
+        offsets: Vec<u64>,
+        path: PathBuf,
+    ) -> PyResult<()> {
+        let wanted: Vec<_> = subtypes.into_iter().map(|one| (record, one)).collect();
+        let file = File::create(path)?;
+        let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, file));
+        py.detach(|| {
+            self.index.each(
+                &self.source,
+                &wanted,
+                system,
+                &mut |offset, bytes| match offsets.binary_search(&offset) {
+                    Ok(_) => writer.write(bytes).map_err(std::io::Error::other),
+                    Err(_) => Ok(()),
+                },
+            )?;
+            writer.finish().map(drop)
+        })
+        .map_err(PyOSError::new_err)
+    }
+
     /// What became of the file on disk since it was opened.
     fn changed(&self) -> Option<String> {
         self.file.changed().map(|change| change.to_string())
@@ -268,46 +288,6 @@ impl SmfFile {
     fn __repr__(&self) -> String {
         format!("SmfFile({:?}, {} records)", self.path, self.index.records)
     }
-}
-
-/// The part that `done` of `total` is of `whole`.
-fn share(done: u64, total: u64, whole: u64) -> u64 {
-    (u128::from(done) * u128::from(whole) / u128::from(total.max(1))) as u64
-}
-
-/// What the file is packed from, if it is packed; half of the progress is then told of.
-fn unpacked(
-    file: &FileSource,
-    limit: Option<u64>,
-    report: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<Option<Unpacked>, packed::Error> {
-    let mut head = [0; 4];
-    let got = file.read_at(0, &mut head).unwrap_or(0);
-    let Some(packing) = Packing::of(&head[..got]) else {
-        return Ok(None);
-    };
-    let usual = file.size().saturating_mul(MOST_TIMES).max(LEAST_LIMIT);
-    let is_dump = |begun: &[u8], size: u64| sniff(begun, size) != Sniff::No;
-    packed::unpack(
-        file,
-        packing,
-        &std::env::temp_dir(),
-        limit.unwrap_or(usual),
-        &is_dump,
-        &mut |done, total| report(done.min(total) / 2, total),
-    )
-    .map(Some)
-}
-
-fn no_room(py: Python<'_>, path: &OsStr, error: &packed::Error) -> PyErr {
-    InputError {
-        message: error.to_string(),
-        file: path,
-        offset: None,
-        expected: Some("room for the unpacked data beside the packed"),
-        cure: Some("free some space, or name another folder in TMPDIR"),
-    }
-    .raise(py)
 }
 
 /// The table of counters of some dumps, decoded by a compiled plan.

@@ -15,9 +15,6 @@ from zlens.readers.joints import Evidence, Mark
 from zlens.readers.smf import NAME, RECORD, SmfSource, open_files
 from zlens.readers.smf_systems import Group
 
-#: More records than any file holds.
-_ALL = 2**31
-
 
 def joints(source: Source, system: str) -> SmfJoints | None:
     """The joints of a system of a source with one file; None where nothing of it is decoded."""
@@ -35,7 +32,7 @@ class SmfJoints:
     def __init__(self, group: Group) -> None:
         (dump,) = group.dumps
         self._group = group
-        self._records = _records(dump.file, group.id)
+        self._file = dump.file
 
     def subject(self, table: str) -> list[str] | None:
         # Each subtype of a processor's records is a row of its own; what changed stands for itself.
@@ -53,21 +50,15 @@ class SmfJoints:
         return ()
 
     def offsets(self) -> list[int]:
-        return sorted(self._records)
+        return _offsets(self._file, self._group.id)
 
     def cut(self, offsets: Sequence[int], path: str) -> None:
-        writer = _native.SmfWriter(path)
-        writer.write([self._records[offset] for offset in sorted(offsets)])
-        writer.finish()
+        self._file.cut(RECORD, smf.layout(RECORD).order, self._group.id, sorted(offsets), path)
 
 
-def _records(file: _native.SmfFile, system: bytes | None) -> dict[int, bytes]:
-    """The decoded records of a system, also those that are not shown, by where they begin."""
-    return {
-        offset: data
-        for subtype in smf.layout(RECORD).order
-        for offset, data in file.records(RECORD, subtype, system, _ALL)
-    }
+def _offsets(file: _native.SmfFile, system: bytes | None) -> list[int]:
+    """Where the decoded records of a system begin, also those that are not shown."""
+    return file.offsets(RECORD, smf.layout(RECORD).order, system)
 
 
 class SmfRejoined:
@@ -78,7 +69,7 @@ class SmfRejoined:
         (self._group,) = self._source.groups.values()
         self.file = pieces[own]
         (self._dump,) = [dump for dump in self._group.dumps if dump.file.path == self.file]
-        now = sorted(_records(self._dump.file, None))
+        now = _offsets(self._dump.file, None)
         if len(now) != len(offsets):
             raise InputError(
                 "a piece of an input does not hold the records that it was made of",

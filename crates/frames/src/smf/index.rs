@@ -154,6 +154,36 @@ impl Index {
         set
     }
 
+    /// Hands out the records of some types and subtypes, of one system or of all, in the order of the
+    /// file: where each begins, and its bytes. `take` stops it by an error.
+    ///
+    /// # Errors
+    /// What the operating system reports, and what `take` does.
+    pub fn each(
+        self: &Arc<Self>,
+        source: &Arc<dyn ReadAt>,
+        wanted: &[(u8, u16)],
+        system: Option<[u8; 4]>,
+        take: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut pass = Pass::new(Arc::clone(source), Arc::clone(self), wanted);
+        let mut here = Vec::new();
+        while let Some(window) = pass.next_window()? {
+            here.clear();
+            for slot in 0..wanted.len() {
+                here.extend_from_slice(window.records(slot));
+            }
+            here.sort_unstable_by_key(|record| record.pos);
+            for &record in &here {
+                let bytes = window.bytes_of(record);
+                if system.is_none_or(|system| bytes.get(14..18) == Some(&system)) {
+                    take(window.offset_of(record), bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The first `limit` records of a type and subtype, of one system or of all: where each begins,
     /// and its bytes.
     ///

@@ -1,0 +1,81 @@
+//! Packed SMF dumps: what is inside, and unpacking it.
+
+use std::ffi::OsStr;
+
+use pyo3::prelude::*;
+use zlens_frames::packed::{self, Packing, Unpacked};
+use zlens_frames::smf::{Sniff, sniff};
+use zlens_frames::{FileSource, ReadAt};
+
+use crate::errors::InputError;
+
+/// What the first bytes of a file say, packed or not: `smf`, `damaged` with a sentence, or `no`.
+#[pyfunction]
+pub fn sniff_smf(head: &[u8], size: u64) -> (&'static str, String) {
+    let Some(packing) = Packing::of(head) else {
+        return verdict(sniff(head, size), "");
+    };
+    let whole = head.len() as u64 == size;
+    // How much is packed is known only where all of it was looked at.
+    let of = |begun: &[u8]| {
+        let all = whole && begun.len() < packed::LOOK;
+        sniff(begun, if all { begun.len() as u64 } else { u64::MAX })
+    };
+    match packed::peek(head, &|begun| of(begun) != Sniff::No) {
+        Some(begun) => verdict(of(&begun), &format!("a {} file with ", packing.name())),
+        None => verdict(Sniff::No, ""),
+    }
+}
+
+fn verdict(found: Sniff, within: &str) -> (&'static str, String) {
+    match found {
+        Sniff::Smf => ("smf", String::new()),
+        Sniff::Damaged(sentence) => ("damaged", format!("{within}{sentence}")),
+        Sniff::No => ("no", String::new()),
+    }
+}
+
+/// So many times the size of a packed file may come of it, and this much in any case: SMF data are
+/// seldom packed to less than a twentieth.
+const MOST_TIMES: u64 = 100;
+const LEAST_LIMIT: u64 = 1 << 30;
+
+/// The part that `done` of `total` is of `whole`.
+pub fn share(done: u64, total: u64, whole: u64) -> u64 {
+    (u128::from(done) * u128::from(whole) / u128::from(total.max(1))) as u64
+}
+
+/// What the file is packed from, if it is packed; half of the progress is then told of.
+pub fn unpacked(
+    file: &FileSource,
+    limit: Option<u64>,
+    report: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Option<Unpacked>, packed::Error> {
+    let mut head = [0; 4];
+    let got = file.read_at(0, &mut head).unwrap_or(0);
+    let Some(packing) = Packing::of(&head[..got]) else {
+        return Ok(None);
+    };
+    let usual = file.size().saturating_mul(MOST_TIMES).max(LEAST_LIMIT);
+    let is_dump = |begun: &[u8], size: u64| sniff(begun, size) != Sniff::No;
+    packed::unpack(
+        file,
+        packing,
+        &std::env::temp_dir(),
+        limit.unwrap_or(usual),
+        &is_dump,
+        &mut |done, total| report(done.min(total) / 2, total),
+    )
+    .map(Some)
+}
+
+pub fn no_room(py: Python<'_>, path: &OsStr, error: &packed::Error) -> PyErr {
+    InputError {
+        message: error.to_string(),
+        file: path,
+        offset: None,
+        expected: Some("room for the unpacked data beside the packed"),
+        cure: Some("free some space, or name another folder in TMPDIR"),
+    }
+    .raise(py)
+}
