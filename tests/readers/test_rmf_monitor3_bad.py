@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -160,9 +159,9 @@ def test_zeros_after_the_end_and_damage_without_end(read: Read) -> None:
     source = read(text + bytes(4 * 1024 * 1024))
     (problem,) = source.problems()
     assert (problem.kind, problem.offset, problem.bytes) == ("resync", len(text), 4 * 1024 * 1024)
-    began = time.perf_counter()
+    # So many damaged beginnings are tried, then the rest is left.
     source = read(text + b"<report></x>" * 300_000)
-    assert time.perf_counter() - began < 3
+    assert sum(p.bytes or 0 for p in source.problems()) > 3_000_000
     assert set(kinds(source)) == {"resync"}
     assert len(rows(source, "rmf3_cpc")) == 1
 

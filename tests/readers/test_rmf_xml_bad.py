@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,9 +140,7 @@ def test_entities_are_neither_expanded_nor_fetched(opened: Opened, doctype: str,
     reports = half_hours(2)
     body = document(reports[0].replace("SYSA", f"SYSA{entity}"), reports[1])
     text = body.replace(DECLARATION, DECLARATION + doctype)
-    began = time.perf_counter()
     source = opened(text)
-    assert time.perf_counter() - began < 1
     whole(source)
     first = source.problems()[0]
     assert first.kind == "header"
@@ -196,9 +193,7 @@ def test_lengths_are_bounded(opened: Opened, tmp_path: Path, hostile: str, kind:
 
 def test_damage_without_end_is_bounded(opened: Opened) -> None:
     """A file of nothing but damaged beginnings: so many are tried, then the rest is left."""
-    began = time.perf_counter()
     source = opened(document(report()) + "<postprocessor></x>" * 200_000)
-    assert time.perf_counter() - began < 2
     assert kinds(source) == ["resync"] * 3
     assert sum(p.bytes or 0 for p in source.problems()) > 3_000_000
     assert len(rows(source, "rmf_interval")) == 1
