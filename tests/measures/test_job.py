@@ -136,6 +136,13 @@ def test_records_of_intervals_tell_the_zone(tmp_path: Path) -> None:
     assert given == [(utc + dt.timedelta(seconds=31),)]
 
 
+def test_a_dump_that_is_there_twice(tmp_path: Path) -> None:
+    made = [record(INTERVAL), record(STEP, 30), record(JOB, 31)]
+    assert len(asked(tmp_path, "kind", made * 2)) == 3
+    other = record(INTERVAL, cas=TIMES | {"CPT": 1001})
+    assert len(asked(tmp_path, "kind", [*made, other])) == 4
+
+
 def test_what_the_record_calls_not_valid(tmp_path: Path) -> None:
     select = "tcb_s, srb_s, cp_s, ziip_s, ziip_on_cp_s"
     flags = {"TFL": ["CPT"], "T32": ["ON_ZIIP"]}
