@@ -171,6 +171,12 @@ def test_cores_of_ibms_report() -> None:
     assert types == [("ZIIP", 2, 1.473, 1.283, 1.6, 70.53, 86.94, 61.41, 400.0, 245.62, 154.38)]
 
 
+def test_threads_of_a_core_are_told_of_the_system() -> None:
+    with session({"SYSA": [four_ziips()], "S0W1": [s0w1()]}, ZIIP_S) as made:
+        rows = made.sql("SELECT system, mt_ziip, mt_cp FROM system ORDER BY 1").rows
+    assert rows == [("S0W1", None, None), ("SYSA", 2, None)]
+
+
 def test_values_of_multithreading_that_are_not_valid() -> None:
     """Where HISMT failed (SMF70HHF), its values mean nothing; LPAR busy is PR/SM's and stays."""
     with session({"SYSA": [four_ziips(HHF=0xD0)]}, ZIIP_S) as made:

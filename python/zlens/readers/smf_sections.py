@@ -36,6 +36,8 @@ HEADER = (
 _TELLING = (70, 72)
 #: Subtypes of type 30 that end an interval.
 _ENDING_INTERVALS = (2, 3, 6)
+#: Types of processor of which the table of systems has the threads, by SMF70TYP.
+_KINDS = {0: "cp", 2: "ziip"}
 _ZOS = re.compile(r"ZV(\d\d)(\d\d)\d\d")
 
 
@@ -179,6 +181,22 @@ def _identify(group: Group, layout: smf_sections.Layout, data: bytes) -> None:
     for partition in _sections(layout, "partition", data):
         if info.lpar is None and partition.get("LPN") == info.lpar_number:
             info.lpar = partition.get("LPM") or None
+    for kind, count in _threads(layout, data).items():
+        info.threads.setdefault(kind, count)
+
+
+def _threads(layout: smf_sections.Layout, data: bytes) -> dict[str, int]:
+    """Threads of a core by type, where z/OS runs by cores; a core of which threads are offline has fewer."""
+    cpus = list(_sections(layout, "cpu", data))
+    found: dict[str, int] = {}
+    for core in _sections(layout, "core", data):
+        first, count = core.get("CPU_SKIP"), core.get("CPU_NUM")
+        if first is None or not count or first >= len(cpus):
+            continue
+        kind = _KINDS.get(cpus[first].get("TYP"))
+        if kind is not None:
+            found[kind] = max(count, found.get(kind, 0))
+    return found
 
 
 def _zone_of_intervals(group: Group, layout: smf_sections.Layout) -> int | None:
