@@ -1,10 +1,11 @@
 //! Huge files of nothing end soon and in little memory, as SMF dumps too.
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zlens_frames::ReadAt;
-use zlens_frames::smf::{Date, Header, Index, MAX_BREAKS, index};
+use zlens_frames::smf::{Date, Header, Index, MAX_BREAKS, index, open};
 
 /// The same bytes over and over.
 struct Huge {
@@ -90,4 +91,25 @@ fn gigabytes_of_nothing_end_soon_and_in_little_memory() {
     assert!(found.records >= MAX_BREAKS as u64);
     let used = peak();
     assert!(used < 200 << 20, "{used}");
+    // Blocks of one record each, more than are kept.
+    let block = [&[0, 28, 0, 0][..], &record()].concat();
+    let size = 28 * (10 << 20);
+    let source = Arc::new(Huge {
+        bytes: block.repeat(1000),
+        size,
+    });
+    let (_, found) = open(source, &[], &mut |_, _| true).expect("it can be read");
+    assert_eq!(found.forms.blocks, 8 << 20);
+    assert_eq!(found.records, 8 << 20);
+    assert_eq!(
+        found.record_bytes + found.skipped_bytes + found.word_bytes,
+        size
+    );
+    let rows = found.problems.rows();
+    assert!(
+        rows[0].detail.contains("more than 8388608 blocks"),
+        "{rows:?}"
+    );
+    let used = peak();
+    assert!(used < 500 << 20, "{used}");
 }
