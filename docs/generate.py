@@ -10,12 +10,13 @@ ROOT = Path(__file__).parent.parent
 
 def pages() -> dict[str, str]:
     """Text of every generated page by its place in the repository."""
-    from zlens.catalog import reference, reference_cpumf, reference_measures, reference_rules
+    from zlens.catalog import reference, reference_cpumf, reference_measures, reference_rules, reference_smf
 
     return {
         reference.RECORDS_PAGE: reference.records_page(),
         reference_measures.MEASURES_PAGE: reference_measures.measures_page(),
         reference_cpumf.CPUMF_PAGE: reference_cpumf.cpumf_page(),
+        reference_smf.SMF_PAGE: reference_smf.smf_page(),
         reference_rules.RULES_PAGE: reference_rules.rules_page(),
         "docs/reference/reports.md": reports_page(),
     }
