@@ -120,3 +120,16 @@ def test_a_system_that_moved(tmp_path: Path) -> None:
     with zlens.open([dump(tmp_path / "b.smf", moved)]) as session:
         [detail] = [problem.detail for problem in session.all_problems()]
         assert detail.startswith("records of this system tell of 2 machines: 000000000002A3B4 from ")
+
+
+def test_counters_that_were_lost(tmp_path: Path) -> None:
+    records = counters(900, core=True) + counters(1800, core=True, LOSTCTRDATA=True)[:2]
+    with zlens.open([dump(tmp_path / "a.smf", records)]) as session:
+        details = [(problem.kind, problem.detail) for problem in session.all_problems()]
+        assert details == [
+            (
+                "gap",
+                "counters were lost, as their records say, in 2 of 6 samples, first of processor 0, "
+                "2011-01-09 22:50:00 UTC: what they tell may be too little",
+            )
+        ]

@@ -1,5 +1,5 @@
 -- _doubt: what `problem` has to say of the counters: systems that are withheld, machines that nobody knows, counters
--- that cannot be, and where the records beside them tell another type or other intervals.
+-- that were lost or cannot be, and where the records beside them tell another type or other intervals.
 SELECT
     system, source, 'section' AS kind,
     'CPU MF of this system is not shown: ' || text || ' (processor ' || coalesce(CAST(cpu_id AS VARCHAR), '?')
@@ -26,6 +26,18 @@ FROM (
 )
 GROUP BY system, source
 HAVING bool_or(over)
+UNION ALL
+SELECT
+    system, source, 'gap' AS kind,
+    'counters were lost, as their records say, in ' || count(*) FILTER (WHERE lost) || ' of ' || count(*)
+    || ' samples, first of processor ' || coalesce(CAST(arg_min(cpu_id, interval_end) FILTER (WHERE lost) AS VARCHAR),
+    '?') || ', ' || strftime(min(interval_end) FILTER (WHERE lost), '%Y-%m-%d %H:%M:%S') || ' UTC: what they tell '
+    || 'may be too little' AS detail
+FROM _counter
+-- Elsewhere the same role says that counts were scaled up.
+WHERE source = 'smf'
+GROUP BY system, source
+HAVING bool_or(lost)
 UNION ALL
 SELECT
     counter.system, counter.source, 'section' AS kind,
