@@ -84,7 +84,8 @@ docs: setup ## the pages of docs/reference, from the catalog
 	$(BIN)/python docs/generate.py
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
+fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
+	$(BIN)/python fuzz/texts.py --seconds $(FUZZ_SECONDS)
 	@PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo fuzz --version >/dev/null 2>&1 \
 		|| cargo install --quiet --locked --root target/tools --version 0.13.2 cargo-fuzz
 	@export PATH="$(CURDIR)/target/tools/bin:$$PATH"; cd fuzz; for target in $$(cargo fuzz list); do \

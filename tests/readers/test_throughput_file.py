@@ -129,6 +129,7 @@ BAD = {
     "start,end,count\n1772442000,1772442600,1\n1772442300,1772442900,1\n": "line 3 lies over the time",
     "time,system,count\n2026-03-02 09:00,A,1\n2026-03-02 09:01,,1\n": "line 3 names no system",
     "time,count\n2026-03-02 09:00,\0\n": "is no text",
+    "time,count" + "," * 1000 + "\n2026-03-02 09:00,5\n": "line 1 has 1,002 columns",
 }
 
 

@@ -193,7 +193,8 @@ def of_tar(path: str) -> tuple[list[Tree], list[tuple[str, int, str]]]:
                 tree = trees.setdefault(root, Tree(os.path.join(path, root.strip("/")) if root else path))
                 _keep(tree, found["name"], data, path, time_us)
         except DamageError as error:
-            damage.append(error.args)
+            kind, offset, said = error.args
+            damage.append((kind, offset, f"{said} (place in the unpacked archive)" if packed else said))
         except zlib.error as error:
             damage.append(("truncated", file.tell(), f"the gzip data are damaged: {error}"))
     return list(trees.values()), damage

@@ -24,9 +24,10 @@ from typing import Any
 from zlens import given
 from zlens.errors import InputError, QueryError
 
-#: A file or a number of rows larger than this is none that people look at.
+#: A file, or a number of rows or columns, larger than this is none that people look at.
 LARGEST = 64 * 1024**2
 MOST_ROWS = 500_000
+MOST_COLUMNS = 1_000
 _SECOND = 1_000_000
 _EPOCH = dt.datetime(1970, 1, 1)
 _DELIMITERS = ",;\t|"
@@ -115,6 +116,9 @@ def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throu
         first, headings = next(lines)
     except StopIteration:
         raise InputError("holds no row", file=path, cure=_CURE) from None
+    if len(headings) > MOST_COLUMNS:
+        expected = f"at most {MOST_COLUMNS:,}"
+        raise _wrong(path, first, f"has {len(headings):,} columns", expected=expected)
     taken = _columns(path, first, headings, named or {})
     rows = [_raw(path, line, cells, taken) for line, cells in lines]
     if not rows:

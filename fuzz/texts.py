@@ -1,0 +1,217 @@
+"""Fuzzing of the readers in Python: texts of Linux, z/OS, RMF and an HMC, and throughput files.
+
+    python fuzz/texts.py --seconds 60 [TARGET...]
+
+Inputs are made from whole ones by small damage. One that a reader answers in a way not seen before is kept
+and damaged further. Whatever the bytes, the answer must be rows and problems, or one sentence (InputError);
+an input that is answered otherwise, or after too long, is written to fuzz/artifacts/texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import re
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+import rmf_made  # noqa: E402
+import sysinfo_made  # noqa: E402
+import zos_made  # noqa: E402
+from readers import test_hmc, test_linux_counters  # noqa: E402
+from zlens.errors import InputError  # noqa: E402
+from zlens.options import Options  # noqa: E402
+from zlens.problems import KINDS  # noqa: E402
+from zlens.readers import (  # noqa: E402
+    hmc,
+    linux_counters,
+    rmf_monitor3,
+    rmf_xml,
+    sysinfo,
+    throughput,
+    zos_text,
+)
+
+#: Answers that are kept to damage further; how long one may take; how large an input is.
+MOST_KEPT = 400
+LONGEST_S = 20.0
+LARGEST = 256 * 1024
+
+_PIECES = (
+    *(b"\0", b"\xff", b"\n", b"\r\n", b" ", b"\t", b",", b";", b":", b'"', b"'", b"\\", b"#", b"%"),
+    *(b"-1", b"0", b"99999999999999999999", b"1e999", b"nan", b"0x", b"1.000.000", b"18446744073709551616"),
+    *(b"{", b"}", b"[", b"]", b"<", b"/>", b"&amp;", b"<!--", b"]]>", b"\xef\xbb\xbf", b"\xc3\x28", b"N/A"),
+)
+
+
+def of_reader(module: ModuleType) -> Callable[[str], Hashable]:
+    """Opens a file with a reader and reads all that it has."""
+
+    def read(path: str) -> Hashable:
+        source = module.open_files([path], Options())
+        counts = []
+        for table in (table for tables in source.tables.values() for table in tables):
+            table.stream([column.name for column in table.columns]).__arrow_c_stream__()
+            counts.append(table.name)
+        data = Path(path).read_bytes()
+        # Places in what was packed are counted in what it unpacks to.
+        most = None if data.startswith(b"\x1f\x8b") else len(data)
+        told = set()
+        for problem in source.problems(complete=True):
+            assert problem.kind in KINDS, problem
+            assert problem.detail, problem
+            assert problem.offset is None or problem.offset >= 0, problem
+            assert problem.offset is None or most is None or problem.offset <= most, problem
+            told.add((problem.kind, _shape(problem.detail)))
+        source.resets()
+        rows = source.inventory()
+        assert source.info()
+        return frozenset(told), tuple(sorted(counts)), sum(row.count for row in rows).bit_length()
+
+    return read
+
+
+def of_throughput(path: str) -> Hashable:
+    found = throughput.read(path)
+    assert all(row.end_us > row.start_us for row in found.rows)
+    return tuple(one.meaning for one in found.taken), len(found.rows).bit_length(), found.local
+
+
+def _shape(sentence: str) -> str:
+    """A sentence without what it quotes and counts."""
+    return re.sub(r"\d+", "9", re.sub(r"'[^']*'|\"[^\"]*\"", "''", sentence))
+
+
+def seeds() -> dict[str, tuple[Callable[[str], Hashable], list[bytes]]]:
+    """Of each target how it is read, and whole inputs."""
+    linux = test_linux_counters
+    counters = [
+        *(linux.PERF_TEXT, linux.PERF_EACH, linux.PERF_CSV, linux.perf_json(), linux.LSHWC, linux.LSCPUMF),
+        *(linux.SERVICE, json.dumps(linux.lshwc_json()), json.dumps(linux.lshwc_json(), indent=1)),
+    ]
+    machine = sysinfo_made.texts()
+    z_os = [
+        *(zos_made.DISPLAY_HIS, zos_made.DISPLAY_HIS_SERVICE, zos_made.DISPLAY_CORES, zos_made.DISPLAY_CPUS),
+        *(zos_made.cnt(), zos_made.cnt(by_set=True, halves=True)),
+    ]
+    loads = [
+        "start,end,count,response (ms)\n2026-03-02 09:00,2026-03-02 09:01,5,0.5\n",
+        "Time;Requests/min;System;Workload\n2026-03-02T09:00:00Z;60;A;web\n2026-03-02T09:01:00Z;70;A;web\n",
+    ]
+    return {
+        "linux_counters": (of_reader(linux_counters), [text.encode() for text in counters]),
+        "sysinfo": (
+            of_reader(sysinfo),
+            [
+                sysinfo_made.SYSINFO.encode(),
+                sysinfo_made.tar(machine),
+                sysinfo_made.tar(machine, packed=True),
+                sysinfo_made.tar(machine, "one/") + sysinfo_made.tar(machine, "two/"),
+            ],
+        ),
+        "hmc": (of_reader(hmc), [test_hmc.MADE.encode()]),
+        "rmf_xml": (of_reader(rmf_xml), [rmf_made.document(*rmf_made.half_hours(3)).encode()]),
+        "rmf_monitor3": (of_reader(rmf_monitor3), [rmf_made.document(rmf_made.monitor3()).encode()]),
+        "zos_text": (of_reader(zos_text), [text.encode() for text in z_os]),
+        "throughput": (of_throughput, [text.encode() for text in loads]),
+    }
+
+
+def damaged(corpus: list[bytes], chance: random.Random) -> bytes:
+    """One of the inputs with some damage, or with a part of another."""
+    data = bytearray(chance.choice(corpus))
+    for _ in range(chance.choice((1, 1, 2, 3, 5, 12))):
+        at = chance.randrange(len(data) + 1)
+        match chance.randrange(8):
+            case 0:
+                data[at : at + 1] = bytes((chance.randrange(256),))
+            case 1:
+                del data[at : at + chance.choice((1, 3, 20, 200, 2000))]
+            case 2:
+                data[at:at] = chance.choice(_PIECES)
+            case 3:
+                piece = chance.choice(_PIECES)
+                data[at : at + len(piece)] = piece
+            case 4:
+                other = chance.choice(corpus)
+                begin = chance.randrange(len(other) + 1)
+                data[at:at] = other[begin : begin + chance.choice((5, 50, 500))]
+            case 5:
+                # A line twice, or away.
+                begin = data.rfind(b"\n", 0, at) + 1
+                end = data.find(b"\n", at) + 1 or len(data)
+                data[begin:end] = data[begin:end][:4096] * chance.choice((0, 2, 30))
+            case 6:
+                data[at:at] = data[at : at + 1] * chance.choice((10, 1000, 100_000))
+            case 7 if chance.random() < 0.2:
+                del data[at:]
+        del data[LARGEST:]
+    return bytes(data)
+
+
+def tried(name: str, chance: random.Random, folder: Path) -> Iterator[bytes | None]:
+    """Endlessly: None for an input that is answered as it should be, else the input."""
+    read, corpus = seeds()[name]
+    known: set[Hashable] = set()
+    path = folder / f"input-{name}"
+    while True:
+        data = damaged(corpus, chance)
+        path.write_bytes(data)
+        begin = time.monotonic()
+        try:
+            answer: Hashable = read(str(path))
+        except InputError as error:
+            answer = _shape(str(error.message))
+        except Exception:
+            traceback.print_exc()
+            yield data
+            continue
+        if time.monotonic() - begin > LONGEST_S:
+            print(f"{name}: an answer after {time.monotonic() - begin:.0f} s")
+            yield data
+            continue
+        if answer not in known:
+            known.add(answer)
+            if len(corpus) < MOST_KEPT:
+                corpus.append(data)
+        yield None
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(seeds())} (all)")
+    parser.add_argument("--seconds", type=float, default=60, help="how long each is tried (60)")
+    parser.add_argument("--inputs", type=int, default=None, help="how many inputs each is given at most")
+    parser.add_argument("--seed", type=int, default=time.time_ns(), help="the same damage again")
+    asked = parser.parse_args(words)
+    failed = 0
+    for name in asked.targets or seeds():
+        chance = random.Random(f"{name} {asked.seed}")
+        until, done = time.monotonic() + asked.seconds, 0
+        with tempfile.TemporaryDirectory() as folder:
+            for bad in tried(name, chance, Path(folder)):
+                done += 1
+                if bad is not None:
+                    failed += 1
+                    kept = HERE / "artifacts" / "texts" / f"{name}-{hashlib.sha1(bad).hexdigest()}"
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    kept.write_bytes(bad)
+                    print(f"{name}: not answered as it should be: {kept}")
+                if time.monotonic() > until or done == asked.inputs:
+                    break
+        print(f"{name}: {done:,} inputs, seed {asked.seed}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""The fuzzing of readers in Python: some damaged inputs of each target are answered as they should be."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FUZZ = Path(__file__).parents[1] / "fuzz" / "texts.py"
+TARGETS = ("linux_counters", "sysinfo", "hmc", "rmf_xml", "rmf_monitor3", "zos_text", "throughput")
+
+
+@pytest.fixture(scope="module")
+def harness() -> dict[str, Any]:
+    return runpy.run_path(str(FUZZ))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_damaged_inputs(harness: dict[str, Any], capsys: pytest.CaptureFixture[str], target: str) -> None:
+    assert harness["main"]([target, "--inputs", "25", "--seed", "1", "--seconds", "600"]) == 0
+    assert f"{target}: 25 inputs" in capsys.readouterr().out
+
+
+def test_no_target_is_left_out(harness: dict[str, Any]) -> None:
+    assert set(harness["seeds"]()) == set(TARGETS)
+
+
+def test_what_is_not_answered_is_told_and_kept(
+    harness: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(path: str) -> None:
+        raise ValueError(path)
+
+    space = harness["main"].__globals__
+    monkeypatch.setitem(space, "HERE", tmp_path)
+    monkeypatch.setitem(space, "seeds", lambda: {"hmc": (broken, [b"abc"])})
+    assert harness["main"](["hmc", "--inputs", "2", "--seed", "1"]) == 1
+    assert "not answered as it should be" in capsys.readouterr().out
+    assert list((tmp_path / "artifacts" / "texts").iterdir())
