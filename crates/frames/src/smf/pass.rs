@@ -77,7 +77,8 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A pass over records of the types and subtypes in `wanted`; types above 255 are never asked for.
+    /// A pass over records of the types and subtypes in `wanted`; those with
+    /// an extended header are not among them.
     #[must_use]
     pub fn new(source: Arc<dyn ReadAt>, index: Arc<Index>, wanted: &[(u8, u16)]) -> Self {
         Self {
@@ -155,7 +156,9 @@ impl Pass {
                     return self.differs(at, stop, got);
                 }
                 at += length as u64;
-                let Some(slot) = self.slot(&header) else {
+                // Behind an extended header, sections stand elsewhere than behind the usual one.
+                let usual = header.record == u16::from(self.buffer[place + 5]);
+                let Some(slot) = self.slot(&header).filter(|_| usual) else {
                     continue;
                 };
                 if got < place + length {

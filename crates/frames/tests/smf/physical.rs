@@ -245,6 +245,18 @@ mod tests {
             assert_eq!((info.kind.subtype, info.count), (Some(2), 1));
             assert!(usize::from(info.min_length) >= EXTENDED);
         }
+        // One of a type that has layouts for the usual header is counted and not handed out.
+        records[5][52..54].copy_from_slice(&113_u16.to_be_bytes());
+        let source: Arc<dyn ReadAt> = Arc::new(made::file(&records));
+        let (source, index) = open(source, &[], &mut |_, _| true).expect("memory can be read");
+        assert!(
+            index
+                .kinds
+                .iter()
+                .any(|info| info.kind.record == 113 && info.kind.subtype == Some(2))
+        );
+        let first = Arc::new(index).first_records(&source, (113, 2), None, 1);
+        assert!(first.expect("memory can be read").is_empty());
     }
 
     /// Blocks of some spanned records, and where the third block begins.
