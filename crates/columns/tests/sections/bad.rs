@@ -13,6 +13,8 @@ fn sections_outside_their_record_are_told_once_and_left_out() {
     short.truncate(good.len() - 5);
     let mut none = good.clone();
     none[36..40].copy_from_slice(&9_000_u32.to_be_bytes());
+    let mut tiny = good.clone();
+    tiny[40..44].copy_from_slice(&[0, 1, 0, 120]);
     let mut early = good.clone();
     early[36..40].copy_from_slice(&4_u32.to_be_bytes());
     for (bytes, left, words) in [
@@ -22,6 +24,7 @@ fn sections_outside_their_record_are_told_once_and_left_out() {
             "2 item sections of 60 bytes from offset 90 on do not lie in the record of 205 bytes; 1 do",
         ),
         (none, 0, "at offset 9000 does not lie behind the header"),
+        (tiny, 0, "120 item sections of 1 bytes can hold nothing"),
         (early, 0, "at offset 4 does not lie behind the header"),
     ] {
         let decoder = decoder(&[vec![bytes]]);

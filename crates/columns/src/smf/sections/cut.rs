@@ -5,6 +5,9 @@ use zlens_frames::smf::LONG;
 
 use super::plan::{MAX_PARTS, Plan};
 
+/// No section is shorter; what says so would make rows of single bytes.
+const SHORTEST: u16 = 4;
+
 /// Sections that follow each other: where the first begins, the length of one, how many there are, and the number of
 /// the first among those of its kind in the whole record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,6 +72,13 @@ pub(crate) fn cut(record: &[u8], plan: &Plan, report: Report<'_>) -> Runs {
             continue;
         }
         let name = &plan.parts[part].name;
+        if length < SHORTEST {
+            let lost = u64::from(length) * u64::from(count);
+            let lost = lost.min(size.saturating_sub(u64::from(offset)));
+            let detail = format!("{count} {name} sections of {length} bytes can hold nothing");
+            report(ProblemKind::Section, name, lost, detail);
+            continue;
+        }
         let fitting = size.saturating_sub(u64::from(offset)) / u64::from(length);
         if (offset as usize) < LONG || fitting == 0 {
             let lost = size

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use zlens_frames::ProblemKind;
-use zlens_frames::smf::{Header, Pass, Window};
+use zlens_frames::smf::{Header, Index, Pass, Window};
 
 use super::batch::{Batch, Context};
 use super::clock::{self, Facts, NO_TIME};
@@ -473,7 +473,8 @@ impl Scan {
         for (rows, batch) in self.rows.iter_mut().zip(&self.batches) {
             rows.add(&plan.tables[batch.table()], record, bytes, pieces);
         }
-        if self.batches.is_empty() && facts.end != NO_TIME {
+        let room = self.intervals.len() < Index::MAX_INTERVALS;
+        if self.batches.is_empty() && facts.end != NO_TIME && room {
             let interval = self
                 .intervals
                 .entry((facts.system, facts.end))
