@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +136,23 @@ def test_the_same_class_in_two_intervals_summed(tmp_path: Path) -> None:
     assert len(rows) in (1, 2)
     assert {row[1:] for row in rows} == {(220.69, 0.5, 75.0)}
     assert sum(row[0] for row in rows) == pytest.approx(2 * 3545.743)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_records_end_in_rows_or_problems(tmp_path: Path, seed: int) -> None:
+    """Whatever stands in a record, the reports are printed: what is told is told, the rest is dotted."""
+    chance = random.Random(seed)
+    path = smf_made.dump(tmp_path / "a", [record(end_us=END_US + n * 614_053_000) for n in range(6)])
+    data = bytearray(path.read_bytes())
+    for _ in range((5, 50, 500, 1500)[seed]):
+        # The descriptor words stay: framing is not what is damaged here.
+        at = chance.randrange(len(data))
+        if at % (len(data) // 6) >= 24:
+            data[at] = chance.choice((0, 0x80, 0xFF, chance.randrange(256)))
+    path.write_bytes(data)
+    with zlens.open([path]) as session:
+        for report in ("workload", "workstate"):
+            assert session.report(report)
+        rows = session.sql("SELECT * FROM workload").rows
+    finite = [value for row in rows for value in row if isinstance(value, float)]
+    assert all(math.isfinite(value) for value in finite)
