@@ -329,7 +329,12 @@ def _origin_sql(
         selected.append(f"CAST({sql} AS {SQL_TYPES[role.type]}) AS {expressions.quote(role.name)}")
     conditions = []
     if origin.where:
-        conditions.append(expressions.compile_sql(origin.where, lambda name: f"r.{expressions.quote(name)}"))
+        # A column that an input does not have, as one imported by an older version, is NULL here too.
+        conditions.append(
+            expressions.compile_sql(
+                origin.where, lambda name: f"r.{expressions.quote(name)}" if name in columns else "NULL"
+            )
+        )
     if systems is not None:
         conditions.append(f"r.system IN ({', '.join(map(expressions.literal, systems))})")
     if entity.lasting:
