@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import random
+import resource
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -248,6 +249,23 @@ class TestPacked:
         monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
         with pytest.raises(InputError, match=r"cannot be written to .*missing.* TMPDIR"):
             opened(tmp_path / "day.gz")
+
+    def test_many_packed_files_are_few_open_ones(self, tmp_path: Path) -> None:
+        for n in range(150):
+            data = smf_forms.blocked([other(2, None), record(1, n, 300, [n, 7]), other(3, None)])
+            (tmp_path / f"{n:03}.gz").write_bytes(gzip.compress(data))
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        open_now = len(list(Path("/proc/self/fd").iterdir()))
+        # The first hundred packed files stay open, what they are unpacked to is one.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + 120, before[1]))
+        try:
+            source = opened(*sorted(tmp_path.iterdir()))
+            assert source.problems() == []
+            found = rows(source, ["cpu_id", "c0_d"])
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        assert sorted(row["cpu_id"] for row in found) == list(range(150))
+        assert all(row["c0_d"] == row["cpu_id"] for row in found)
 
     def test_other_packed_files_are_not_taken(self, tmp_path: Path) -> None:
         for name, data in (

@@ -210,6 +210,34 @@ fn a_bomb_ends_at_the_limit() {
 }
 
 #[test]
+fn what_is_unpacked_side_by_side_stays_apart() {
+    let data = data(300_000);
+    let parts: Vec<&[u8]> = data.chunks(7001).collect();
+    let open = |part: &&[u8]| try_unpack(&gzip(part), NO_LIMIT).expect("memory can be read");
+    let mut all: Vec<Unpacked> = parts.iter().map(open).collect();
+    all.truncate(5);
+    let more: Vec<Unpacked> = parts.iter().map(open).collect();
+    for (found, part) in all.iter().zip(&parts).chain(more.iter().zip(&parts)) {
+        let mut bytes = vec![0; 9000];
+        let got = found.read_at(0, &mut bytes).expect("it can be read");
+        assert_eq!(bytes[..got], **part);
+    }
+    let mut bytes = vec![0; 9000];
+    let got = more[3].read_at(1, &mut bytes).expect("it can be read");
+    assert_eq!(bytes[..got], parts[3][1..]);
+    assert_eq!(
+        more[3].read_at(7001, &mut bytes).expect("it can be read"),
+        0
+    );
+    assert_eq!(
+        more[3]
+            .read_at(u64::MAX, &mut bytes)
+            .expect("it can be read"),
+        0
+    );
+}
+
+#[test]
 fn stopping_and_no_room() {
     let packed = gzip(&data(300_000));
     let run = |folder: &Path, going| {

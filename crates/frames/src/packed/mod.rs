@@ -8,10 +8,11 @@ mod sink;
 mod zip;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::StreamingDecoder;
@@ -125,10 +126,22 @@ pub enum Error {
     Stopped,
 }
 
-/// What was unpacked: a source of bytes, in a file that is gone when this is.
+/// A file without a name that takes what is unpacked, of one file behind another: thousands of packed
+/// files need not be thousands of open ones.
+#[derive(Debug)]
+struct Spool {
+    file: File,
+    folder: PathBuf,
+}
+
+/// The spool in use, and where what comes next begins in it.
+static SPOOL: Mutex<(Weak<Spool>, u64)> = Mutex::new((Weak::new(), 0));
+
+/// What was unpacked: a source of bytes, whose file is gone when all that share it are.
 #[derive(Debug)]
 pub struct Unpacked {
-    file: File,
+    spool: Arc<Spool>,
+    base: u64,
     size: u64,
     /// How it was packed.
     pub packing: Packing,
@@ -140,7 +153,14 @@ pub struct Unpacked {
 
 impl ReadAt for Unpacked {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.file.read_at(buf, offset)
+        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let count = buf.len().min(left);
+        if count == 0 {
+            return Ok(0);
+        }
+        self.spool
+            .file
+            .read_at(&mut buf[..count], self.base.saturating_add(offset))
     }
 
     fn size(&self) -> u64 {
@@ -168,8 +188,19 @@ pub fn unpack(
         folder: folder.to_owned(),
         source,
     };
-    let file = nameless(folder).map_err(cannot)?;
-    let mut sink = Sink::new(&file, limit, source.size(), progress);
+    let mut current = SPOOL.lock().unwrap_or_else(PoisonError::into_inner);
+    let spool = match current.0.upgrade().filter(|spool| spool.folder == folder) {
+        Some(spool) => spool,
+        None => {
+            let file = nameless(folder).map_err(cannot)?;
+            let folder = folder.to_owned();
+            let spool = Arc::new(Spool { file, folder });
+            *current = (Arc::downgrade(&spool), 0);
+            spool
+        }
+    };
+    let base = current.1;
+    let mut sink = Sink::new(&spool.file, base, limit, source.size(), progress);
     let mut input = Input::new(source, 0, source.size(), sink.done.clone());
     let mut problems = ProblemLog::default();
     match packing {
@@ -186,8 +217,11 @@ pub fn unpack(
         let offset = input.position();
         return Err(Error::Read { offset, source });
     }
+    current.1 = base + size;
+    drop(current);
     Ok(Unpacked {
-        file,
+        spool,
+        base,
         size,
         packing,
         members,
@@ -313,9 +347,4 @@ fn behind(input: &mut Input<'_>, sink: &Sink<'_>, form: &str, problems: &mut Pro
             "{rest} bytes behind the {form} data, from byte {from} of the file on, are not read"
         )
     });
-}
-
-/// Writes all or says why not.
-fn write_all(mut file: &File, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes)
 }

@@ -3,9 +3,8 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::rc::Rc;
-
-use super::write_all;
 
 /// Why nothing more is taken.
 pub(super) enum Ended {
@@ -13,9 +12,10 @@ pub(super) enum Ended {
     Write(io::Error),
 }
 
-/// Takes unpacked bytes up to a limit, and tells how far it is.
+/// Takes unpacked bytes up to a limit, from `base` on in its file, and tells how far it is.
 pub(super) struct Sink<'s> {
     file: &'s File,
+    base: u64,
     limit: u64,
     written: u64,
     members: u64,
@@ -31,12 +31,14 @@ pub(super) struct Sink<'s> {
 impl<'s> Sink<'s> {
     pub(super) fn new(
         file: &'s File,
+        base: u64,
         limit: u64,
         total: u64,
         progress: &'s mut dyn FnMut(u64, u64) -> bool,
     ) -> Self {
         Self {
             file,
+            base,
             limit,
             written: 0,
             members: 0,
@@ -95,7 +97,8 @@ impl<'s> Sink<'s> {
         }
         let room = usize::try_from(self.limit - self.written).unwrap_or(usize::MAX);
         let taken = &bytes[..bytes.len().min(room)];
-        if let Err(error) = write_all(self.file, taken) {
+        let at = self.base.saturating_add(self.written);
+        if let Err(error) = self.file.write_all_at(taken, at) {
             self.ended = Some(Ended::Write(error));
             return false;
         }
