@@ -90,6 +90,15 @@ def test_what_the_user_allows(tmp_path: Path) -> None:
     assert either["l4lp"] is not None
 
 
+def test_how_many_processors_a_sum_is_of_is_not_known(tmp_path: Path) -> None:
+    path = _written(tmp_path / "all.csv", printed("z13", named=True))
+    with zlens.open(path) as session:
+        assert session.sql("SELECT processors, cycles FROM cpumf_type").rows == [(None, 4_000_000_000)]
+    each = "".join(f"CPU{n},4000,,cpum_cf/CPU_CYCLES/,60,100.00,,\n" for n in range(3))
+    with zlens.open(_written(tmp_path / "each.csv", each)) as session:
+        assert session.sql("SELECT processors, cycles FROM cpumf_type").rows == [(3, 12_000)]
+
+
 def test_scaled_counts_need_not_fit_each_other(tmp_path: Path) -> None:
     """More in problem state than in all: a contradiction, unless the counters took turns."""
     path = tmp_path / "counts.csv"

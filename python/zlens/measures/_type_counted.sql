@@ -1,8 +1,9 @@
 -- _type_counted: what was counted on all processors of one type. A sum of which one part is not known is not known.
 -- A processor that was offline for a while may tell of a longer time than the others: it counts with its part of it.
+-- A row that is of no one processor is of nobody knows how many.
 SELECT
     system, source, interval_end, counted.cpu_type AS cpu_type, any_value(whole) AS seconds, max(flag) AS flag,
-    count(*) AS processors,
+    CASE WHEN count(cpu_id) = count(*) THEN count(*) END AS processors,
     max(generation) AS generation, max(generation_by) AS generation_by,
     avg(cpsp) AS cpsp,
     {counter_sums}
