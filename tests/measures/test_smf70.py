@@ -7,6 +7,8 @@ Activity report of four zIIPs with MT=2. Counters are fed that give the printed 
 
 from __future__ import annotations
 
+import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -430,3 +432,24 @@ def test_counters_tell_of_threads_beside_the_times_of_the_core(tmp_path: Path) -
     with zlens.open([smf_made.dump(tmp_path / "counters", counted)]) as made:
         (alone,) = made.sql(query).rows
     assert alone[:3] == (4, round(100 * 480 / end, 2), 1.625)
+
+
+def test_damaged_records_give_rows_or_problems(tmp_path: Path) -> None:
+    """Whatever stands in the sections: every table and report answers, and no number is not one."""
+    dice = random.Random(70)
+    records = []
+    for k in range(60):
+        (good,) = encoded("SYSA", four_ziips(), smf_made.START_US + k * 614_053_000, ZIIP_S)
+        bad = bytearray(good)
+        for _ in range(dice.choice((1, 4, 30))):
+            # Behind the header: the triplets, and all that they lead to.
+            bad[dice.randrange(24, len(bad))] = dice.choice((0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)))
+        records.append(bytes(bad))
+    with zlens.open([smf_made.dump(tmp_path / "damaged", records)]) as made:
+        for table in ("cpu", "core", "core_type", "partition", "cec", "load", "event", "system", "interval"):
+            answer = made.sql(f"SELECT * FROM {table}")
+            numbers = [value for row in answer.rows for value in row if isinstance(value, float)]
+            assert all(map(math.isfinite, numbers)), table
+        for report in ("rmfcpu", "partition", "lpar"):
+            assert made.report(report)
+        assert len(made.sql("SELECT DISTINCT interval_end FROM cpu").rows) > 20
