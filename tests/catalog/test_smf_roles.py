@@ -1,0 +1,71 @@
+"""Roles and events name only columns that the tables of SMF sections have: a slip would be NULL without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from zlens.catalog import events, expressions, roles, smf_sections
+
+HEADER = {"system", "source", "file", "offset", "tod", "interval_end", "seconds", "flag"}
+
+
+def columns(table: str) -> set[str] | None:
+    """The columns of a table of sections; None for a table of another kind."""
+    found = smf_sections.find(table)
+    return None if found is None else HEADER | {column.name for column in smf_sections.columns(*found)}
+
+
+def named(how: Mapping[str, Any]) -> Iterator[str]:
+    """The columns that a way to a role names."""
+    yield from (field.lower() for field in roles.fields(how))
+    if "expression" in how:
+        yield from expressions.names(how["expression"])
+    if "else" in how:
+        yield from named(how["else"])
+
+
+def origins() -> list[tuple[str, roles.Origin]]:
+    return [
+        (name, origin)
+        for name in roles.entities()
+        for origin in roles.entity(name).origins
+        if columns(origin.table) is not None
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entity", "origin"), [pytest.param(*one, id=f"{one[0]}-{one[1].table}") for one in origins()]
+)
+def test_roles_name_columns_that_are_there(entity: str, origin: roles.Origin) -> None:
+    there = {table: columns(table) or set() for table in roles.read(origin)}
+    known = set().union(*there.values())
+    wanted = {name for how in origin.roles.values() for name in named(how)}
+    for condition in filter(None, (origin.where, *(join.on for join in origin.joins))):
+        for name in expressions.names(condition):
+            table, dot, column = name.rpartition(".")
+            if dot:
+                assert column in there[table], f"roles/{entity}.toml: {name}"
+            else:
+                wanted.add(column)
+    assert wanted <= known, f"roles/{entity}.toml: {sorted(wanted - known)}"
+
+
+def test_there_are_roles_of_every_section_that_measures_need() -> None:
+    read = {table for _, origin in origins() for table in roles.read(origin)}
+    sections = ("product", "control", "cpu", "asid", "partition", "logical", "name", "core")
+    assert {f"smf70_{name}" for name in sections} <= read
+
+
+def test_events_name_columns_that_are_there() -> None:
+    told = [event for event in events.events() if columns(event["table"]) is not None]
+    assert {event["kind"] for event in told} >= {"capacity change", "boost", "processor reconfigured"}
+    for event in told:
+        details = [event["detail"]] if isinstance(event["detail"], str) else event["detail"]
+        places = [match[1] for text in (event["subject"], *details) for match in events.PLACE.finditer(text)]
+        wanted = {place.lower().removesuffix(".before") for place in places}
+        wanted |= {field.lower() for field in event.get("changes", [])}
+        wanted |= set(expressions.names(event["where"])) if event.get("where") else set()
+        assert wanted <= (columns(event["table"]) or set()), event["kind"]
