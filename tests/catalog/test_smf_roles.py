@@ -1,4 +1,4 @@
-"""Roles and events name only columns that the tables of SMF sections have: a slip would be NULL without a word."""
+"""Roles and events name only columns that SMF sections have: a slip would be NULL without a word."""
 
 from __future__ import annotations
 
