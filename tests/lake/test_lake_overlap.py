@@ -1,0 +1,26 @@
+"""A dump of counters and RMF's records in a lake: records with intervals of their own are found there too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import zlens
+from overlap_made import mixed
+from zlens import lake
+from zlens.options import Options
+
+QUESTIONS = (
+    "SELECT interval_end, polarity, parked_pct FROM cpumf ORDER BY ALL",
+    "SELECT interval_end, seconds, cpu_id, parked_pct FROM cpu ORDER BY ALL",
+    "SELECT kind, detail FROM problem WHERE kind = 'time' ORDER BY ALL",
+)
+
+
+def test_a_lake_answers_as_the_dump_does(tmp_path: Path) -> None:
+    path = mixed(tmp_path / "a.smf", 1.5)
+    folder = tmp_path / "lake"
+    lake.add([path], folder)
+    for options in (Options(), Options(every_s=900), Options(every_s=600)):
+        with zlens.open([path], options=options) as dump, zlens.open([folder], options=options) as stored:
+            for question in QUESTIONS:
+                assert stored.sql(question).rows == dump.sql(question).rows
