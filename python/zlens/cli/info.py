@@ -20,6 +20,9 @@ SUMMARY = "what is in there: format, systems, machine, release, time span, recor
 DESCRIPTION = """\
 Tell what the input holds, file by file and system by system: format, machine, release, partition, the times
 covered and what was assumed about them, the records by type, and what could not be read as it stands.
+
+SMF dumps packed with gzip, ZIP or Zstandard are unpacked into the folder TMPDIR, to at most a hundred times
+their size or 1 GiB; ZLENS_UNPACK_LIMIT=BYTES says otherwise.
 """
 EXAMPLES = """\
 Examples:

@@ -5,6 +5,8 @@
 pub(crate) struct Copies {
     /// Open addressing; 0 is an empty place.
     places: Vec<u64>,
+    /// How many places there may be.
+    most: usize,
     count: usize,
     /// Records that came when there was no more room.
     pub unseen: u64,
@@ -19,8 +21,13 @@ pub(crate) const MAX_RECORDS: usize = MOST / 8 * 7;
 
 impl Copies {
     pub(crate) fn new() -> Self {
+        Self::of(MOST)
+    }
+
+    fn of(most: usize) -> Self {
         Self {
             places: vec![0; LEAST],
+            most,
             count: 0,
             unseen: 0,
         }
@@ -34,7 +41,7 @@ impl Copies {
             return true;
         }
         if self.count >= self.places.len() / 8 * 7 {
-            if self.places.len() >= MOST {
+            if self.places.len() >= self.most {
                 self.unseen += 1;
                 return false;
             }
@@ -102,6 +109,16 @@ mod tests {
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 0);
         assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 99_999);
         assert_eq!(copies.unseen, 0);
+    }
+
+    #[test]
+    fn without_room_numbers_are_only_counted() {
+        let mut copies = Copies::of(2 * LEAST);
+        let numbers = || (1..10_001_u64).map(|n| print(&n.to_be_bytes()));
+        assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), 0);
+        let known = 2 * LEAST / 8 * 7;
+        assert_eq!(copies.unseen as usize, 10_000 - known);
+        assert_eq!(numbers().filter(|&n| copies.seen(n)).count(), known);
     }
 
     #[test]
