@@ -22,7 +22,7 @@ Tell what the input holds, file by file and system by system: format, machine, r
 covered and what was assumed about them, the records by type, and what could not be read as it stands.
 
 SMF dumps packed with gzip, ZIP or Zstandard are unpacked into the folder TMPDIR, to at most a hundred times
-their size or 1 GiB; ZLENS_UNPACK_LIMIT=BYTES says otherwise.
+their size, or 1 GiB if that is more; ZLENS_UNPACK_LIMIT=BYTES says otherwise.
 """
 EXAMPLES = """\
 Examples:
