@@ -49,6 +49,9 @@ def test_counters_absent_inside_a_guest(tmp_path: Path, capsys: pytest.CaptureFi
         assert "counted none of its counters" in kinds(session)["section"]
     assert main(["info", str(tmp_path)]) == 0
     assert "absent inside a guest" in capsys.readouterr().out
+    for report in ("cpumf", "cpumflog", "crypto"):
+        assert main(["report", report, str(tmp_path)]) == 0
+        assert "absent inside a guest" in capsys.readouterr().out
     (tmp_path / "guest.txt").write_text("lshwc: No support for CPU Measurement Counter set facility\n")
     with zlens.open(tmp_path) as session:
         assert "a guest is given none" in kinds(session)["section"]
