@@ -262,6 +262,9 @@ def test_shares_by_polarity() -> None:
     with session({"A": [record(100, lpars, cpus, own=1, physical={"CP": 4})]}, 100) as made:
         assert made.sql(query).rows == [("Vh", 100.0), ("Vm", 40.0), ("Vl", 0.0)]
     with session({"B": [record(100, lpars, cpus[:2], own=2, physical={"CP": 4})]}, 100) as made:
+        # PR/SM tells the polarity of all partitions, whoever reports.
+        counts = "SELECT partition, vh, vm, vl FROM partition ORDER BY 1"
+        assert made.sql(counts).rows == [("A", 1, 1, 1), ("B", None, None, None)]
         # 2.6 processors' worth for two of them.
         assert made.sql(query).rows == [("Hor", 100.0)] * 2
     fewer = {"CP": 2}
