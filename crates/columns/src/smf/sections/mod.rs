@@ -12,6 +12,7 @@ mod pieces;
 mod plan;
 mod rows;
 mod scan;
+mod seen;
 mod select;
 mod values;
 

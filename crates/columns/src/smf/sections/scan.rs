@@ -1,6 +1,6 @@
 //! Scans: dumps in, batches of tables of sections out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -14,15 +14,13 @@ use super::cut::{Runs, cut};
 use super::pieces::{Key, Piece, Waiting, Whole, told};
 use super::plan::Plan;
 use super::rows::Rows;
+use super::seen::Seen;
 use super::select::{Selection, types};
 use crate::journal::{Found, Journal, Place};
 use crate::scan::{ScanError, Step};
 use crate::select::SelectError;
 use crate::smf::NO_SYSTEM;
 pub use crate::smf::scan::File;
-
-/// How many records are told apart by a number made of their bytes; beyond, none is held to have come before.
-const TOLD_APART: usize = 4_000_000;
 
 /// A system and what is known about it.
 #[derive(Debug, Clone)]
@@ -173,7 +171,7 @@ pub struct Scan {
     file: usize,
     failed: Option<ScanError>,
     waiting: Waiting,
-    seen: HashSet<u64>,
+    seen: Seen,
     /// Records of the file that came before: the first of them, how many, and their bytes.
     again: Option<(u64, u64, u64)>,
     facts: Vec<Facts>,
@@ -203,7 +201,7 @@ impl Scan {
             file: 0,
             failed: None,
             waiting: Waiting::default(),
-            seen: HashSet::new(),
+            seen: Seen::default(),
             again: None,
             facts: Vec::new(),
             rows: batches.iter().map(|_| Rows::default()).collect(),
@@ -372,7 +370,7 @@ impl Scan {
             });
             return None;
         };
-        if plan.broken.is_some() && self.came_before(bytes) {
+        if plan.broken.is_some() && self.seen.again(bytes) {
             let (_, count, sum) = self.again.get_or_insert((offset, 0, 0));
             *count += 1;
             *sum += lost;
@@ -418,15 +416,6 @@ impl Scan {
             });
         }
         Some((facts, runs))
-    }
-
-    /// Whether the same record was there already: a dump that holds a part of another.
-    fn came_before(&mut self, bytes: &[u8]) -> bool {
-        let number = number_of(bytes);
-        if self.seen.len() >= TOLD_APART {
-            return self.seen.contains(&number);
-        }
-        !self.seen.insert(number)
     }
 
     /// Takes up a piece of a broken record; the records that are whole by it. Nothing if the record is none.
@@ -523,22 +512,6 @@ impl Scan {
             self.decode(decoder, plan, &whole.bytes);
         }
     }
-}
-
-/// A number made of all bytes of a record; that two records have the same one is no more than chance. Eight bytes at
-/// a time, for this is done with every record.
-fn number_of(bytes: &[u8]) -> u64 {
-    let mix = |sum: u64, word: u64| {
-        let both = u128::from(sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-        (both >> 64) as u64 ^ both as u64
-    };
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let sum = words.iter().fold(bytes.len() as u64, |sum, word| {
-        mix(sum, u64::from_le_bytes(*word))
-    });
-    mix(sum, u64::from_le_bytes(last))
 }
 
 /// A scan of one table in the form Arrow's consumers know. It ends with its first error.
