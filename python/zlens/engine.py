@@ -376,11 +376,9 @@ class Engine:
             return
         self._made.add(name)
         if name == "event":
-            for event in events.events():
-                if event["table"] in self._tables:
-                    self._raw_view(event["table"])
-            self._raw_view("_reset")
             tables = {event["table"] for event in events.events() if event["table"] in self._tables}
+            for table in sorted(tables | {"_reset"}):
+                self._raw_view(table)
             sql = events.sql({t: frozenset(c for c, _ in self.raw_columns(t)) for t in tables})
         else:
             sql = groups.sql(
