@@ -198,7 +198,6 @@ def _entities(text: str) -> list[str]:
 
 
 @cache
-@cache
 def _helper_roles(text: str, name: str) -> list[tuple[str, str]]:
     """The roles whose names stand in what a helper computes under a name."""
     words = set(re.findall(r"\w+", _computed(text, name) or name))
@@ -209,6 +208,17 @@ def _helper_roles(text: str, name: str) -> list[tuple[str, str]]:
     for other in re.findall(r"\b(?:FROM|JOIN)\s+_(\w+)", text):
         below = _helper(other)
         found += [each for word in sorted(words) for each in (_helper_roles(below, word) if below else [])]
+    # Or on a measure.
+    for table in re.findall(r"\b(?:FROM|JOIN)\s+([a-z]\w*)", text):
+        if table in metrics.tables():
+            found += [
+                each
+                for word in sorted(words)
+                if metrics.table(table).column(word) is not None
+                for each in roles_behind(table, word)
+                # The generation is worked out, no role of the counters.
+                if each[1] in roles.entity(each[0]).roles
+            ]
     return list(dict.fromkeys(found))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
+from zlens.explain import explain
 from zlens.options import Options
 from zlens.readers import Column, Interval
 from zlens.session import Session
@@ -208,3 +209,12 @@ def test_a_name_that_two_machines_have() -> None:
         "00000000000D3E4F from 2023-11-14 22:44 UTC; "
     )
     assert details(opened(counted(10, 20, serial="00000000000A1B2C"))) == []
+
+
+@pytest.mark.parametrize("column", ["cpumf.polarity", "cpumf_polarity.polarity", "cpumf.parked_pct"])
+def test_explained_down_to_the_fields(column: str) -> None:
+    """By way of the measure that tells the place of a processor."""
+    told = explain(column)
+    assert "D0R2: SYTPRP_ZL" in told
+    assert "rmf_cpu: " in told
+    assert "smf70_cpu: " in told

@@ -71,10 +71,8 @@ found AS (
 SELECT
     system, source, interval_end, cpu_id, told_by, core_id, cpu_type,
     CASE WHEN first_turn = last_turn THEN polarity END AS polarity,
-    CASE
-        WHEN first_number = last_number THEN parked_pct
-        WHEN unknown = 0 THEN 100 * (parked_last - parked_first) / nullif(covered_last - covered_first, 0)
-    END AS parked_pct,
+    CASE WHEN unknown = 0 THEN 100 * (parked_last - parked_first) / nullif(covered_last - covered_first, 0) END AS spread,
+    CASE WHEN first_number = last_number THEN parked_pct ELSE spread END AS parked_pct,
     -- Neither interval is a part of the other.
     apart
 FROM found
