@@ -217,6 +217,24 @@ def test_runs_behind_each_other(tmp_path: Path) -> None:
 # lshwc
 
 
+def test_a_summary_of_intervals_is_read_once(tmp_path: Path) -> None:
+    """perf stat -I --summary: all intervals once more, which another run behind them is not."""
+    end = """
+ Performance counter stats for 'system wide':
+
+             7,000      cpum_cf/CPU_CYCLES/
+
+       {seconds} seconds time elapsed
+"""
+    with opened(tmp_path, {"counts.txt": PERF_EACH + end.format(seconds="2.000412345")}) as session:
+        assert len(counted(session)) == 8
+        assert [p.detail for p in session.problems if p.kind == "duplicate"] == [
+            "a summary of the intervals before; not read"
+        ]
+    with opened(tmp_path, {"counts.txt": PERF_EACH + end.format(seconds="30.000412345")}) as session:
+        assert len(counted(session)) == 9
+
+
 def test_counters_since_the_run_began(tmp_path: Path) -> None:
     with opened(tmp_path, {"hw.csv": LSHWC}, Options(tz=parse_zone("UTC"))) as session:
         rows = session.sql(

@@ -135,6 +135,7 @@ class _Gathering:
         self._seen: set[tuple[str, int | None, str | None]] = set()
         self._run = 0
         self._started: dt.datetime | None = None
+        self._intervals_s: float | None = None
         self._full = False
 
     def started(self, text: str, offset: int) -> Iterator[Reading]:
@@ -152,6 +153,7 @@ class _Gathering:
     def begin(self) -> Iterator[Reading]:
         """A header: what comes is another run, unless the line before has told when it started."""
         if self._reading is not None:
+            self._intervals_s = self._reading.since_s
             yield from self.end()
             self._run += 1
             self._started = None
@@ -185,8 +187,13 @@ class _Gathering:
         self._started = None
 
     def elapsed(self, seconds: float) -> Iterator[Reading]:
-        if self._reading is not None and self._reading.since_s is None:
-            self._reading.seconds = seconds
+        reading = self._reading
+        if reading is not None and reading.since_s is None:
+            reading.seconds = seconds
+            if self._intervals_s is not None and 0 <= seconds - self._intervals_s < 1 + 0.01 * seconds:
+                self._note("duplicate", "a summary of the intervals before; not read", reading.offset)
+                self._reading = None
+        self._intervals_s = None
         yield from self.end()
 
     def end(self) -> Iterator[Reading]:
