@@ -267,6 +267,10 @@ def test_shares_by_polarity() -> None:
         assert made.sql(counts).rows == [("A", 1, 1, 1), ("B", None, None, None)]
         # 2.6 processors' worth for two of them.
         assert made.sql(query).rows == [("Hor", 100.0)] * 2
+    # More weight than processors to use it on: no processor is entitled to more than a whole one.
+    alone = [Lpar("A", 1, [Logical("CP", 0, 1, 1, polarity=HIGH, own_weight=100)], vertical=True)]
+    with session({"A": [record(100, alone, cpus[:1], own=1, physical={"CP": 4})]}, 100) as made:
+        assert made.sql(query).rows == [("Vh", 100.0)]
     fewer = {"CP": 2}
     with session({"B": [record(100, lpars, cpus[:2], own=2, physical=fewer)]}, 100) as made:
         assert made.sql(query).rows == [("Hor", 65.0)] * 2
