@@ -312,7 +312,8 @@ mod tests {
     #[test]
     fn what_waits_is_bounded_and_the_oldest_goes_first() {
         const SIZE: usize = 1 << 20;
-        let plan = Plan::parse(include_str!("../../../tests/sections/plan.json")).unwrap();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sections/plan.json");
+        let plan = Plan::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
         let mut waiting = Waiting::default();
         let mut gone = Vec::new();
         for number in 0..80_u64 {
