@@ -1,4 +1,4 @@
-"""The measure job and its report, from the bytes of SMF 30: times, instructions, what is not valid."""
+"""The measure job, from the bytes of SMF 30: times, instructions, what is not valid."""
 
 from __future__ import annotations
 
@@ -9,67 +9,9 @@ from typing import Any
 import pytest
 
 import zlens
+from job_made import COUNTS, INTERVAL, JOB, LAST, MILLION, STEP, SYSTEM, TIMES, record
 from readers import smf_made
-from zlens.catalog import smf_sections, smf_write
 from zlens.options import parse_moment
-
-#: 2023-11-14 22:14:00 UTC
-END_US = 1_700_000_040_000_000
-ZONE_S = 3600
-MILLION = 1_000_000
-INTERVAL, LAST, STEP, JOB, SYSTEM = 2, 3, 4, 5, 6
-
-TIMES = {
-    "CPT": 1000, "CPS": 100, "ICU": 10, "ISB": 5, "IIP": 20, "RCT": 3, "HPT": 2,
-    "ASR": 150, "ENC": 200, "DET": 50, "TIME_ON_ZIIP": 400, "TIME_ZIIP_ON_CP": 80,
-}  # fmt: skip
-COUNTS = {
-    "INST_CP_TASK": 6_000 * MILLION,
-    "INST_CP_NONPREEMPTSRB": 700 * MILLION, "INST_CP_PREEMPTSRB": 300 * MILLION,
-    "INST_OFFLOAD": 2_000 * MILLION, "INST_OFFLOADONCP": 400 * MILLION,
-    "INST_CP_ENCLAVE": 900 * MILLION, "INST_CP_DEPENC": 90 * MILLION,
-    "INST_OFFLOAD_ENCLAVE": 500 * MILLION, "INST_OFFLOAD_DEPENC": 100 * MILLION,
-    "INST_OFFLOADONCP_ENCLAVE": 60 * MILLION, "INST_OFFLOADONCP_DEPENC": 40 * MILLION,
-}  # fmt: skip
-
-
-def record(
-    subtype: int,
-    second: float = 0,
-    *,
-    job: str = "PAYROLL",
-    cas: dict[str, Any] | None = TIMES,
-    counts: dict[str, Any] | None = COUNTS,
-    lengths: dict[str, int] | None = None,
-) -> bytes:
-    """A record written a second after what it tells of ended; steps and intervals are a minute long."""
-    end = END_US + round(second * MILLION)
-    local = end + ZONE_S * MILLION
-    named = {"JBN": job, "PGM": "IEFBR14", "STM": "STEP1", "JNM": "JOB00042", "STN": 1, "CL8": "A"}
-    if subtype in (INTERVAL, LAST, SYSTEM):
-        named |= {"ISS": end - 60 * MILLION, "IET": end}
-    if subtype == STEP:
-        named |= {"SIT": local - 60 * MILLION, "STD": local - 60 * MILLION}
-    sections: dict[str, list[dict[str, Any]]] = {
-        "subsystem": [{"OSL": "SP7.2.5"}],
-        "id": [named],
-        "prf": [{"SCN": "BATCHHI", "WLM": "BATCH", "SNF": 512}],
-    }
-    if cas is not None:
-        sections["cas"] = [cas]
-    if counts is not None:
-        sections["counter"] = [counts]
-    header = {"WID": "JES2", "STP": subtype}
-    layout = smf_sections.layout(30)
-    return smf_write.encode(
-        layout,
-        subtype,
-        system="SYSA",
-        local_us=local + MILLION,
-        sections=sections,
-        lengths=lengths,
-        header=header,
-    )
 
 
 def asked(path: Path, select: str, records: list[bytes], **options: Any) -> list[tuple[Any, ...]]:
@@ -176,23 +118,3 @@ def test_times_asked_for(tmp_path: Path, options: dict[str, Any], kinds: list[st
     """Times of day are local ones. Jobs are no sums of an interval: --every leaves them as they are."""
     made = [record(INTERVAL), record(STEP, 30), record(INTERVAL, 60)]
     assert [row[0] for row in asked(tmp_path, "kind", made, **options)] == kinds
-
-
-def test_the_report(tmp_path: Path) -> None:
-    made = [record(INTERVAL), record(STEP, 30), record(JOB, 31), record(JOB, 40, job="OTHER", counts=None)]
-    with zlens.open([smf_made.dump(tmp_path / "a", made)]) as session:
-        text = session.report("jobs")
-        alone = session.report("jobs", only=["OTHER"])
-    rows = [line.split()[1:] for line in text.splitlines() if " JOB00042 " in line]
-    times = ["11.40", "10.00", "1.00", "2.50", ".80", "4.00"]
-    counted = ["6000.0", "1000.0", "990.0", "500.0", "2600.0", "772", "650"]
-    assert rows == [
-        ["23:14:32", "PAYROLL", "JOB00042", "BATCHHI", *times, *counted],
-        ["23:14:41", "OTHER", "JOB00042", "BATCHHI", *times, *["." * 10] * 5, "......", "......"],
-        ["23:14:31", "PAYROLL", "JOB00042", "1", "STEP1", "IEFBR14", "BATCHHI", *times, *counted],
-        ["23:14:00", "PAYROLL", "JOB00042", "1", "STEP1", "IEFBR14", "interval", "BATCHHI", *times, *counted],
-    ]
-    assert "system address spaces" not in text
-    assert "PAYROLL" not in alone
-    with zlens.open([smf_made.dump(tmp_path / "b", [record(SYSTEM)])]) as session:
-        assert "counts of system address spaces" in " ".join(session.report("jobs").split())
