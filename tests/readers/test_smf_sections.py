@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from sections_made import SECOND, START_US, Sections, job, rmf
+from smf_made import START_US as COUNTERS_US
 from smf_made import dump, opened, record, rows
 
 import zlens
@@ -135,6 +136,30 @@ def test_a_system_has_the_intervals_of_its_counters_where_it_has_them(tmp_path: 
     assert [one.seconds for one in info.intervals] == [300, 300]
     assert len(rows(source)) == 2
     assert len(rows(source, table="smf70_control")) == 1
+
+
+def test_partitions_are_told_beside_counters_whose_intervals_end_a_moment_later(tmp_path: Path) -> None:
+    sections: Sections = {
+        "control": [MACHINE],
+        "partition": [{"LPM": "A", "LPN": 1, "BDN": 2}],
+        "logical": [{"PDT": 10**8, "EDT": 10**8, "ONT": 9 * 10**8, "CIX": 1}] * 2,
+        "name": [{"CIN": "CP", "CTN": 2, "CAN": 1800}],
+    }
+    # In the years of the records of counters, which end 0.37 seconds after RMF's.
+    before = (COUNTERS_US - START_US) / SECOND
+    records = [
+        one
+        for end in (900, 1800)
+        for one in (record(1, 0, end + 0.37), *rmf(70, before + end, sections, product={"PTN": 1}))
+    ]
+    with zlens.open(dump(tmp_path / "both.smf", records)) as session:
+        found = session.sql("select interval_end, partition, logical_cpus, total_s from partition").rows
+        ends = session.sql("select interval_end from cpumf order by 1").rows
+    start = dt.datetime.fromtimestamp(COUNTERS_US / SECOND, dt.UTC)
+    assert sorted(found) == [
+        (start + dt.timedelta(seconds=end), "A", 2, pytest.approx(200)) for end in (900, 1800)
+    ]
+    assert ends == [(start + dt.timedelta(seconds=end + 0.37),) for end in (900, 1800)]
 
 
 def test_a_broken_record_is_as_a_whole_one(tmp_path: Path) -> None:
