@@ -5,6 +5,7 @@
 WITH place AS (
     SELECT
         *, sum(CAST(turned AS BIGINT)) OVER told AS turn, row_number() OVER told AS number,
+        sum(CAST(turned AS BIGINT)) OVER told + coalesce(CAST(lead(turned) OVER told AS BIGINT), 0) AS next_turn,
         sum(stop - start) OVER earlier AS covered, sum(parked) OVER earlier AS parked_before,
         count(*) FILTER (WHERE parked IS NULL) OVER earlier AS unknown
     FROM (
@@ -43,8 +44,8 @@ found AS (
         sought.* EXCLUDE (start, stop), sought.stop - sought.start AS length,
         last.core_id, last.cpu_type, last.polarity, last.parked_pct,
         coalesce(first.number, 0) AS first_number, last.number AS last_number,
-        -- The first record that tells of the interval is the one it begins in, else the next.
-        coalesce(CASE WHEN sought.start < first.stop THEN first.turn END, after.turn) AS first_turn,
+        -- The first record that tells of the interval is the one it begins in, else the next; of all records it is 0.
+        coalesce(CASE WHEN sought.start < first.stop THEN first.turn ELSE first.next_turn END, 0) AS first_turn,
         last.turn AS last_turn,
         coalesce(first.covered, 0) + coalesce(least(sought.start, first.stop) - first.start, 0) AS covered_first,
         coalesce(last.covered, 0) + least(sought.stop, last.stop) - last.start AS covered_last,
@@ -64,9 +65,6 @@ found AS (
     ASOF JOIN place AS last
         ON last.system = sought.system AND last.source = sought.told_by AND last.cpu_id = sought.cpu_id
         AND last.start < sought.stop
-    LEFT JOIN place AS after
-        ON after.system = sought.system AND after.source = sought.told_by AND after.cpu_id = sought.cpu_id
-        AND after.number = coalesce(first.number, 0) + 1
 )
 SELECT
     system, source, interval_end, cpu_id, told_by, core_id, cpu_type,
