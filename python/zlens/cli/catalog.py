@@ -139,6 +139,7 @@ def _overview(out: TextIO) -> None:
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import findings, reports, session
     from zlens.catalog import check, check_metrics, check_rules, rules
+    from zlens.models import constants
 
     wrong = [*check.everything(), *map(str, check_metrics.check())]
     wrong_rules = check_rules.check()
@@ -152,6 +153,12 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
         reports.load(name)
     counted = f"{check.summary()}, {len(reports.names())} reports, {len(rules.names())} rules"
     out.write(f"{counted}: {f'{len(wrong)} wrong' if wrong else 'all in order'}\n")
+    questions = constants.open_questions()
+    out.write(f"\n{len(questions)} open questions of the models (zlens solve):\n")
+    for one in questions:
+        unit = f" {one.unit}" if one.unit else ""
+        out.write(f"{one.model}: {one.name} = {one.default}{unit}, {one.status}: {one.text}\n")
+        out.write(f"    settled by: {one.closes or 'no document; ours to choose'}\n")
     return 1 if wrong else 0
 
 

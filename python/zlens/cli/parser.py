@@ -8,7 +8,7 @@ from keyword import iskeyword
 from typing import NoReturn
 
 #: In the order of the help; each is a module of this package (with an underscore where Python wants one).
-COMMANDS = ("info", "report", "sql", "findings", "explain", "import", "lake", "catalog", "demo")
+COMMANDS = ("info", "report", "sql", "findings", "solve", "explain", "import", "lake", "catalog", "demo")
 
 _DESCRIPTION = """\
 A performance laboratory for IBM Z: reads off the machine what it and its operating systems record.

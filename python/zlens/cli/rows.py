@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import math
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 #: How many rows a terminal is shown before it is told how to see the rest.
@@ -70,12 +70,17 @@ def _field(value: Any) -> str:
 def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """One array of objects; times ISO 8601 with Z, integers exact, what is not finite null."""
     names = _distinct(columns)
-    out.write("[")
-    for number, row in enumerate(rows):
-        out.write(",\n " if number else "\n ")
-        one = {name: _jsonable(value) for name, value in zip(names, row, strict=True)}
-        out.write(json.dumps(one, ensure_ascii=False, allow_nan=False))
-    out.write("\n]\n" if rows else "]\n")
+    write_objects(out, (dict(zip(names, row, strict=True)) for row in rows))
+
+
+def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
+    """One array of objects, whose names may differ."""
+    between = "["
+    for one in objects:
+        plain = {name: _jsonable(value) for name, value in one.items()}
+        out.write(f"{between}\n {json.dumps(plain, ensure_ascii=False, allow_nan=False)}")
+        between = ","
+    out.write("\n]\n" if between == "," else "[]\n")
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:

@@ -1,0 +1,176 @@
+"""Charts as inline SVG: bars and lines, for pages that fetch nothing.
+
+Colours are those of Okabe and Ito, told apart by people who see colours differently; text takes the colour of
+the page, so that charts read in the dark as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
+WIDTH, HEIGHT = 760, 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 34, 46
+#: A chart with more places than this shows the first of them and says so.
+MOST_BARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values of a chart, one for each of its places; None leaves a gap."""
+
+    name: str
+    values: Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """kind `bars`: places are names. `lines`: places are numbers along the axis."""
+
+    title: str
+    kind: str
+    places: Sequence[str] | Sequence[float]
+    series: tuple[Series, ...]
+    unit: str
+    along: str = ""
+
+
+def svg(chart: Chart) -> str:
+    """The chart as one <svg> element; "" where it has no value."""
+    chart = _cut(chart)
+    values = [value for one in chart.series for value in one.values if value is not None]
+    if not values:
+        return ""
+    low, high, step = axis(min(0.0, *values), max(0.0, *values))
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(chart.title)}" '
+        'xmlns="http://www.w3.org/2000/svg">',
+        f"<title>{escape(chart.title)}</title>",
+        *_grid(low, high, step, chart.unit),
+        *(_bars(chart, low, high) if chart.kind == "bars" else _lines(chart, low, high)),
+        *_legend(chart.series),
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def axis(low: float, high: float) -> tuple[float, float, float]:
+    """Ends and step of an axis that holds both: steps of 1, 2 or 5 times a power of ten, five or so."""
+    if high <= low:
+        high = low + 1
+    raw = (high - low) / 5
+    power = 10 ** math.floor(math.log10(raw))
+    step = next(power * times for times in (1, 2, 5, 10) if power * times >= raw * (1 - 1e-9))
+    return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, step
+
+
+def _cut(chart: Chart) -> Chart:
+    if chart.kind != "bars" or len(chart.places) <= MOST_BARS:
+        return chart
+    series = tuple(Series(one.name, one.values[:MOST_BARS]) for one in chart.series)
+    title = f"{chart.title} (the first {MOST_BARS} of {len(chart.places):,})"
+    return Chart(title, chart.kind, chart.places[:MOST_BARS], series, chart.unit, chart.along)
+
+
+def _y(value: float, low: float, high: float) -> float:
+    return _TOP + (HEIGHT - _TOP - _BOTTOM) * (high - value) / (high - low)
+
+
+def _grid(low: float, high: float, step: float, unit: str) -> list[str]:
+    parts = [f'<text x="4" y="14" class="u">{escape(unit)}</text>'] if unit else []
+    for at in range(round((high - low) / step) + 1):
+        value = low + at * step
+        y = _y(value, low, high)
+        parts.append(f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="g"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(value)}</text>')
+    return parts
+
+
+def _bars(chart: Chart, low: float, high: float) -> list[str]:
+    room = (WIDTH - _LEFT - _RIGHT) / max(1, len(chart.places))
+    wide = room * 0.8 / max(1, len(chart.series))
+    zero = _y(0.0, low, high)
+    parts = []
+    every = max(1, math.ceil(len(chart.places) * 70 / (WIDTH - _LEFT - _RIGHT)))
+    for at, place in enumerate(chart.places):
+        left = _LEFT + at * room + room * 0.1
+        for n, one in enumerate(chart.series):
+            value = one.values[at]
+            if value is None:
+                continue
+            y = _y(value, low, high)
+            parts.append(
+                f'<rect x="{left + n * wide:.1f}" y="{min(y, zero):.1f}" width="{wide:.1f}" '
+                f'height="{abs(y - zero):.1f}" fill="{COLOURS[n % len(COLOURS)]}">'
+                f"{_hover(str(place), one.name, value, chart.unit)}</rect>"
+            )
+        if at % every == 0:
+            middle = left + room * 0.4
+            label = escape(str(place)[:12])
+            parts.append(
+                f'<text x="{middle:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{label}</text>'
+            )
+    return parts
+
+
+def _lines(chart: Chart, low: float, high: float) -> list[str]:
+    places = [float(place) for place in chart.places]
+    first, last, step = axis(min(places), max(places))
+    first, last = min(places), max(max(places), min(places) + step / 1000)
+
+    def across(place: float) -> float:
+        return _LEFT + (WIDTH - _LEFT - _RIGHT) * (place - first) / (last - first)
+
+    parts = []
+    at = math.ceil(first / step - 1e-9) * step
+    while at <= last + step * 1e-9:
+        x = across(at)
+        parts.append(
+            f'<text x="{x:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{_number(at)}</text>'
+        )
+        at += step
+    along = escape(chart.along)
+    parts.append(f'<text x="{(WIDTH + _LEFT) / 2:.0f}" y="{HEIGHT - 10}" text-anchor="middle">{along}</text>')
+    for n, one in enumerate(chart.series):
+        colour = COLOURS[n % len(COLOURS)]
+        for run in _runs(places, one.values):
+            points = " ".join(f"{across(x):.1f},{_y(y, low, high):.1f}" for x, y in run)
+            parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        for place, value in zip(places, one.values, strict=True):
+            if value is not None:
+                x, y = across(place), _y(value, low, high)
+                hover = _hover(f"{place:,.6g}", one.name, value, chart.unit)
+                parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}">{hover}</circle>')
+    return parts
+
+
+def _runs(places: Sequence[float], values: Sequence[float | None]) -> list[list[tuple[float, float]]]:
+    """What is known in one piece: a line does not bridge what is not."""
+    runs: list[list[tuple[float, float]]] = [[]]
+    for place, value in zip(places, values, strict=True):
+        if value is None:
+            runs.append([])
+        else:
+            runs[-1].append((place, value))
+    return [run for run in runs if len(run) > 1]
+
+
+def _legend(series: Sequence[Series]) -> list[str]:
+    parts, x = [], float(_LEFT)
+    for n, one in enumerate(series):
+        parts.append(f'<rect x="{x:.0f}" y="4" width="12" height="12" fill="{COLOURS[n % len(COLOURS)]}"/>')
+        parts.append(f'<text x="{x + 16:.0f}" y="14">{escape(one.name)}</text>')
+        x += 30 + 7.5 * len(one.name)
+    return parts
+
+
+def _hover(place: str, name: str, value: float, unit: str) -> str:
+    """The exact value, for who points at it."""
+    return f"<title>{escape(f'{place}, {name}: {value:,.6g} {unit}'.rstrip())}</title>"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.6g}" if value else "0"

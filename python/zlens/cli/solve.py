@@ -1,0 +1,115 @@
+"""zlens solve: what should have happened."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from zlens.errors import QueryError
+
+if TYPE_CHECKING:
+    from zlens.models.answer import Answer
+
+SUMMARY = "what should happen: an exact answer to a scenario"
+DESCRIPTION = """\
+Solve a model of the machine exactly. A scenario is a small TOML file; --example prints one to begin with.
+--set changes a value for this run, --sweep asks for a range of values and prints a row for each.
+"""
+EXAMPLES = """\
+Examples:
+  zlens solve --list
+  zlens solve shares --example > shares.toml
+  zlens solve shares shares.toml
+  zlens solve shares shares.toml --set user.LINUX1.relative=400 --format json
+  zlens solve shares shares.toml --sweep user.LINUX1.relative=100:1000:100 --format html -o sweep.html
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="name of the model: shares, ...")
+    parser.add_argument(
+        "scenario", metavar="SCENARIO.toml", nargs="?", help="the scenario; - for standard input"
+    )
+    parser.add_argument("--list", action="store_true", help="list the models there are")
+    parser.add_argument("--example", action="store_true", help="print a scenario of the model to begin with")
+    parser.add_argument("--keys", action="store_true", help="print what a scenario of the model may say")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="another value for a key: user.LINUX1.demand=50; may be repeated",
+    )
+    parser.add_argument(
+        "--sweep",
+        metavar="KEY=START:STOP[:STEP]",
+        help="solve for each value of a key and print the figures of each",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens import models
+    from zlens.cli import output
+
+    if arguments.list or arguments.model is None:
+        if not arguments.list:
+            raise QueryError("which model?", cure="zlens solve --list names them")
+        width = max(map(len, models.MODELS))
+        text = "".join(f"{name:<{width}}  {models.find(name).SUMMARY}\n" for name in models.MODELS)
+    elif arguments.example:
+        text = models.find(arguments.model).EXAMPLE
+    elif arguments.keys:
+        text = _keys(arguments.model)
+    else:
+        text = _rendered(_answer(arguments), arguments.format)
+    with output.opened(arguments.output) as out:
+        out.write(text)
+    return 0
+
+
+def _answer(arguments: argparse.Namespace) -> Answer:
+    from zlens import models
+    from zlens.models import scenario, sweeps
+
+    models.find(arguments.model)
+    if arguments.scenario is None:
+        raise QueryError(
+            "no scenario",
+            cure=f"zlens solve {arguments.model} --example prints one to begin with",
+        )
+    path = "/dev/stdin" if arguments.scenario == "-" else arguments.scenario
+    values: dict[str, Any] = scenario.read(path)
+    for setting in arguments.set:
+        values = scenario.changed(values, setting)
+    if arguments.sweep:
+        return sweeps.solve(arguments.model, values, arguments.sweep, file=arguments.scenario)
+    return models.solve(arguments.model, values, file=arguments.scenario)
+
+
+def _keys(model: str) -> str:
+    from zlens import models
+    from zlens.models import scenario
+
+    return "".join(scenario.described(models.find(model).SPEC))
+
+
+def _rendered(answer: Answer, form: str) -> str:
+    import io
+
+    from zlens.cli import rows
+    from zlens.models import as_data, as_html, as_text
+
+    if form == "html":
+        return as_html.render(answer)
+    if form == "text":
+        return as_text.render(answer)
+    out = io.StringIO()
+    if form == "csv":
+        rows.write_csv(out, *as_data.flat(answer))
+    else:
+        rows.write_objects(out, as_data.rows(answer))
+    return out.getvalue()

@@ -1,0 +1,44 @@
+"""Models of the machine that are solved exactly: a scenario goes in, an answer comes out.
+
+Each model is a module with SUMMARY, SPEC (what a scenario may say), EXAMPLE (a scenario to begin with) and
+`solve`, a plain function from a checked scenario to an answer. A new model is a new module and its name here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from zlens.errors import QueryError
+from zlens.models.answer import Answer
+from zlens.models.scenario import Scenario, Spec, checked
+
+#: In the order of the list that is shown.
+MODELS = ("shares",)
+
+
+class Model(Protocol):
+    """What a module of a model has."""
+
+    SUMMARY: str
+    SPEC: Spec
+    EXAMPLE: str
+
+    def solve(self, scenario: Scenario) -> Answer: ...
+
+
+def find(name: str) -> Model:
+    """The model of a name; QueryError where there is none."""
+    if name not in MODELS:
+        raise QueryError(f"no model is called {name}", expected=", ".join(MODELS), cure="zlens solve --list")
+    return cast(Model, import_module(f"zlens.models.{name}"))
+
+
+def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:
+    """The answer of a model to a scenario as it stands in TOML; ScenarioError where that is wrong."""
+    model = find(name)
+    ready = checked(model.SPEC, scenario, file=file)
+    answer = model.solve(ready)
+    answer.assumptions = [*ready.assumptions, *answer.assumptions]
+    return answer

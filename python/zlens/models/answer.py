@@ -1,0 +1,92 @@
+"""What a model answers: tables, figures, charts, and what had to be assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from zlens.charts import Chart
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """key: its name in JSON and CSV. unit: "" where there is none. decimals: those that text shows."""
+
+    key: str
+    heading: str
+    unit: str = ""
+    text: str = ""
+    decimals: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of values, one per column; what cannot be computed is None."""
+
+    key: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: Sequence[tuple[Value, ...]]
+
+    def column(self, key: str) -> list[Value]:
+        """The values of one column."""
+        at = [column.key for column in self.columns].index(key)
+        return [row[at] for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number that answers the scenario as a whole; what a sweep shows."""
+
+    key: str
+    value: float | None
+    unit: str
+    text: str
+    decimals: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A number that the scenario did not give and that no public text fixes beyond doubt."""
+
+    name: str
+    value: Any
+    unit: str
+    text: str
+    status: str
+    source: str
+
+
+@dataclass(slots=True)
+class Answer:
+    """The whole of an answer.
+
+    notes   sentences an analyst should read beside the numbers
+    follow  table and column whose values a sweep shows beside the figures, named after the first column
+    """
+
+    model: str
+    title: str
+    tables: list[Table]
+    figures: list[Figure] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+    follow: tuple[str, str] | None = None
+
+    def table(self, key: str) -> Table:
+        """One of the tables by its key."""
+        return next(table for table in self.tables if table.key == key)
+
+    def figure(self, key: str) -> float | None:
+        """The value of one figure by its key."""
+        return next(figure.value for figure in self.figures if figure.key == key)
+
+
+def by_name(table: Table) -> dict[Value, dict[str, Value]]:
+    """Rows of a table as dictionaries, under the value of the first column."""
+    names = [column.key for column in table.columns]
+    return {row[0]: dict(zip(names, row, strict=True)) for row in table.rows}

@@ -1,0 +1,32 @@
+"""An answer for programs: rows of all its tables, exact values.
+
+Each row says which table it is of; figures and assumptions are tables of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from zlens.models.answer import Answer, Value
+
+
+def rows(answer: Answer) -> Iterator[dict[str, Value]]:
+    """All rows as dictionaries, each with `table` first."""
+    for figure in answer.figures:
+        yield {"table": "figures", "name": figure.key, "value": figure.value, "unit": figure.unit}
+    for table in answer.tables:
+        names = [column.key for column in table.columns]
+        for row in table.rows:
+            yield {"table": table.key, **dict(zip(names, row, strict=True))}
+    for one in answer.assumptions:
+        facts = {"name": one.name, "value": one.value, "unit": one.unit, "status": one.status}
+        yield {"table": "assumptions", **facts, "text": one.text}
+    for note in answer.notes:
+        yield {"table": "notes", "text": note}
+
+
+def flat(answer: Answer) -> tuple[list[str], list[Sequence[Value]]]:
+    """All rows under one line of headings, for CSV."""
+    found = list(rows(answer))
+    names = list(dict.fromkeys(name for row in found for name in row))
+    return names, [[row.get(name) for name in names] for row in found]

@@ -1,0 +1,87 @@
+"""An answer as one HTML file that fetches nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from zlens import charts
+from zlens.models.answer import Answer, Table
+from zlens.models.as_text import printed
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 14px/1.5 system-ui, sans-serif; margin: 1.5rem; max-width: 60rem; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; margin-bottom: 1.5rem; }}
+th, td {{ padding: .15rem .6rem; text-align: right; white-space: nowrap; }}
+th {{ vertical-align: bottom; border-bottom: 1px solid GrayText; }}
+th small {{ display: block; font-weight: normal; color: GrayText; }}
+.t {{ text-align: left; }}
+.m {{ color: GrayText; }}
+svg {{ max-width: 760px; width: 100%; font-size: 12px; }}
+svg text {{ fill: currentColor; }}
+svg .g {{ stroke: currentColor; stroke-opacity: .15; }}
+.wide {{ overflow-x: auto; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+def render(answer: Answer) -> str:
+    parts: list[str] = []
+    if answer.figures:
+        lines = (
+            f"<tr><td class=t>{escape(one.text)}</td><td>{printed(one.value, one.decimals)} "
+            f"{escape(one.unit)}</td></tr>"
+            for one in answer.figures
+        )
+        parts.append(f"<table>{''.join(lines)}</table>")
+    for chart in answer.charts:
+        parts += [f"<h2>{escape(chart.title)}</h2>", charts.svg(chart)]
+    for table in answer.tables:
+        parts += _table(table)
+    if answer.assumptions:
+        parts.append("<h2>Assumed</h2><ul>")
+        parts += [
+            f"<li><b>{escape(one.name)}</b> = {escape(str(one.value))} {escape(one.unit)} "
+            f"({escape(one.status)}): {escape(one.text)}. {escape(one.source)}</li>"
+            for one in answer.assumptions
+        ]
+        parts.append("</ul>")
+    parts += [f"<p>{escape(note)}</p>" for note in answer.notes]
+    return _PAGE.format(title=escape(answer.title), body="\n".join(parts))
+
+
+def _table(table: Table) -> Iterator[str]:
+    texts = [
+        not column.unit and any(isinstance(row[at], str) for row in table.rows)
+        for at, column in enumerate(table.columns)
+    ]
+    if table.title:
+        yield f"<h2>{escape(table.title)}</h2>"
+    yield "<div class=wide><table><thead><tr>"
+    for column, text in zip(table.columns, texts, strict=True):
+        unit = f"<small>{escape(column.unit)}</small>" if column.unit else ""
+        hint = f' title="{escape(column.text)}"' if column.text else ""
+        yield f"<th{' class=t' * text}{hint}>{escape(column.heading)}{unit}</th>"
+    yield "</tr></thead><tbody>"
+    for row in table.rows:
+        cells = (
+            f"<td class={'m' if value is None else 't' if text else 'n'}>"
+            f"{escape(printed(value, column.decimals))}</td>"
+            for value, column, text in zip(row, table.columns, texts, strict=True)
+        )
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody></table></div>"

@@ -1,0 +1,93 @@
+"""An answer as text for people: figures, tables with units in their headings, bars, assumptions and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from zlens.charts import Chart
+from zlens.models.answer import Answer, Column, Table, Value
+
+#: Width of the longest bar.
+_BAR = 40
+#: More rows than this make no chart that one takes in at a glance.
+_MOST_BARS = 40
+
+
+def render(answer: Answer) -> str:
+    lines = [answer.title, ""]
+    for figure in answer.figures:
+        value = printed(figure.value, figure.decimals)
+        lines.append(f"{figure.text}: {value}{' ' * bool(figure.unit)}{figure.unit}")
+    if answer.figures:
+        lines.append("")
+    for table in answer.tables:
+        lines += [*_table(table), ""]
+    for chart in answer.charts:
+        lines += _bars(chart)
+    if answer.assumptions:
+        lines.append("Assumed, because the scenario does not say it and no public text settles it:")
+        lines += [
+            f"  {one.name} = {one.value}{' ' * bool(one.unit)}{one.unit} ({one.status}): {one.text}"
+            for one in answer.assumptions
+        ]
+        lines.append("")
+    lines += [f"Note: {note}" for note in answer.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def printed(value: Value, decimals: int) -> str:
+    """As a table shows it: dots for what cannot be computed."""
+    if value is None:
+        return "...."
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        # A negative nothing is nothing.
+        return f"{round(value, decimals) + 0.0:,.{decimals}f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield table.title
+    heads = [(column.heading, f"({column.unit})" if column.unit else "") for column in table.columns]
+    cells = [
+        [printed(row[at], column.decimals) for row in table.rows] for at, column in enumerate(table.columns)
+    ]
+    widths = [max(map(len, (*head, *column)), default=0) for head, column in zip(heads, cells, strict=True)]
+    left = [_is_text(column, table, at) for at, column in enumerate(table.columns)]
+    for part in (0, 1) if any(unit for _, unit in heads) else (0,):
+        yield _line([head[part] for head in heads], widths, left)
+    yield "  ".join("-" * width for width in widths)
+    for row in range(len(table.rows)):
+        yield _line([column[row] for column in cells], widths, left)
+
+
+def _is_text(column: Column, table: Table, at: int) -> bool:
+    return not column.unit and any(isinstance(row[at], str) for row in table.rows)
+
+
+def _line(cells: list[str], widths: list[int], left: list[bool]) -> str:
+    padded = (
+        cell.ljust(width) if side else cell.rjust(width)
+        for cell, width, side in zip(cells, widths, left, strict=True)
+    )
+    return "  ".join(padded).rstrip()
+
+
+def _bars(chart: Chart) -> Iterator[str]:
+    """Bars of names only: lines are for a page."""
+    values = [value for one in chart.series for value in one.values if value is not None]
+    if chart.kind != "bars" or not values or len(chart.places) > _MOST_BARS or min(values) < 0:
+        return
+    top = max(values) or 1.0
+    name = max(len(str(place)) for place in chart.places)
+    kind = max(len(one.name) for one in chart.series)
+    yield f"{chart.title} ({chart.unit})" if chart.unit else chart.title
+    for at, place in enumerate(chart.places):
+        for n, one in enumerate(chart.series):
+            value = one.values[at]
+            bar = "" if value is None else "#" * round(_BAR * value / top)
+            label = str(place) if n == 0 else ""
+            yield f"  {label:<{name}}  {one.name:<{kind}}  {bar:<{_BAR}} {printed(value, 1)}".rstrip()
+    yield ""

@@ -1,0 +1,71 @@
+"""One scenario solved for many values of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from zlens import models
+from zlens.charts import Chart, Series
+from zlens.errors import ScenarioError
+from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value
+from zlens.models.scenario import put, values_of
+
+#: So many rows of an answer are followed; more would not be read.
+MOST_FOLLOWED = 20
+
+
+def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | None = None) -> Answer:
+    """What a model answers for each value of `KEY=START:STOP[:STEP]`, a row each."""
+    path, equals, texts = sweep.partition("=")
+    if not equals:
+        raise ScenarioError(
+            f"{sweep} is no range of a key", expected="KEY=START:STOP[:STEP]", cure="write virtual_cpus=1:8"
+        )
+    places = list(values_of(texts))
+    found: list[dict[str, Figure]] = []
+    assumed: dict[str, Assumption] = {}
+    notes: dict[str, None] = {}
+    for place in places:
+        answer = models.solve(model, put(dict(scenario), path, place), file=file)
+        found.append({one.key: one for one in (*answer.figures, *_followed(answer))})
+        assumed.update((one.name, one) for one in answer.assumptions)
+        notes.update(dict.fromkeys(answer.notes))
+    kinds = {key: one for row in found for key, one in row.items()}
+    if not kinds:
+        raise ScenarioError(
+            f"{model} has no number that could be shown for each value", file=file, cure="leave --sweep out"
+        )
+    columns = (
+        Column("value", path, text="the value that is set", decimals=3),
+        *(Column(one.key, one.text, one.unit, decimals=one.decimals) for one in kinds.values()),
+    )
+    rows: list[tuple[Value, ...]] = [
+        (place, *(row[key].value if key in row else None for key in kinds))
+        for place, row in zip(places, found, strict=True)
+    ]
+    along = [float(place) for place in places]
+    charts = []
+    for unit in dict.fromkeys(one.unit for one in kinds.values()):
+        series = tuple(
+            Series(one.text, [row[key].value if key in row else None for row in found])
+            for key, one in kinds.items()
+            if one.unit == unit
+        )
+        charts.append(Chart(f"By {path}", "lines", along, series, unit, path))
+    title = f"{scenario.get('title') or model}: {path} from {places[0]} to {places[-1]}"
+    table = Table("sweep", "", columns, rows)
+    return Answer(model, title, [table], [], charts, list(notes), list(assumed.values()))
+
+
+def _followed(answer: Answer) -> Iterator[Figure]:
+    """One column of an answer's table as figures, named after its rows."""
+    if answer.follow is None:
+        return
+    key, name = answer.follow
+    table = answer.table(key)
+    column = next(one for one in table.columns if one.key == name)
+    for row, value in list(zip(table.rows, table.column(name), strict=True))[:MOST_FOLLOWED]:
+        number = None if value is None else float(value)
+        text = f"{row[0]} {column.heading.lower()}"
+        yield Figure(f"{name}_{row[0]}", number, column.unit, text, column.decimals)

@@ -1,0 +1,102 @@
+"""zlens solve as its user types it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from zlens import models
+from zlens.cli import main
+
+SHARES = """\
+[processors]
+CP = 2
+
+[[user]]
+name = "A"
+relative = 100
+
+[[user]]
+name = "B"
+relative = 300
+virtual_cpus = 2
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    path = tmp_path / "shares.toml"
+    path.write_text(SHARES, encoding="utf-8")
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["solve", *words])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def test_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "shares", scenario)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert next(line for line in lines if line.startswith("A ")).split()[-1] == "share"
+    assert any(line.startswith("CP: idle of the shared processors: 0.0 % of 1") for line in lines)
+    assert any("entitled" in line and "#" in line for line in lines)
+
+
+def test_json_and_csv_say_the_same(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(run(capsys, "shares", scenario, "--format", "json")[1])
+    lines = list(csv.DictReader(io.StringIO(run(capsys, "shares", scenario, "--format", "csv")[1])))
+    assert len(rows) == len(lines)
+    users = [row for row in rows if row["table"] == "users"]
+    assert [row["allocation"] for row in users] == pytest.approx([50, 150])
+    assert [float(row["allocation"]) for row in lines if row["table"] == "users"] == pytest.approx([50, 150])
+
+
+def test_html_is_one_file_that_fetches_nothing(scenario: str, tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    assert main(["solve", "shares", scenario, "--format", "html", "-o", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<svg" in text
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+
+
+def test_set_and_sweep(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(
+        run(capsys, "shares", scenario, "--set", "user.B.virtual_cpus=1", "--format", "json")[1]
+    )
+    assert [row["allocation"] for row in rows if row["table"] == "users"] == pytest.approx([100, 100])
+    swept = json.loads(
+        run(capsys, "shares", scenario, "--sweep", "user.A.relative=100:300:200", "--format", "json")[1]
+    )
+    assert [row["allocation_A"] for row in swept] == pytest.approx([50, 100])
+
+
+def test_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = run(capsys, "--list")[1]
+    assert [line.split()[0] for line in listed.splitlines()] == list(models.MODELS)
+    assert run(capsys, "shares", "--example")[1].startswith("# ")
+    assert "virtual_cpus:" in run(capsys, "shares", "--keys")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nothing"], "no model is called nothing"),
+        ([], "which model?"),
+        (["shares"], "no scenario"),
+        (["shares", "/none/x.toml"], "cannot be read"),
+    ],
+)
+def test_what_cannot_be_solved(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, *words)
+    assert (status, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1

@@ -1,0 +1,190 @@
+"""Scenarios: what is right goes through, what is wrong is told with key, value and what is allowed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zlens import models
+from zlens.errors import ScenarioError
+from zlens.models import constants, scenario, sweeps
+from zlens.models.scenario import Choice, Flag, Key, Many, Named, Number, Spec, Text, Whole
+
+SPEC = Spec(
+    (
+        Key("count", Whole(1, 8), "how many", "processors"),
+        Key("part", Number(0, 1, above=True), "how much", default=0.5),
+        Key("fast", Flag(), "whether", default=False),
+        Key("kind", Choice(("a", "b")), "which", default="a"),
+        Key("names", Named(Number()), "by name", default=None),
+        Key(
+            "row",
+            Many(Spec((Key("name", Text(), "its name"), Key("n", Whole(0, 9), "n", default=0)))),
+            "rows",
+        ),
+    )
+)
+GOOD: dict[str, Any] = {"count": 2, "row": [{"name": "x"}, {"name": "y", "n": 3}]}
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    found = scenario.checked(SPEC, GOOD)
+    assert found["part"] == 0.5
+    assert found["fast"] is False
+    assert found["names"] is None
+    assert found["row"] == [{"name": "x", "n": 0}, {"name": "y", "n": 3}]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"count": 9}, "count is 9; expected a whole number from 1 to 8"),
+        ({"count": 2.0}, "count is 2.0; expected a whole number"),
+        ({"count": True}, "count is True; expected a whole number"),
+        ({"count": "2"}, 'count is "2"; expected a whole number'),
+        ({"part": 0}, "part is 0; expected a number above 0, to 1"),
+        ({"part": float("nan")}, "part is nan; expected a number"),
+        ({"part": float("inf")}, "part is inf; expected a number"),
+        ({"fast": 1}, "fast is 1; expected true or false"),
+        ({"kind": "c"}, 'kind is "c"; expected one of "a", "b"'),
+        ({"names": {"u": "v"}}, 'names.u is "v"; expected a number'),
+        ({"names": {}}, "names is a table"),
+        ({"row": {"name": "x"}}, "row is a table"),
+        ({"row": [{"n": 1}]}, "row[1].name is missing: its name"),
+        ({"row": [{"name": ""}]}, 'row[1].name is ""'),
+        ({"row": [{"name": "x", "m": 1}]}, "row[1].m is not known here; expected one of n, name"),
+        ({"coumt": 1}, "did you mean count?"),
+        ({"title": 5}, "title is 5"),
+    ],
+)
+def test_what_is_wrong_is_named(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario.checked(SPEC, {**GOOD, **change}, file="f.toml")
+    assert says in str(caught.value)
+    assert str(caught.value).startswith("f.toml: ")
+
+
+def test_what_must_be_there() -> None:
+    with pytest.raises(ScenarioError, match="count is missing: how many"):
+        scenario.checked(SPEC, {"row": []})
+
+
+@given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()), st.lists))
+def test_no_value_makes_anything_but_an_error(value: Any) -> None:
+    for key in SPEC.keys:
+        with suppress(ScenarioError):
+            found = scenario.checked(SPEC, {**GOOD, key.name: value})
+            assert found[key.name] == value
+
+
+@pytest.mark.parametrize(
+    ("setting", "path", "expected"),
+    [
+        ("count=4", ("count",), 4),
+        ("kind=b", ("kind",), "b"),
+        ('kind="b"', ("kind",), "b"),
+        ("row.y.n=5", ("row", 1, "n"), 5),
+        ("row.1.n=5", ("row", 0, "n"), 5),
+        ("names.u=1.5", ("names", "u"), 1.5),
+    ],
+)
+def test_a_setting_changes_one_value(setting: str, path: tuple[Any, ...], expected: Any) -> None:
+    changed: Any = scenario.changed(GOOD, setting)
+    for step in path:
+        changed = changed[step]
+    assert changed == expected
+    assert GOOD["count"] == 2
+    assert "n" not in GOOD["row"][0]
+
+
+@pytest.mark.parametrize("setting", ["count", "=3", "row.z.n=1", "row.3.n=1", "count.x=1"])
+def test_a_setting_that_sets_nothing(setting: str) -> None:
+    with pytest.raises(ScenarioError):
+        scenario.changed(GOOD, setting)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1:3", [1, 2, 3]),
+        ("0:1:0.5", [0.0, 0.5, 1.0]),
+        ("10:1:-3", [10, 7, 4, 1]),
+        ("0:0.3:0.1", [0, 0.1, 0.2, 0.3]),
+    ],
+)
+def test_ranges(text: str, values: list[float]) -> None:
+    assert list(scenario.values_of(text)) == pytest.approx(values)
+    assert all(isinstance(value, int) for value in scenario.values_of(text)) == ("." not in text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "a:b", "1:2:0", "1:5:-1", "0:1e9:0.001", "1:2:3:4", "nan:1", "1:inf"]
+)
+def test_what_is_no_range(text: str) -> None:
+    with pytest.raises(ScenarioError):
+        list(scenario.values_of(text))
+
+
+def test_files(tmp_path: Path) -> None:
+    good, bad, binary = tmp_path / "a.toml", tmp_path / "b.toml", tmp_path / "c.toml"
+    good.write_text("count = 2\n", encoding="utf-8")
+    bad.write_text("count = = 2\n", encoding="utf-8")
+    binary.write_bytes(b"count = \xff\n")
+    assert scenario.read(str(good)) == {"count": 2}
+    for path in (bad, binary, tmp_path / "none.toml", tmp_path):
+        with pytest.raises(ScenarioError) as caught:
+            scenario.read(str(path))
+        assert caught.value.file == str(path)
+
+
+def test_keys_are_described() -> None:
+    text = "".join(scenario.described(SPEC))
+    assert "count: how many; a whole number from 1 to 8, processors; must be there\n" in text
+    assert "    name: its name; a text in quotes; must be there\n" in text
+
+
+USERS = {"processors": {"CP": 1}, "user": [{"name": "A", "relative": 100}, {"name": "B", "relative": 100}]}
+
+
+def test_a_sweep_is_a_row_for_each_value() -> None:
+    answer = sweeps.solve("shares", USERS, "user.A.relative=100:300:100")
+    (table,) = answer.tables
+    assert table.column("value") == [100, 200, 300]
+    assert table.column("allocation_A") == pytest.approx([50, 66.667, 75], abs=1e-3)
+    assert table.column("used_cp") == pytest.approx([100, 100, 100])
+    assert {one.name for chart in answer.charts for one in chart.series} >= {"A gets", "B gets"}
+
+
+@pytest.mark.parametrize("sweep", ["user.A.relative", "user.Z.relative=1:2", "user.A.relative=0:3"])
+def test_a_sweep_that_cannot_be(sweep: str) -> None:
+    with pytest.raises(ScenarioError):
+        sweeps.solve("shares", USERS, sweep)
+
+
+def test_every_constant_is_complete_and_known() -> None:
+    assert constants.constants()
+    for one in constants.constants().values():
+        assert one.model in models.MODELS, one.name
+        assert one.status in constants.STATUSES, one.name
+        assert one.text, one.name
+        assert one.source, one.name
+        assert one.closes or one.status == "ours", one.name
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_every_model_has_a_sound_example(name: str) -> None:
+    import tomllib
+
+    model = models.find(name)
+    values = tomllib.loads(model.EXAMPLE)
+    assert values["model"] == name
+    answer = models.solve(name, values)
+    assert answer.model == name
+    assert answer.tables
+    for table in answer.tables:
+        assert all(len(row) == len(table.columns) for row in table.rows)
