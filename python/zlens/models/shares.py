@@ -21,35 +21,64 @@ SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what hol
 TYPES = ("CP", "IFL", "ZIIP", "ICF")
 _AMOUNT = Number(0, 1_000_000)
 
+_OF_ALL = "% of all processors of the type"
+
+_USER = Spec(
+    (
+        Key("name", Text(), "name of the user"),
+        Key("type", Choice(TYPES), "type of its virtual processors", default="CP"),
+        Key("virtual_cpus", Whole(1, 128), "virtual processors that are started", default=1),
+        Key("dedicated", Whole(0, 128), "how many of them have a processor for themselves", default=0),
+        Key("relative", Whole(1, 10_000), "relative share", default=None),
+        Key("absolute", Number(0.1, 100), "absolute share", _OF_ALL, default=None),
+        Key("limit", Choice(("none", "soft", "hard")), "how its maximum share holds", default="none"),
+        Key("maximum_relative", Whole(1, 10_000), "maximum share, relative", default=None),
+        Key("maximum_absolute", Number(0.1, 100), "maximum share, absolute", _OF_ALL, default=None),
+        Key(
+            "demand",
+            _AMOUNT,
+            "what it would use if nothing held it, spread evenly over its virtual processors",
+            "% of one processor",
+            default=None,
+        ),
+        Key(
+            "demands",
+            Many(_AMOUNT, 1),
+            "the same for each of its virtual processors",
+            "% of one processor",
+            default=None,
+        ),
+        Key("pool", Text(), "its CPU pool", default=None),
+    )
+)
+
+_POOL = Spec(
+    (
+        Key("name", Text(), "name of the CPU pool"),
+        Key("type", Choice(("CP", "IFL")), "type of processor it limits", default="CP"),
+        Key(
+            "limithard",
+            Number(0, 100),
+            "LIMITHARD of the pool; 100 is no limit",
+            "% of all processors of the type that are not dedicated",
+            default=None,
+        ),
+        Key("capacity", Number(0, 1000), "CAPACITY of the pool", "processors", default=None),
+    )
+)
+
 SPEC = Spec(
     (
         Key("processors", Named(Whole(0, 1000)), "logical processors of each type, dedicated ones included"),
-        Key("absolute_shares_at_most", Number(1, 100), "what absolute shares are scaled to where they sum to "
-            "more", "%", constant="absolute_shares_at_most"),
-        Key("user", Many(Spec((
-            Key("name", Text(), "name of the user"),
-            Key("type", Choice(TYPES), "type of its virtual processors", default="CP"),
-            Key("virtual_cpus", Whole(1, 128), "virtual processors that are started", default=1),
-            Key("dedicated", Whole(0, 128), "how many of them have a processor for themselves", default=0),
-            Key("relative", Whole(1, 10_000), "relative share", default=None),
-            Key("absolute", Number(0.1, 100), "absolute share", "% of all processors", default=None),
-            Key("limit", Choice(("none", "soft", "hard")), "how its maximum share holds", default="none"),
-            Key("maximum_relative", Whole(1, 10_000), "maximum share, relative", default=None),
-            Key("maximum_absolute", Number(0.1, 100), "maximum share, absolute",
-                "% of all processors of the type", default=None),
-            Key("demand", _AMOUNT, "what it would use if nothing held it, spread evenly over its virtual "
-                "processors", "% of one processor", default=None),
-            Key("demands", Many(_AMOUNT, 1), "the same for each of its virtual processors",
-                "% of one processor", default=None),
-            Key("pool", Text(), "its CPU pool", default=None),
-        )), least=1), "a user, or several alike"),
-        Key("pool", Many(Spec((
-            Key("name", Text(), "name of the CPU pool"),
-            Key("type", Choice(("CP", "IFL")), "type of processor it limits", default="CP"),
-            Key("limithard", Number(0, 100), "LIMITHARD of the pool", "% of all processors of the type, "
-                "without dedicated ones; 100 is no limit", default=None),
-            Key("capacity", Number(0, 1000), "CAPACITY of the pool", "processors", default=None),
-        ))), "a CPU pool", default=[]),
+        Key(
+            "absolute_shares_at_most",
+            Number(1, 100),
+            "what absolute shares are scaled to where they sum to more",
+            "%",
+            constant="absolute_shares_at_most",
+        ),
+        Key("user", Many(_USER, least=1), "a user"),
+        Key("pool", Many(_POOL), "a CPU pool", default=[]),
     )
 )  # fmt: skip
 

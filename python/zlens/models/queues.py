@@ -1,0 +1,220 @@
+"""Queueing arithmetic that the models share: servers with a queue, and closed networks solved exactly.
+
+Times are in one unit throughout, rates in its inverse. Sources: Kleinrock, Queueing Systems 1 (Erlang's
+formula); Allen, Probability, Statistics and Queueing Theory (Allen-Cunneen); Reiser and Lavenberg, "Mean-value
+analysis of closed multichain queueing networks", 1980; Buzen, "Computational algorithms for closed queueing
+networks with exponential servers", 1973 (convolution).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from operator import mul
+
+#: So many states of several classes are gone through; more would take minutes.
+MOST_STATES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One station: busy part of each server, probability of waiting, wait, response, how many wait."""
+
+    utilisation: float
+    waits: float
+    wait: float
+    response: float
+    queued: float
+
+
+def erlang_c(servers: int, offered: float) -> float:
+    """Probability that an arrival waits; offered: arrivals in a service time. 1 where there is too much."""
+    if offered >= servers:
+        return 1.0
+    blocked = 1.0
+    for count in range(1, servers + 1):
+        blocked = offered * blocked / (count + offered * blocked)
+    return blocked / (1.0 - offered / servers * (1.0 - blocked))
+
+
+def many_servers(
+    rate: float, service: float, servers: int = 1, *, arrivals: float = 1.0, services: float = 1.0
+) -> Queue | None:
+    """M/M/c, and by Allen-Cunneen what is not; None where more arrives than can be served.
+
+    rate      arrivals for each unit of time
+    service   mean service time
+    arrivals  squared coefficient of variation of the times between arrivals (1 for chance, more for bursts)
+    services  that of the service times
+    """
+    offered = rate * service
+    if not offered < servers:
+        return None
+    waits = erlang_c(servers, offered)
+    wait = waits * service / (servers - offered) * (arrivals + services) / 2
+    return Queue(offered / servers, waits, wait, wait + service, rate * wait)
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A closed network: for each class throughput and response, for each station what of each class is there.
+
+    utilisation[k]: mean number of busy servers at station k.
+    """
+
+    throughput: tuple[float, ...]
+    response: tuple[float, ...]
+    residence: tuple[tuple[float, ...], ...]
+    queue: tuple[tuple[float, ...], ...]
+    utilisation: tuple[float, ...]
+
+
+def one_class(
+    demands: Sequence[float],
+    customers: int,
+    think: float = 0.0,
+    rates: Sequence[Sequence[float] | None] = (),
+) -> Closed:
+    """One class of customers, exactly.
+
+    demands   service that one customer needs of each station in a cycle
+    think     time that a customer spends outside
+    rates     for each station None (one server), an empty sequence (no queue at all), or its speed with 1, 2,
+              ... customers there; the last speed holds for more
+    """
+    kinds = list(rates) or [None] * len(demands)
+    if any(kinds):
+        return _convolved(demands, customers, think, kinds)
+    stations = range(len(demands))
+    queue = [0.0] * len(demands)
+    residence, rate = [0.0] * len(demands), 0.0
+    for population in range(1, customers + 1):
+        residence = [demands[at] * (1.0 + queue[at]) if kinds[at] is None else demands[at] for at in stations]
+        cycle = think + sum(residence)
+        rate = population / cycle if cycle else math.inf
+        queue = [rate * residence[at] if residence[at] else 0.0 for at in stations]
+    busy = tuple(rate * demand if demand else 0.0 for demand in demands)
+    return Closed((rate,), (sum(residence),), (tuple(residence),), (tuple(queue),), busy)
+
+
+def _convolved(
+    demands: Sequence[float], customers: int, think: float, kinds: Sequence[Sequence[float] | None]
+) -> Closed:
+    """The same by convolution: with speeds that depend on how many are there, mean values lose all digits.
+
+    Every term is positive. Each station's terms are tilted by an estimate of the throughput and scaled to a
+    largest of 1, which changes no ratio and keeps them in range.
+    """
+    if not customers:
+        none = tuple(0.0 for _ in demands)
+        return Closed((0.0,), (0.0,), (none,), (none,), none)
+    estimate = _estimate(demands, customers, think, kinds)
+    terms = [_terms(demand, kind, customers, estimate) for demand, kind in zip(demands, kinds, strict=True)]
+    outside = _terms(think, (), customers, estimate)
+    before = [outside]
+    for one in terms[:-1]:
+        before.append(_convolve(before[-1], one))
+    whole = _convolve(before[-1], terms[-1])
+    rate = estimate * whole[customers - 1] / whole[customers]
+    after = [1.0] + [0.0] * customers
+    queue, busy = [0.0] * len(terms), [0.0] * len(terms)
+    for at in reversed(range(len(terms))):
+        others = _convolve(before[at], after)
+        parts = [
+            (count, term * others[customers - count] / whole[customers])
+            for count, term in enumerate(terms[at])
+        ]
+        queue[at] = math.fsum(count * part for count, part in parts)
+        busy[at] = rate * demands[at]
+        after = _convolve(after, terms[at])
+    residence = tuple(one / rate for one in queue)
+    return Closed((rate,), (sum(residence),), (residence,), (tuple(queue),), tuple(busy))
+
+
+def _estimate(
+    demands: Sequence[float], customers: int, think: float, kinds: Sequence[Sequence[float] | None]
+) -> float:
+    """Throughput by its bounds: no more than the slowest station, no more than customers without waiting."""
+    bounds = [
+        (max(kind) if kind else 1.0) / demand
+        for demand, kind in zip(demands, kinds, strict=True)
+        if demand and (kind is None or kind)
+    ]
+    return min([*bounds, customers / (think + sum(demands))])
+
+
+def _terms(demand: float, kind: Sequence[float] | None, customers: int, estimate: float) -> list[float]:
+    """Weights of 0, 1, ... customers at a station, the largest of them 1."""
+    if not demand:
+        return [1.0] + [0.0] * customers
+    logs, total = [0.0], 0.0
+    for count in range(1, customers + 1):
+        speed = 1.0 if kind is None else _speed(kind, count) if kind else float(count)
+        total += math.log(demand * estimate / speed)
+        logs.append(total)
+    top = max(logs)
+    return [math.exp(one - top) for one in logs]
+
+
+def _convolve(one: Sequence[float], other: Sequence[float]) -> list[float]:
+    """Sums over all ways to part a number between two, for each number that both have."""
+    count = len(one)
+    turned = other[::-1]
+    return [sum(map(mul, one[: at + 1], turned[count - 1 - at :])) for at in range(count)]
+
+
+def _speed(speeds: Sequence[float], count: int) -> float:
+    return speeds[min(count, len(speeds)) - 1]
+
+
+def several_classes(
+    demands: Sequence[Sequence[float]],
+    customers: Sequence[int],
+    thinks: Sequence[float],
+    delays: Sequence[bool] = (),
+) -> Closed:
+    """Exact mean-value analysis of several classes at stations of one server, or of none (delays).
+
+    demands[c][k]: service that a customer of class c needs of station k in a cycle. ValueError where there
+    are more states than anybody waits for.
+    """
+    states = math.prod(count + 1 for count in customers)
+    if states > MOST_STATES:
+        raise ValueError(f"{states:,} combinations of customers")
+    stations = range(len(demands[0]))
+    waits = list(delays) or [False] * len(demands[0])
+    strides = [math.prod(count + 1 for count in customers[at + 1 :]) for at in range(len(customers))]
+    # Queue of each station for each population, all in one list: a dictionary of tuples is slow.
+    queues: list[list[float]] = []
+    rates = [0.0] * len(customers)
+    residence = [[0.0] * len(demands[0]) for _ in customers]
+    for place, population in enumerate(product(*(range(count + 1) for count in customers))):
+        total = [0.0] * len(demands[0])
+        for kind, count in enumerate(population):
+            if not count:
+                rates[kind] = 0.0
+                continue
+            before = queues[place - strides[kind]]
+            of_class = residence[kind]
+            for at in stations:
+                of_class[at] = demands[kind][at] * (1.0 if waits[at] else 1.0 + before[at])
+            cycle = thinks[kind] + sum(of_class)
+            rates[kind] = count / cycle if cycle else math.inf
+            for at in stations:
+                total[at] += rates[kind] * of_class[at] if of_class[at] else 0.0
+        queues.append(total)
+    return Closed(
+        tuple(rates),
+        tuple(sum(one) if count else 0.0 for one, count in zip(residence, customers, strict=True)),
+        tuple(tuple(one) for one in residence),
+        tuple(
+            tuple(rate * part if part else 0.0 for part in one)
+            for rate, one in zip(rates, residence, strict=True)
+        ),
+        tuple(
+            sum(rate * one[at] if one[at] else 0.0 for rate, one in zip(rates, demands, strict=True))
+            for at in stations
+        ),
+    )
