@@ -1,8 +1,8 @@
 """Arithmetic of capability and scaling: what n processors bring, and how runs of a workload compare with it.
 
 A curve is a list of points (processors, capacity adjustment factor). A factor says what each of n processors
-brings where a single one brings 1, so that n of them have a capability of n x c(n). Source: IBM, "z/VM Support for
-Eighty Logical Processors": CAF values, effective capability, tables 2 to 9 (ITR, ITRR, capability ratio).
+brings where a single one brings 1, so that n of them have a capability of n x c(n). Source: IBM, "z/VM support
+for eighty logical processors": CAF values, effective capability, tables 2 to 9.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 #: What STSI states a factor in: 65,536 of them are 1 (z14: 61,669 or so are the published 0.941).
 WHOLE = 65_536
@@ -104,8 +105,8 @@ def from_adjustments(adjustments: Sequence[int]) -> list[Point]:
 def factor(curve: Sequence[Point], processors: int) -> Factor:
     """The factor of so many processors: stated, or on the straight line in ln n through its neighbours.
 
-    The curve is sorted by processors. The error is that of such a line where the curve bends as it does at the
-    neighbours (second divided difference). Beyond twice the last point nothing is said.
+    The curve is sorted by processors. The error is that of such a line where the curve bends as it does at
+    the neighbours (second divided difference). Beyond twice the last point nothing is said.
     """
     at = bisect_left(curve, processors, key=lambda point: point[0])
     if at < len(curve) and curve[at][0] == processors:
@@ -215,6 +216,6 @@ def rolloffs(runs: Sequence[Scaled], below: float) -> list[Rolloff]:
     """
     return [
         Rolloff(before.run.processors, after.run.processors, after.gain)
-        for before, after in zip(runs, runs[1:], strict=False)
+        for before, after in pairwise(runs)
         if after.gain is not None and after.gain < below
     ]

@@ -1,0 +1,69 @@
+"""Student's distribution: how wide an interval from few observations has to be."""
+
+from __future__ import annotations
+
+import math
+
+#: Steps of the continued fraction and of the bisection: far more than are needed.
+_MOST = 500
+_TINY = 1e-300
+
+
+def quantile(probability: float, freedom: float) -> float:
+    """The value that Student's t with so many degrees of freedom stays below with a probability (0 to 1)."""
+    if probability == 0.5:
+        return 0.0
+    if probability < 0.5:
+        return -quantile(1 - probability, freedom)
+    high = 1.0
+    while cumulative(high, freedom) < probability and high < 1e15:
+        high *= 2
+    low = 0.0
+    for _ in range(_MOST):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        if cumulative(middle, freedom) < probability:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def cumulative(value: float, freedom: float) -> float:
+    """Probability that Student's t with so many degrees of freedom is at most a value."""
+    tail = _beta(freedom / (freedom + value * value), freedom / 2, 0.5) / 2
+    return 1 - tail if value >= 0 else tail
+
+
+def _beta(x: float, a: float, b: float) -> float:
+    """Regularised incomplete beta function, by its continued fraction (Lentz)."""
+    if not 0 < x < 1:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta(1 - x, b, a)
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
+    upper, lower = 1.0, 0.0
+    fraction = 1.0
+    for step in range(_MOST):
+        half = step // 2
+        if step == 0:
+            term = 1.0
+        elif step % 2:
+            term = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
+        else:
+            term = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
+        lower = 1 / _away(1 + term * lower)
+        upper = _away(1 + term / upper)
+        change = upper * lower
+        fraction *= change
+        if step and abs(change - 1) < 1e-15:
+            break
+    return front * (fraction - 1) / a
+
+
+def _away(value: float) -> float:
+    """Not nothing: a continued fraction would stop there."""
+    return value if abs(value) > _TINY else _TINY
