@@ -1,9 +1,9 @@
 """Queueing arithmetic that the models share: servers with a queue, and closed networks solved exactly.
 
 Times are in one unit throughout, rates in its inverse. Sources: Kleinrock, Queueing Systems 1 (Erlang's
-formula); Allen, Probability, Statistics and Queueing Theory (Allen-Cunneen); Reiser and Lavenberg, "Mean-value
-analysis of closed multichain queueing networks", 1980; Buzen, "Computational algorithms for closed queueing
-networks with exponential servers", 1973 (convolution).
+formula); Allen, Probability, Statistics and Queueing Theory (Allen-Cunneen); Reiser and Lavenberg,
+"Mean-value analysis of closed multichain queueing networks", 1980; Buzen, "Computational algorithms for
+closed queueing networks with exponential servers", 1973 (convolution).
 """
 
 from __future__ import annotations
