@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from zlens.catalog import check_cpumf, check_sections, check_smf, cpumf, metrics, resets, roles, user_roles
+from zlens.catalog import (
+    check_cpumf,
+    check_sections,
+    check_smf,
+    cpumf,
+    machines,
+    metrics,
+    resets,
+    roles,
+    user_roles,
+)
 from zlens.catalog import layouts as catalog
 from zlens.catalog.columns import FIXED, field_parts
 from zlens.catalog.layouts import (
@@ -75,6 +85,7 @@ def everything(root: Path | None = None) -> list[str]:
     found += check_cpumf.check()
     found += check_smf.check()
     found += check_sections.check()
+    found += machines.check()
     found += _differences(root)
     for name in metrics.tables():
         try:

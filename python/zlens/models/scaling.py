@@ -1,15 +1,15 @@
 """Arithmetic of capability and scaling: what n processors bring, and how runs of a workload compare with it.
 
 A curve is a list of points (processors, capacity adjustment factor). A factor says what each of n processors
-brings where a single one brings 1, so that n of them have a capability of n x c(n). Source: IBM, "z/VM support
-for eighty logical processors": CAF values, effective capability, tables 2 to 9.
+brings where a single one brings 1, so that n of them have a capability of n x c(n). Source: IBM, "z/VM for
+eighty logical processors": CAF values, effective capability, tables 2 to 9.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,6 +17,8 @@ from itertools import pairwise
 WHOLE = 65_536
 
 Point = tuple[int, float]
+#: A curve that is known for every number of processors.
+Curve = Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,12 @@ def from_adjustments(adjustments: Sequence[int]) -> list[Point]:
     return [(1, 1.0), *((n, value / WHOLE) for n, value in enumerate(adjustments, 2))]
 
 
-def factor(curve: Sequence[Point], processors: int) -> Factor:
+def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = ()) -> Factor:
     """The factor of so many processors: stated, or on the straight line in ln n through its neighbours.
 
-    The curve is sorted by processors. The error is that of such a line where the curve bends as it does at
-    the neighbours (second divided difference). Beyond twice the last point nothing is said.
+    The curve is sorted by processors. Beyond twice its last point nothing is said. The error is the larger of
+    what such a line misses where the curve bends as it does at the neighbours (second divided difference), and
+    of what it misses at most between the same neighbours on curves that are known completely.
     """
     at = bisect_left(curve, processors, key=lambda point: point[0])
     if at < len(curve) and curve[at][0] == processors:
@@ -115,12 +118,21 @@ def factor(curve: Sequence[Point], processors: int) -> Factor:
     if len(curve) < 2 or at == 0 or processors > 2 * curve[-1][0]:
         return Factor(None, None, how)
     right = min(at, len(curve) - 1)
-    (low, first), (high, last) = curve[right - 1], curve[right]
-    x, left, end = math.log(processors), math.log(low), math.log(high)
-    value = first + (last - first) * (x - left) / (end - left)
+    value = _line(curve[right - 1], curve[right], processors)
+    if value <= 0:
+        return Factor(None, None, how)
     bends = [_bend(curve, middle) for middle in (right - 1, right) if 0 < middle < len(curve) - 1]
-    error = max(bends) * abs((x - left) * (x - end)) if bends else None
-    return Factor(value, error, how) if value > 0 else Factor(None, None, how)
+    x, left, end = math.log(processors), math.log(curve[right - 1][0]), math.log(curve[right][0])
+    errors = [max(bends) * abs((x - left) * (x - end))] if bends else []
+    missed = [_missed(curve[right - 1][0], curve[right][0], processors, other) for other in complete]
+    errors += [value * part for part in missed if part is not None]
+    return Factor(value, max(errors) if errors else None, how)
+
+
+def _line(left: Point, right: Point, processors: int) -> float:
+    """Straight in ln n through two points."""
+    (low, first), (high, last) = left, right
+    return first + (last - first) * math.log(processors / low) / math.log(high / low)
 
 
 def _bend(curve: Sequence[Point], middle: int) -> float:
@@ -128,6 +140,15 @@ def _bend(curve: Sequence[Point], middle: int) -> float:
     (a, fa), (b, fb), (c, fc) = curve[middle - 1 : middle + 2]
     xa, xb, xc = math.log(a), math.log(b), math.log(c)
     return abs(((fc - fb) / (xc - xb) - (fb - fa) / (xb - xa)) / (xc - xa))
+
+
+def _missed(low: int, high: int, processors: int, other: Curve) -> float | None:
+    """The most that the line through low and high misses of another curve, between them and up to processors."""
+    last = max(high, processors)
+    if low not in other or last not in other:
+        return None
+    left, right = (low, other[low]), (high, other[high])
+    return max(abs(_line(left, right, n) / other[n] - 1) for n in range(low + 1, last + 1) if n in other)
 
 
 def capability(curve: Sequence[Point], processors: int) -> float | None:
@@ -142,11 +163,13 @@ def capability_ratio(curve: Sequence[Point], processors: int, base: int) -> floa
     return None if ours is None or theirs is None else ours / theirs
 
 
-def deployment(curve: Sequence[Point], processors: int, partitions: int) -> Deployment:
+def deployment(
+    curve: Sequence[Point], processors: int, partitions: int, complete: Sequence[Curve] = ()
+) -> Deployment:
     """So many processors over so many partitions, as evenly as it goes; 1 <= partitions <= processors."""
     each, more = divmod(processors, partitions)
     parts = [(each + 1, more)] * bool(more) + [(each, partitions - more)]
-    found = [(size, count, factor(curve, size)) for size, count in parts]
+    found = [(size, count, factor(curve, size, complete)) for size, count in parts]
     how = max((one.how for _, _, one in found), key=("stated", "between", "beyond").index)
     sizes = tuple(size for size, count in parts for _ in range(count))
     total, error = 0.0, 0.0

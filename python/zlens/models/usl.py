@@ -1,8 +1,8 @@
 """The Universal Scalability Law fitted to throughput by size: X(n) = g n / (1 + a (n - 1) + b n (n - 1)).
 
-g is the throughput of one, a the part of the work that waits for others (contention), b that of keeping in step
-(coherency), both from 0 up. Source: N. J. Gunther, "Guerrilla Capacity Planning" (2007), chapters 4 to
-6. It is fitted by least squares of the throughput, and is for curves of workloads: the factors that machines
+g is the throughput of one, a the part of the work that waits for others (contention), b that of keeping in
+step (coherency), both from 0 up. Source: N. J. Gunther, "Guerrilla Capacity Planning" (2007), chapters 4-6.
+It is fitted by least squares of the throughput, and is for curves of workloads: the factors that machines
 state are no such curve.
 """
 
