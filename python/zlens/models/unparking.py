@@ -181,9 +181,6 @@ _DECISIONS = (
     Column("name", "Interval"),
     Column("used", "Used", "% of 1"),
     Column("projection", "Projected", "% of 1", "for the next interval"),
-    Column("large", "LARGE", "cores"),
-    Column("medium", "MEDIUM", "cores"),
-    Column("small", "SMALL", "cores"),
 )
 _TICKS = (
     Column("name", "Tick"),
@@ -277,7 +274,7 @@ def _with_data(
     ]
     if short := max(one.short for one in found):
         notes.append(
-            f"what is projected is {short:.1f}% of one core more than the power of all powered cores: "
+            f"what is projected is up to {short:.1f}% of one core more than the power of all powered cores: "
             "all of them are unparked, and work waits"
         )
     if len(uses) > 1:
@@ -292,15 +289,7 @@ def _with_data(
             "SMALL makes the cores it keeps busier, and virtual CPUs wait longer to be dispatched: in IBM's "
             "measurement of 80 processors the servers' mean wait went from 1.8 to 257 microseconds"
         )
-    tables = [Table("models", "Cores by model", _MODELS, rows)]
-    if len(uses) > 1:
-        lines = [
-            (at, used, projection, one.large, one.medium, one.small)
-            for at, (used, projection, one) in enumerate(zip(uses, wanted, found, strict=True), 1)
-        ]
-        tables.append(
-            Table("decisions", "Decisions, one after each interval of two seconds", _DECISIONS, lines)
-        )
+    tables = [Table("models", "Cores by model", _MODELS, rows), *_decisions(uses, wanted, counts)]
     chart = Chart(
         "Unparked cores", "bars", list(counts), (Series("unparked", [row[1] for row in rows]),), "cores"
     )
@@ -308,6 +297,17 @@ def _with_data(
         "unparking", "Unparking of z/VM", tables, figures, [chart, *_over_time(uses, counts)], notes,
         follow=("models", "unparked"),
     )  # fmt: skip
+
+
+def _decisions(
+    uses: Sequence[float | None], wanted: Sequence[float], counts: dict[str, list[int]]
+) -> list[Table]:
+    """What was decided after each interval of a history."""
+    if len(uses) < 2:
+        return []
+    rows = [(at, *one) for at, one in enumerate(zip(uses, wanted, *counts.values(), strict=True), 1)]
+    columns = (*_DECISIONS, *(Column(name.lower(), name, "cores") for name in counts))
+    return [Table("decisions", "Decisions, one after each interval of two seconds", columns, rows)]
 
 
 def _over_time(uses: Sequence[float | None], counts: dict[str, list[int]]) -> list[Chart]:
@@ -356,8 +356,8 @@ def _lows(scenario: Scenario, cores: rules.Cores, notes: list[str]) -> tuple[lis
     if excess is None:
         if cores.lows:
             notes.append("no excess power is given: vertical-lows count as without power")
-        scenario.unused("excessuse_setting")
-        scenario.unused("unpark_lows_filled")
+        for name in ("excessuse_setting", "unpark_low_powered", "unpark_lows_filled"):
+            scenario.unused(name)
         return [0.0] * cores.lows, figures
     counted = 0.0 if setting == "NONE" else excess * scenario[f"excessuse_{setting.lower()}"] / 100
     figures += [
@@ -393,10 +393,11 @@ def _alone(
         "UNPARKING and EXCESSUSE are not asked"
     ]
     table = Table("models", "Cores", _MODELS, [row])
-    charts = _over_time(uses, {"unparked": counts})
+    by_name = {"Unparked": counts}
+    charts, tables = _over_time(uses, by_name), [table, *_decisions(uses, wanted, by_name)]
     title = "Unparking of z/VM without Global Performance Data"
     follow = ("models", "unparked")
-    return Answer("unparking", title, [table], figures, charts, notes, follow=follow)
+    return Answer("unparking", title, tables, figures, charts, notes, follow=follow)
 
 
 def _model(

@@ -1,0 +1,316 @@
+"""Unparking against published intervals, the kernel's arithmetic and what must hold in any case."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from typing import Any
+
+import pytest
+
+from zlens import models
+from zlens.errors import ScenarioError
+from zlens.models import unpark_policies as rules
+from zlens.models import unparking
+from zlens.models.answer import Answer, by_name
+
+#: IBM, "Eighty Logical Processors", Tables 9 and 10 (UNPARKING SMALL): logical processors, their
+#: average busy, unparked processors, busy of the average unparked one.
+SMALL = [
+    (16, 64.7, 13.4, 77.2),
+    (32, 27.5, 12.0, 73.2),
+    (48, 24.6, 15.5, 76.3),
+    (64, 18.9, 15.6, 77.6),
+    (80, 18.0, 18.5, 77.8),
+]
+#: "z/VM 6.4 Performance Update", VM66063: N(small) <= N(medium) <= N(large); the numbers are of our rules.
+ORDER = {
+    "highs": 19,
+    "mediums": 1,
+    "medium_share": 78,
+    "lows": 8,
+    "projection": 1100,
+    "lows_power": [90, 90, 80, 70, 60, 50, 40, 30],
+}
+
+
+def solved(**scenario: Any) -> Answer:
+    return models.solve("unparking", scenario)
+
+
+def unparked(answer: Answer) -> dict[Any, Any]:
+    table = answer.table("models")
+    return dict(zip(table.column("name"), table.column("unparked"), strict=True))
+
+
+@pytest.mark.parametrize("row", SMALL, ids=lambda row: f"Eighty Logical Processors, {row[0]}")
+def test_small_of_a_dedicated_partition(row: tuple[float, ...]) -> None:
+    processors, busy, published, busy_unparked = row
+    answer = solved(highs=processors, used=processors * busy, unparking="SMALL")
+    found = by_name(answer.table("models"))["SMALL"]
+    assert found["unparked"] == pytest.approx(published, abs=1.5)
+    assert found["busy"] == pytest.approx(busy_unparked, abs=6)
+    # The published tables agree with each other: busy of all over the unparked.
+    assert processors * busy / published == pytest.approx(busy_unparked, abs=0.35)
+    assert by_name(answer.table("models"))["LARGE"]["unparked"] == processors
+
+
+@pytest.mark.parametrize("row", SMALL, ids=lambda row: f"Eighty Logical Processors, {row[0]}")
+def test_small_on_average_over_two_second_intervals(row: tuple[float, ...]) -> None:
+    """Published averages are of whole numbers that change: a use that varies gives their fractions."""
+    processors, busy, published, _ = row
+    chance = random.Random(1)
+    history = [processors * busy + chance.uniform(-100, 100) for _ in range(900)]
+    answer = solved(highs=processors, history=history, unparking="SMALL")
+    assert answer.figure("unparked") == pytest.approx(published, abs=0.4)
+    assert len(answer.table("decisions").rows) == 900
+
+
+def test_the_three_models_of_vm66063() -> None:
+    assert unparked(solved(**ORDER)) == {"LARGE": 26, "MEDIUM": 20, "SMALL": 11}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        # Beyond the entitlement of 1978 the needed and powered vertical-lows come in, the strongest first.
+        ({"projection": 1978}, (26, 20, 20)),
+        ({"projection": 1979}, (26, 21, 21)),
+        ({"projection": 2069}, (26, 22, 22)),
+        ({"projection": 5000}, (26, 26, 26)),
+        ({"projection": 0}, (26, 20, 1)),
+        ({"projection": 1900}, (26, 20, 19)),
+        ({"projection": 1901}, (26, 20, 20)),
+        ({"low_powered": 51}, (25, 20, 11)),
+        ({"lows_power": [30, 40, 50, 60, 70, 80, 90, 90]}, (26, 20, 11)),
+        ({"excessuse": "NONE", "projection": 5000}, (20, 20, 20)),
+    ],
+)
+def test_needed_and_powered(change: dict[str, Any], expected: tuple[int, int, int]) -> None:
+    assert tuple(unparked(solved(**{**ORDER, **change})).values()) == expected
+
+
+def test_order_and_bounds_of_the_models() -> None:
+    """N(small) <= N(medium) <= N(large) on thousands of partitions, and each says what its name says."""
+    chance = random.Random(6)
+    for _ in range(3000):
+        cores = rules.Cores(
+            chance.randrange(20), chance.randrange(3), chance.randrange(12), chance.uniform(1, 100)
+        )
+        if not cores.online:
+            continue
+        lows = [chance.uniform(0, 100) for _ in range(cores.lows)]
+        wanted = chance.choice((0.0, chance.uniform(0, 3000)))
+        least = chance.choice((0.0, 50.0, 100.0))
+        found = rules.zvm(cores, lows, wanted, least)
+        assert 1 <= found.small <= found.medium <= found.large <= cores.online
+        powered = [100.0] * cores.highs + [cores.medium] * cores.mediums
+        powered += sorted((one for one in lows if one >= least), reverse=True)
+        assert found.large == max(1, len(powered))
+        assert found.medium >= cores.entitled
+        # Brute force: the first number that is enough, or all.
+        enough = [count for count in range(len(powered) + 1) if sum(powered[:count]) >= wanted]
+        assert found.small == max(1, enough[0] if enough else len(powered))
+        assert found.short == pytest.approx(max(0.0, wanted - sum(powered)))
+
+
+def test_excess_of_the_others_goes_by_weight_to_those_who_want_it() -> None:
+    # 478 are left; 200 to 70 by weight.
+    others = [(200, 1978.0, 1500.0, 1500.0), (70, 688.0, 690.0, 900.0)]
+    spare, ours = rules.excess_power(200, 800, others)
+    assert (spare, ours) == pytest.approx((478, 478 * 200 / 270))
+    # One who needs little has that, and the rest is ours, up to what our vertical-lows can take.
+    others = [(200, 1978.0, 1500.0, 1500.0), (70, 688.0, 690.0, 698.0)]
+    assert rules.excess_power(200, 800, others)[1] == pytest.approx(468)
+    assert rules.excess_power(200, 300, others)[1] == pytest.approx(300)
+    assert rules.excess_power(0, 800, others)[1] == pytest.approx(468)
+    assert rules.excess_power(100, 800, []) == (0, 0)
+
+
+def test_what_others_leave_powers_vertical_lows() -> None:
+    partition = [{"name": "B", "weight": 100, "entitlement": 1000, "used": 600}]
+    base = {"highs": 10, "lows": 6, "weight": 100, "used": 400, "partition": partition}
+    counts = [
+        unparked(solved(**base, excessuse=setting))["LARGE"] for setting in ("HIGH", "MEDIUM", "LOW", "NONE")
+    ]
+    # 400, 280, 160 and none of a core; from half a core on one counts.
+    assert counts == [14, 13, 12, 10]
+    answer = solved(**base, excessuse="HIGH")
+    assert answer.figure("excess") == 400
+    # Evenly, none of six gets half a core of the 280.
+    assert unparked(solved(**base, excessuse="MEDIUM", lows_filled="evenly"))["LARGE"] == 10
+    assert unparked(solved(**base, excessuse="HIGH", lows_filled="evenly"))["LARGE"] == 16
+    without = solved(highs=10, lows=6, used=400)
+    assert unparked(without)["LARGE"] == 10
+    assert any("no excess power is given" in note for note in without.notes)
+
+
+def test_without_global_performance_data_the_pad_counts() -> None:
+    base = {"highs": 10, "mediums": 1, "medium_share": 50, "lows": 4, "global_performance_data": False}
+    counts = [
+        solved(**base, projection=projection, cpupad=pad).figure("unparked")
+        for projection, pad in ((500, 0), (500, 100), (500, 300), (990, 100), (1100, 100), (1600, 100))
+    ]
+    # The pad takes nobody past the entitlement of 1050; what is projected does.
+    assert counts == [5, 6, 8, 11, 12, 15]
+    beyond = solved(**base, projection=990, pad_beyond_entitlement=True)
+    assert beyond.figure("unparked") == 12
+    assert {one.name for one in solved(**base, projection=500).assumptions} == {"unpark_lows_without_data"}
+    assert "unpark_pad_beyond_entitlement" in {one.name for one in solved(**base, projection=990).assumptions}
+    with_history = solved(**base, history=[100, 700])
+    assert with_history.table("decisions").column("unparked") == [4, 11]
+
+
+def test_hiperdispatch_of_linux_with_all_of_the_time_stolen() -> None:
+    """Kernel, arch/s390/kernel/hiperdispatch.c: threshold 30, weight 16, whole numbers."""
+    answer = solved(policy="linux", highs=4, mediums=2, medium_share=50, lows=6, steal=[100] * 10)
+    table = answer.table("ticks")
+    assert table.column("cores") == [12] * 6 + [6] * 4
+    assert table.column("average") == [6, 11, 16, 21, 25, 29, 33, 37, 40, 43]
+    assert answer.figure("first_change") == 1.75
+
+
+def test_whole_numbers_of_the_kernel_leave_a_gap() -> None:
+    """Fifteen points between going out and coming in, which no comment in the kernel mentions."""
+    last = {steal: rules.linux(6, 12, [steal] * 400, 30, 16)[-1].cores for steal in (29, 30, 44, 45, 100)}
+    assert last == {29: 12, 30: 12, 44: 12, 45: 6, 100: 6}
+    back = {
+        steal: rules.linux(6, 12, [100] * 100 + [steal] * 400, 30, 16)[-1].cores for steal in (29, 30, 44)
+    }
+    assert back == {29: 12, 30: 6, 44: 6}
+    answer = solved(policy="linux", highs=6, lows=6, steal=[44] * 60)
+    assert any("from 45%" in note and "below 30%" in note for note in answer.notes)
+    # Percent is cut off before it is averaged.
+    assert rules.linux(6, 12, [15.99], 30, 16)[0].average == 0
+
+
+def test_linux_leaves_all_high_without_a_choice() -> None:
+    for highs, lows in ((0, 4), (4, 0)):
+        answer = solved(policy="linux", highs=highs, lows=lows, steal=[100] * 20)
+        assert set(answer.table("ticks").column("cores")) == {4}
+        assert any("leaves all cores" in note for note in answer.notes)
+
+
+CORES = rules.Cores(4, 2, 6, 60.0)
+WLM = rules.Wlm(95, 50)
+
+
+@pytest.mark.parametrize(
+    ("lows", "interval", "expected", "why"),
+    [
+        (2, (95, 700, 96), 3, "free capacity"),
+        # Free capacity: more than the threshold's percent of one processor in two seconds.
+        (2, (95, 700, 95), 2, "no free capacity"),
+        (2, (95, 560, 95, 100, 0.5), 3, "others leave some"),
+        (2, (95, 570, 95, 100, 0.5), 2, "no free capacity"),
+        (6, (100, 700, 500), 6, "no vertical-low is parked"),
+        (0, (94.9, 500, 500), 0, "not busy"),
+        (3, (50, 700, 500), 2, "busy is low"),
+        # Guaranteed are 520: 4 % above are 540.8, 10 % are 572.
+        (5, (80, 540.8, 500), 3, "4% above"),
+        (1, (80, 300, 500), 0, "4% above"),
+        (5, (80, 541, 500), 4, "10% above"),
+        (5, (80, 572, 500), 4, "10% above"),
+        (3, (80, 573, 500), 3, "nothing to change"),
+    ],
+)
+def test_rules_of_smf_99_12(lows: int, interval: tuple[float, ...], expected: int, why: str) -> None:
+    """IBM SMF Explorer, SMF 99 subtype 12: texts of the action fields."""
+    decision = rules.zos(CORES, lows, rules.Interval(*interval), WLM)
+    assert decision.lows == expected
+    assert why in decision.why
+
+
+def test_little_use_of_mediums_and_lows_parks_one() -> None:
+    cores = rules.Cores(4, 1, 8, 20.0)
+    # Guaranteed 420, used 470: more than 10 % above, and less than a fifth of one medium and six lows.
+    used = rules.Interval(80, 470, 0)
+    assert rules.zos(cores, 6, used, WLM) == rules.Decision(5, "less than 20% of Vm and Vl is used")
+    assert rules.zos(cores, 2, used, WLM).lows == 2
+    assert rules.zos(rules.Cores(0, 4, 8, 100.0), 6, rules.Interval(80, 470, 0), WLM).lows == 6
+
+
+def test_wlm_over_intervals() -> None:
+    answer = solved(
+        policy="zos", highs=4, mediums=2, medium_share=60, lows=6, lows_unparked=1,
+        interval=[
+            {"busy": 99, "used": 600, "free": 300},
+            {"busy": 99, "used": 700, "free": 300},
+            {"busy": 70, "used": 500, "free": 300},
+            {"busy": 40, "used": 100, "free": 300},
+        ],
+    )  # fmt: skip
+    assert answer.table("intervals").column("lows") == [2, 3, 2, 1]
+    assert answer.figure("unparked") == 7
+    assert {one.name for one in answer.assumptions} == {"wlm_unpark_busy", "wlm_park_busy", "wlm_order"}
+
+
+def test_wlm_stays_within_its_cores() -> None:
+    chance = random.Random(3)
+    for _ in range(2000):
+        cores = rules.Cores(chance.randrange(5), chance.randrange(3), chance.randrange(6), 50.0)
+        lows = chance.randint(0, cores.lows)
+        values = (chance.uniform(0, 100), chance.uniform(0, 900), chance.uniform(0, 500))
+        after = rules.zos(cores, lows, rules.Interval(*values, chance.uniform(0, 200), chance.random()), WLM)
+        assert 0 <= after.lows <= cores.lows
+        assert after.lows <= lows + 1
+
+
+def test_what_is_assumed_is_only_what_counts() -> None:
+    def names(**scenario: Any) -> set[str]:
+        return {one.name for one in solved(**scenario).assumptions}
+
+    assert names(highs=4, projection=100, unparking="SMALL") == set()
+    assert names(highs=4, used=100, unparking="SMALL") == {
+        "unpark_projection_factor",
+        "unpark_projection_base",
+    }
+    assert names(policy="linux", highs=4, lows=2, steal=[1]) == set()
+    assert names(highs=4, lows=2, projection=100, excess=100, unparking="LARGE", excessuse="LOW") == {
+        "excessuse_low",
+        "unpark_low_powered",
+        "unpark_lows_filled",
+    }
+    assert names(**ORDER, unparking="LARGE") == {"unpark_low_powered"}
+
+
+def test_a_projection_that_no_power_reaches_is_said() -> None:
+    answer = solved(highs=2, projection=350, unparking="SMALL")
+    assert unparked(answer) == {"LARGE": 2, "MEDIUM": 2, "SMALL": 2}
+    assert any("150.0% of one core more" in note for note in answer.notes)
+
+
+def test_intervals_that_used_more_than_was_unparked_for_them() -> None:
+    answer = solved(highs=10, history=[100, 900, 100, 900], unparking="SMALL")
+    assert any(note.startswith("SMALL: 2 of 3 intervals") for note in answer.notes)
+
+
+def test_the_example_is_sound() -> None:
+    answer = models.solve("unparking", tomllib.loads(unparking.EXAMPLE))
+    assert unparked(answer) == {"LARGE": 22, "MEDIUM": 20, "SMALL": 11}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "says"),
+    [
+        ({"highs": 0, "used": 5}, "there is no core"),
+        ({"highs": 1}, "what is used is given 0 times"),
+        ({"highs": 1, "used": 5, "projection": 5}, "what is used is given 2 times"),
+        ({"highs": 1, "mediums": 1, "used": 5}, "medium_share is missing"),
+        ({"highs": 1, "used": 5, "history": []}, "history is a list of 0"),
+        ({"highs": 1, "lows": 2, "used": 5, "lows_power": [1]}, "lows_power has 1 values"),
+        ({"highs": 1, "lows": 1, "used": 5, "lows_power": [1], "excess": 5}, "keep one of them"),
+        ({"highs": 1, "lows": 1, "used": 5,
+          "partition": [{"name": "A", "weight": 1, "entitlement": 1, "used": 1}]}, "weight is missing"),
+        ({"highs": 1, "policy": "linux"}, "steal is missing"),
+        ({"highs": 1, "policy": "zos"}, "interval is missing"),
+        ({"highs": 1, "policy": "zos", "lows_unparked": 1}, "lows_unparked is 1, and there are 0 lows"),
+        ({"highs": 1, "used": 5, "cpupad": 9000}, "cpupad is 9000; expected a number from 0 to 8000"),
+        ({"highs": 1, "used": 5, "excessuse": "SOME"}, 'excessuse is "SOME"'),
+    ],
+)  # fmt: skip
+def test_what_cannot_be(scenario: dict[str, Any], says: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        solved(**scenario)
+    assert says in str(caught.value)
+    assert caught.value.cure
