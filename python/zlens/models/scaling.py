@@ -108,8 +108,8 @@ def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = 
     """The factor of so many processors: stated, or on the straight line in ln n through its neighbours.
 
     The curve is sorted by processors. Beyond twice its last point nothing is said. The error is the larger of
-    what such a line misses where the curve bends as it does at the neighbours (second divided difference), and
-    of what it misses at most between the same neighbours on curves that are known completely.
+    what such a line misses where the curve bends as it does at the neighbours (second divided difference) and
+    what it misses at most between the same neighbours on curves that are known completely.
     """
     at = bisect_left(curve, processors, key=lambda point: point[0])
     if at < len(curve) and curve[at][0] == processors:
@@ -143,7 +143,7 @@ def _bend(curve: Sequence[Point], middle: int) -> float:
 
 
 def _missed(low: int, high: int, processors: int, other: Curve) -> float | None:
-    """The most that the line through low and high misses of another curve, between them and up to processors."""
+    """The most that a line misses of another curve, from low to high and on to so many processors."""
     last = max(high, processors)
     if low not in other or last not in other:
         return None
