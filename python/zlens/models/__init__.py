@@ -15,7 +15,7 @@ from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, Spec, checked
 
 #: In the order of the list that is shown.
-MODELS = ("shares", "queueing", "unparking")
+MODELS = ("shares", "partitions", "queueing", "unparking", "relocation", "smt")
 
 
 class Model(Protocol):

@@ -51,6 +51,24 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberOr:
+    """A number, or one word that stands for there being none: NOLIMIT."""
+
+    of: Number
+    word: str
+
+    def words(self) -> str:
+        return f'{self.of.words()}, or "{self.word}"'
+
+    def check(self, value: Any, where: str, problem: Problem) -> float | str:
+        if value == self.word:
+            return self.word
+        if isinstance(value, str):
+            raise problem.value(where, value, self.words())
+        return self.of.check(value, where, problem)
+
+
+@dataclass(frozen=True, slots=True)
 class Whole:
     """A whole number from low to high."""
 
@@ -187,7 +205,7 @@ class Spec:
         return found
 
 
-Kind = Number | Whole | Flag | Text | Choice | Many | Named | Spec
+Kind = Number | NumberOr | Whole | Flag | Text | Choice | Many | Named | Spec
 
 #: What every scenario may say beside what its model understands.
 _COMMON = (
