@@ -75,3 +75,51 @@ def _hold(group: Group, weights: Sequence[float], caps: list[float]) -> list[int
     for at, cap in zip(inside, filled, strict=True):
         caps[at] = cap
     return inside
+
+
+def crossing_fill(
+    capacity: float,
+    weights: Sequence[float],
+    caps: Sequence[float],
+    groups: Sequence[tuple[Sequence[int], float]],
+) -> list[float]:
+    """As group_fill, where groups (members by their number, and the limit) may cross each other.
+
+    All rise together; whatever is full next stops its members. Claimants without weight get nothing.
+    """
+    count = len(weights)
+    sets = [list(members) for members, _ in groups] + [list(range(count))]
+    left = [limit for _, limit in groups] + [capacity]
+    of: list[list[int]] = [[] for _ in range(count)]
+    for number, members in enumerate(sets):
+        for at in members:
+            of[at].append(number)
+    found = [0.0] * count
+    moving = {at for at in range(count) if weights[at]}
+    # How fast those of each set that still move rise together.
+    speeds = [sum(weights[at] for at in members) for members in sets]
+    order = sorted(moving, key=lambda at: caps[at] / weights[at], reverse=True)
+
+    def stop(at: int, amount: float) -> None:
+        moving.discard(at)
+        found[at] = amount
+        for number in of[at]:
+            left[number] -= amount
+            speeds[number] -= weights[at]
+
+    while moving:
+        while order[-1] not in moving:
+            order.pop()
+        full = caps[order[-1]] / weights[order[-1]]
+        levels = [
+            max(0.0, left[number]) / speeds[number] if speeds[number] > 0 else float("inf")
+            for number in range(len(sets))
+        ]
+        first = min(range(len(sets)), key=levels.__getitem__)
+        if full <= levels[first]:
+            stop(order[-1], caps[order[-1]])
+            continue
+        for at in [at for at in sets[first] if at in moving]:
+            stop(at, min(caps[at], levels[first] * weights[at]))
+        speeds[first] = 0.0
+    return found

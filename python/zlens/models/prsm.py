@@ -1,0 +1,150 @@
+"""PR/SM's arithmetic: entitlement, polarity of logical cores, bands of accuracy, run time, physical cores.
+
+Amounts are in cores: 1 is all of one physical core. Sources, by name: IBM, PR/SM Planning Guide (weights,
+capping, weight management, running time); IBM, z/VM 6.4 Performance (the machine of 86 cores, FCX302);
+IBM-MAIN and "Mainframe Performance Topics" (how whole and broken entitlements become vertical cores).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zlens.models.fill import Group, crossing_fill, group_fill
+
+#: How near an entitlement comes to a whole number that it is one: what rounding leaves of a division.
+_WHOLE = 1e-9
+#: PR/SM Planning Guide, processing weight management: how far it lets use stray, as a part.
+STRAYS = 0.036
+#: The same: down to which part of a physical core that is a part of the share, else of all shared cores.
+CAPPED_FROM, UNCAPPED_FROM = 0.1, 0.5
+#: PR/SM Planning Guide, processor running time, ms: ends of the default's range; that of vertical-high cores.
+SHORTEST, LONGEST, OF_HIGH = 12.5, 25.0, 100.0
+
+#: What becomes of an entitlement to whole cores.
+INTEGER_RULES = ("all high", "one medium", "one medium beside lows")
+
+
+@dataclass(frozen=True, slots=True)
+class Polarity:
+    """Vertical cores of a partition. share: of each medium one, in cores."""
+
+    high: int
+    medium: int
+    share: float
+    low: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a partition that shares cores could use: limits are its own, each with a name."""
+
+    weight: float
+    cores: float
+    demand: float = math.inf
+    limits: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def least(self) -> tuple[str, float]:
+        """The least of its limits, which is what counts (RMF, Group Capacity Report), and its name."""
+        return min((*self.limits, ("cores", self.cores)), key=lambda known: known[1])
+
+    @property
+    def most(self) -> float:
+        """What it could use on a machine of its own."""
+        return min(self.demand, self.least[1])
+
+
+def entitlements(shared: float, weights: Sequence[float]) -> list[float]:
+    """Parts of something in proportion to weights: cores of a type, or the limit of a capacity group.
+
+    Source: PR/SM Planning Guide, use of processing weights; z/OS MVS Planning: Workload Management, group
+    capacity.
+    """
+    total = math.fsum(weights)
+    return [shared * weight / total if total else 0.0 for weight in weights]
+
+
+def vertical(entitled: float, cores: int, integer: str = "all high") -> Polarity:
+    """Polarity of the logical cores of a vertical partition.
+
+    The whole part of the entitlement becomes vertical-high cores, what is left a medium one. Where less than
+    half a core is left, one high core is given up and two mediums share what that makes: no medium core is
+    weak where that can be helped. An entitlement to whole cores leaves nothing:
+
+    all high                 no medium core (Mainframe Performance Topics, 2020-01-13: 3.0 on 4 cores are 3
+                             high and 1 low)
+    one medium               one of them is medium all the same (IBM-MAIN: always at least one medium, z10)
+    one medium beside lows   only where there are more logical cores (sample study of the LPARDesign tool for
+                             a z16: 3.0 on 3 cores are 3 high, on 6 cores 2 high, 1 medium and 3 low)
+    """
+    whole = math.floor(entitled + _WHOLE)
+    if entitled >= cores - _WHOLE:
+        if integer == "one medium" and cores:
+            return Polarity(cores - 1, 1, 1.0, 0)
+        return Polarity(cores, 0, 0.0, 0)
+    left = entitled - whole
+    if left < _WHOLE:
+        if integer == "all high" or not whole:
+            return Polarity(whole, 0, 0.0, cores - whole)
+        return Polarity(whole - 1, 1, 1.0, cores - whole)
+    if left >= 0.5 - _WHOLE or not whole:
+        return Polarity(whole, 1, left, cores - whole - 1)
+    return Polarity(whole - 1, 2, (1 + left) / 2, cores - whole - 1)
+
+
+def is_whole(entitled: float) -> bool:
+    """Whether an entitlement is to whole cores, so that the rule for those counts."""
+    return entitled > _WHOLE and abs(entitled - round(entitled)) < _WHOLE
+
+
+def allocate(
+    capacity: float, claims: Sequence[Claim], groups: Sequence[tuple[Sequence[int], float]] = ()
+) -> list[float]:
+    """What each partition gets, in cores.
+
+    All rise in proportion to their weights until a limit of their own, a group's limit or the machine holds
+    them: that is their entitlement, and what others leave of theirs in proportion to weights. Groups may
+    cross: a partition can be in a hardware group and in a capacity group with only some members in common.
+
+    Source: PR/SM Planning Guide, processing weight management; absolute and absolute group capping.
+    """
+    weights = [claim.weight for claim in claims]
+    caps = [max(0.0, claim.most) for claim in claims]
+    inside = [at for members, _ in groups for at in members]
+    if len(set(inside)) == len(inside):
+        disjoint = [Group(tuple(members), limit) for members, limit in groups]
+        return group_fill(max(0.0, capacity), weights, caps, disjoint)
+    return crossing_fill(max(0.0, capacity), weights, caps, groups)
+
+
+def band(share: float, each: float, *, capped: bool) -> tuple[float, float]:
+    """Between which parts of all shared cores PR/SM keeps the use of a partition that wants its share.
+
+    share  part of all shared cores
+    each   what its weakest entitled logical core is entitled to, in cores
+
+    Source: PR/SM Planning Guide, processing weight management, examples 1 and 2.
+    """
+    near = each >= (CAPPED_FROM if capped else UNCAPPED_FROM) - _WHOLE
+    off = STRAYS * (share if near else 1.0)
+    return max(0.0, share - off), min(1.0, share + off)
+
+
+def run_time(shared: float, logical: int, longest: float) -> float:
+    """How long a logical core runs at most before PR/SM takes the physical one back, ms, by default.
+
+    Source: PR/SM Planning Guide, processor running time, for the range; the formula is a picture there, and
+    this one a recollection (constant `run_time_longest`).
+    """
+    return max(SHORTEST, min(LONGEST, longest * shared / logical)) if logical else LONGEST
+
+
+def physical(lgclc: float, ovrhd: float, lpmgt: float) -> tuple[float, float | None, float | None]:
+    """%Total, T/L and LCoT/L of FCX302 PHYSLOG from %LgclC, %Ovrhd and %LPmgt, all in percent of one core.
+
+    Source: z/VM 6.4 Performance, the printed rows of which obey it.
+    """
+    total = lgclc + ovrhd + lpmgt
+    return total, (total / lgclc if lgclc else None), ((lgclc + ovrhd) / lgclc if lgclc else None)
