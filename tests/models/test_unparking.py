@@ -191,7 +191,7 @@ def test_linux_leaves_all_high_without_a_choice() -> None:
         assert any("leaves all cores" in note for note in answer.notes)
 
 
-CORES = rules.Cores(4, 2, 6, 60.0)
+CORES = rules.Cores(4, 2, 6, 50.0)
 WLM = rules.Wlm(95, 50)
 
 
@@ -201,17 +201,17 @@ WLM = rules.Wlm(95, 50)
         (2, (95, 700, 96), 3, "free capacity"),
         # Free capacity: more than the threshold's percent of one processor in two seconds.
         (2, (95, 700, 95), 2, "no free capacity"),
-        (2, (95, 560, 95, 100, 0.5), 3, "others leave some"),
-        (2, (95, 570, 95, 100, 0.5), 2, "no free capacity"),
+        (2, (95, 540, 95, 100, 0.5), 3, "others leave some"),
+        (2, (95, 550, 95, 100, 0.5), 2, "no free capacity"),
         (6, (100, 700, 500), 6, "no vertical-low is parked"),
         (0, (94.9, 500, 500), 0, "not busy"),
         (3, (50, 700, 500), 2, "busy is low"),
-        # Guaranteed are 520: 4 % above are 540.8, 10 % are 572.
-        (5, (80, 540.8, 500), 3, "4% above"),
+        # Guaranteed are 500: 4 % above are 520, 10 % are 550.
+        (5, (80, 520, 500), 3, "4% above"),
         (1, (80, 300, 500), 0, "4% above"),
-        (5, (80, 541, 500), 4, "10% above"),
-        (5, (80, 572, 500), 4, "10% above"),
-        (3, (80, 573, 500), 3, "nothing to change"),
+        (5, (80, 521, 500), 4, "10% above"),
+        (5, (80, 550, 500), 4, "10% above"),
+        (3, (80, 551, 500), 3, "nothing to change"),
     ],
 )
 def test_rules_of_smf_99_12(lows: int, interval: tuple[float, ...], expected: int, why: str) -> None:
@@ -223,11 +223,13 @@ def test_rules_of_smf_99_12(lows: int, interval: tuple[float, ...], expected: in
 
 def test_little_use_of_mediums_and_lows_parks_one() -> None:
     cores = rules.Cores(4, 1, 8, 20.0)
-    # Guaranteed 420, used 470: more than 10 % above, and less than a fifth of one medium and six lows.
+    # Guaranteed 420, used 470: more than 10 % above; 70 are a fifth of one medium and two and a half lows.
     used = rules.Interval(80, 470, 0)
     assert rules.zos(cores, 6, used, WLM) == rules.Decision(5, "less than 20% of Vm and Vl is used")
+    assert rules.zos(cores, 3, used, WLM).lows == 2
     assert rules.zos(cores, 2, used, WLM).lows == 2
-    assert rules.zos(rules.Cores(0, 4, 8, 100.0), 6, rules.Interval(80, 470, 0), WLM).lows == 6
+    # The rule asks for vertical-highs.
+    assert rules.zos(rules.Cores(0, 4, 8, 10.0), 6, rules.Interval(80, 60, 0), WLM).lows == 6
 
 
 def test_wlm_over_intervals() -> None:

@@ -140,15 +140,15 @@ class Tick:
 def linux(entitled: int, online: int, steals: Iterable[float], threshold: int, weight: int) -> list[Tick]:
     """Cores of full capacity after each tick, in the kernel's integer arithmetic.
 
-    steals: mean steal time of the vertical-mediums and -lows in each tick, percent. Without an entitled core,
-    or without one that is not, the kernel leaves all of them at high capacity.
+    steals: mean steal time of the vertical-mediums and -lows in each tick, percent. Without an entitled core
+    the kernel leaves all of them at high capacity.
     """
     average = 0
     ticks = []
     for steal in steals:
         # Percent is cut off, and so is the average: it cannot rise by less than one.
         average = (average * (weight - 1) + int(steal)) // weight
-        all_high = average < threshold or not entitled or online <= entitled
+        all_high = average < threshold or not entitled
         ticks.append(Tick(int(steal), average, online if all_high else entitled))
     return ticks
 
