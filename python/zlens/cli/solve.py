@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.keys:
         text = _keys(arguments.model)
     else:
-        text = _rendered(_answer(arguments), arguments.format)
+        text = rendered(_answer(arguments), arguments.format)
     with output.opened(arguments.output) as out:
         out.write(text)
     return 0
@@ -97,7 +97,8 @@ def _keys(model: str) -> str:
     return "".join(scenario.described(models.find(model).SPEC))
 
 
-def _rendered(answer: Answer, form: str) -> str:
+def rendered(answer: Answer, form: str) -> str:
+    """An answer as text, csv, json or html; other commands with answers print theirs so too."""
     import io
 
     from zlens.cli import rows
