@@ -26,17 +26,26 @@ class Ground:
     before     those with the sample before the first one of a subject
     after      those whose interval ends close what is left open
     beside     others that tell of the same times
+    repeated   earlier ones that may have records of the part
     evidence   what is known of resets in between, as a digest
     """
 
     before: list[int] = field(default_factory=list)
     after: list[int] = field(default_factory=list)
     beside: list[int] = field(default_factory=list)
+    repeated: list[int] = field(default_factory=list)
     evidence: str = ""
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether rows of the part are compared with those of others."""
+        return bool(self.before or self.after or self.beside)
 
     def key(self, own: Pair, parts: list[Pair]) -> str | None:
         """The same for the same ground; None where nothing around the part concerns it."""
-        around = (self.before, self.after, self.beside)
+        around = [self.before, self.after, self.beside]
+        if self.repeated:
+            around.append(self.repeated)
         if not any(around):
             return None
         told = [[_name(parts[at]) for at in some] for some in around]
@@ -122,7 +131,13 @@ def beside(parts: list[Pair], at: int) -> list[int]:
     one, part = parts[at]
     near = NEAR_US.get(one.source)
     last = at if near is None else len(parts)
-    return [place for place in range(last) if place != at and _overlap(parts[place][1], part, near or 0)]
+    # What is decoded anew as a whole was kept of parts with differences only.
+    return [
+        place
+        for place in range(last)
+        if place != at and (near is None or parts[place][1].joined)
+        if _overlap(parts[place][1], part, near or 0)
+    ]
 
 
 def _overlap(one: Part, other: Part, near: int) -> bool:

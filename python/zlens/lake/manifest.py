@@ -39,6 +39,8 @@ class Part:
     first_end_us: int | None = None
     last_end_us: int | None = None
     open_us: tuple[int, int] | None = None
+    #: The first and last interval end of records that other inputs may have as well.
+    records_us: tuple[int, int] | None = None
     local_time: bool = False
     #: Whether differences are carried on from one input to the next.
     joined: bool = False
@@ -133,6 +135,7 @@ def _part_facts(part: Part) -> dict[str, Any]:
         "first_end_us": part.first_end_us,
         "last_end_us": part.last_end_us,
         "open_us": part.open_us,
+        "records_us": part.records_us,
         "local_time": part.local_time,
         "joined": part.joined,
         "seam": None if part.seam is None else {"key": part.seam.key, "sha256": part.seam.sha256},
@@ -170,12 +173,6 @@ def _part(facts: Facts) -> Part:
     if facts.has("seam"):
         told = facts.object("seam")
         seam = Seam(told.text("key", names.KEY), told.text("sha256", names.SHA256))
-    waiting = None
-    if facts.has("open_us"):
-        ends = facts.listed("open_us")
-        if len(ends) != 2 or not all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
-            facts.wrong("two moments", "open_us")
-        waiting = (ends[0], ends[1])
     return Part(
         system=facts.text("system"),
         document=facts.text("document", names.KEY),
@@ -184,8 +181,18 @@ def _part(facts: Facts) -> Part:
         last_us=facts.maybe_integer("last_us"),
         first_end_us=facts.maybe_integer("first_end_us"),
         last_end_us=facts.maybe_integer("last_end_us"),
-        open_us=waiting,
+        open_us=_moments(facts, "open_us"),
+        records_us=_moments(facts, "records_us"),
         local_time=facts.truth("local_time"),
         joined=facts.truth("joined"),
         seam=seam,
     )
+
+
+def _moments(facts: Facts, name: str) -> tuple[int, int] | None:
+    if not facts.has(name):
+        return None
+    ends = facts.listed(name)
+    if len(ends) != 2 or not all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
+        facts.wrong("two moments", name)
+    return ends[0], ends[1]

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from zlens._native import ArrowTable
-from zlens.lake import document, folder, grounds, joining, names, remaking
+from zlens.lake import document, folder, grounds, joining, names, remaking, repeats
 from zlens.lake.document import File, Intervals, PartDocument, SeamDocument
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.grounds import Ground, Pair, sql_list
@@ -55,11 +55,13 @@ class Seams:
             if source in WHOLE:
                 found = [Ground(beside=grounds.beside(parts, at)) for at in range(len(parts))]
                 make = self._without_duplicates
-            elif any(part.joined for _, part in parts):
-                found = grounds.grounds(self.shop, parts, self.side)
-                make = self._remade if source in NEAR_US else self._joined
             else:
-                continue
+                found = [Ground() for _ in parts]
+                if any(part.joined for _, part in parts):
+                    found = grounds.grounds(self.shop, parts, self.side)
+                for at, ground in enumerate(found):
+                    ground.repeated = repeats.before(parts, at)
+                make = self._remade if source in NEAR_US else self._joined
             for at, (pair, ground) in enumerate(zip(parts, found, strict=True)):
                 key = ground.key(pair, parts)
                 if key != (pair[1].seam.key if pair[1].seam else None):
@@ -69,7 +71,9 @@ class Seams:
         return joining.joined(self, parts, at, ground, key)
 
     def _remade(self, parts: list[Pair], at: int, ground: Ground, key: str) -> SeamDocument:
-        return remaking.remade(self, parts, at, ground, key)
+        told = remaking.remade(self, parts, at, ground, key) if ground.is_joined else SeamDocument([])
+        repeats.leave_out(self, parts, at, ground, key, told)
+        return told
 
     def _without_duplicates(self, parts: list[Pair], at: int, ground: Ground, key: str) -> SeamDocument:
         """Of sources whose intervals stand whole in one input: the first input with one has it."""
@@ -148,7 +152,8 @@ class Seams:
         return f"{days}[list_position({sql_list(self._bases(pair, files))}, b._file)]"
 
     def _bases(self, pair: Pair, files: list[File]) -> list[str]:
-        seam = self.lake.seam(*pair)
+        # The seam of an earlier part may have come into being just now.
+        seam = self.lake.seam(*pair, self.moves)
         return [self.path(folder.base_name(*pair, file, seam)) for file in files]
 
     # -- what comes of it ----------------------------------------------------------------------------

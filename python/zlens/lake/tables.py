@@ -14,7 +14,7 @@ from pathlib import Path
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
-from zlens.lake import document, folder, names
+from zlens.lake import document, folder, names, repeats
 from zlens.lake.document import Document, File, Intervals, PartDocument
 from zlens.lake.folder import Staging
 from zlens.lake.manifest import Input, Part
@@ -284,6 +284,7 @@ class Writer:
         if span is not None:
             part.first_end_us, part.last_end_us = span
         part.open_us = self._open(info.system, part.last_end_us)
+        part.records_us = repeats.span(self.source.name, self.parts[info.system].files)
         self.draft.input.parts[info.system] = part
 
     def _open(self, system: str, last_end_us: int | None) -> tuple[int, int] | None:

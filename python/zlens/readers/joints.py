@@ -120,6 +120,14 @@ def joints(source: Source, system: str) -> Joints | None:
     return found
 
 
+def copied(source: str) -> dict[str, list[str]]:
+    """Kinds of record that are read once when several files hold copies, with the tables of each."""
+    if source not in NEAR_US:
+        return {}
+    found: dict[str, list[str]] = import_module(f"zlens.readers.{JOINTS[source]}").copied()
+    return found
+
+
 def rejoin(
     source: str,
     pieces: Sequence[str],

@@ -24,6 +24,7 @@ from zlens.lake.manifest import Input, Part
 from zlens.options import Moment, Options
 from zlens.problems import Problem
 from zlens.readers import ArrowSource, Column, Interval, InventoryRow, RawTable, SystemInfo
+from zlens.readers.joints import NEAR_US
 from zlens.readers.monwrite_times import GAP, SHORT
 
 __all__ = ["LakeSource", "is_lake", "open_lake"]
@@ -246,7 +247,7 @@ class LakeSource:
     # -- systems -------------------------------------------------------------------------------------
 
     def _info(self, system: str) -> SystemInfo:
-        parts = self._by_system[system]
+        parts = self._telling(system)
         first = parts[0].document.info
         info = LakeSystem(
             system,
@@ -264,10 +265,16 @@ class LakeSource:
             nominal_s=first.nominal_s,
             first_us=min((h.part.first_us for h in parts if h.part.first_us is not None), default=None),
             last_us=max((h.part.last_us for h in parts if h.part.last_us is not None), default=None),
-            files=[held.shown for held in parts],
+            files=[held.shown for held in self._by_system[system]],
         )
         info.find = lambda: self._intervals(info)
         return info
+
+    def _telling(self, system: str) -> list[_Held]:
+        """The parts that tell of a system's intervals: of dumps those with counters, where there are any."""
+        parts = self._by_system[system]
+        counted = [held for held in parts if held.part.joined] if self.name in NEAR_US else []
+        return counted or parts
 
     def _is_chosen(self, held: _Held) -> bool:
         part = held.part
@@ -276,9 +283,12 @@ class LakeSource:
         low, high = self._bounds[part.system]
         if part.first_end_us is None or part.last_end_us is None:
             return True
+        # Records with intervals of their own may begin earlier and end later than counters do.
+        first = min((part.first_end_us, *(part.records_us or ())))
+        last = max((part.last_end_us, *(part.records_us or ())))
         # Rows behind the last end are closed by a later input.
-        ends_before = low is not None and part.last_end_us <= low and part.open_us is None
-        return not ends_before and (high is None or part.first_end_us <= high)
+        ends_before = low is not None and last <= low and part.open_us is None
+        return not ends_before and (high is None or first <= high)
 
     def files(self, held: _Held) -> Iterator[File]:
         """The files of a part in which something may be that the options ask for."""
@@ -306,8 +316,8 @@ class LakeSource:
 
     def _intervals(self, info: SystemInfo) -> list[Interval]:
         """Intervals of a system, each once; only of the times asked for, if there are any."""
-        parts = self._by_system[info.system]
-        chosen = [held for held in self.chosen if held.part.system == info.system]
+        parts = self._telling(info.system)
+        chosen = [held for held in parts if self._is_chosen(held)]
         found = self._intervals_of(info, chosen, parts) if chosen else []
         return found or self._intervals_of(info, parts, parts)
 

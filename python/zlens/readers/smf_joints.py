@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from zlens import _native
-from zlens.catalog import smf
+from zlens.catalog import smf, smf_sections
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
@@ -22,6 +22,17 @@ def joints(source: Source, system: str) -> SmfJoints | None:
         raise TypeError(type(source).__name__)
     group = source.groups[system]
     return SmfJoints(group) if group.ends else None
+
+
+def copied() -> dict[str, list[str]]:
+    """Kinds of record with sections whose copies the decoder reads once, with their tables."""
+    found = {}
+    for record in smf_sections.records():
+        layout = smf_sections.layout(record)
+        # The decoder does so with records that may be broken; those of type 30 stand for themselves.
+        if layout.broken is not None:
+            found[f"SMF {record}.{min(layout.subtypes)}"] = [section.table for section in layout.sections]
+    return found
 
 
 class SmfJoints:

@@ -1,0 +1,244 @@
+"""Records that two dumps hold, in a lake: RMF's are shown once, whatever the order of imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from lake_made import MEASURES, Table, differences, tables_of
+
+import zlens
+from readers.sections_made import START_US as RMF_US
+from readers.sections_made import Sections, job, rmf
+from readers.smf_made import START_US as COUNTERS_US
+from readers.smf_made import dump, record
+from zlens import lake
+from zlens.options import Options, parse_moment
+
+QUARTER = 900
+#: The records of counters count their seconds from another day.
+LATER = (RMF_US - COUNTERS_US) // 1_000_000
+CLASSES = ("ONLINE", "BATCH", "IDLE1", "IDLE2")
+
+
+def processors(end: float, system: str = "SYSA") -> list[bytes]:
+    step = round(end) // QUARTER
+    sections: Sections = {
+        "control": [{"MOD": "3931", "HWM": "A01", "MDL": "704", "DSA": 900, "HHF": ["HHS", "HHA"]}],
+        "cpu": [{"WAT": 100.0 + step + cpu, "CID": cpu, "CNF": ["DCI", "STA"], "TYP": 0} for cpu in range(2)],
+        "partition": [
+            {"LPM": "ZOSA", "LPN": 1, "BDN": 2, "BDS": 0, "PFL": ["PWF"]},
+            {"LPM": "ZOSB", "LPN": 2, "BDN": 1, "BDS": 2, "PFL": ["PWF"]},
+        ],
+        "logical": [
+            {
+                "PDT": 400_000_000 + step + cpu,
+                "EDT": 390_000_000,
+                "ONT": QUARTER * 1_000_000,
+                "VPA": cpu,
+                "CIX": 1,
+            }
+            for cpu in range(3)
+        ],
+        "name": [{"CIN": "CP", "CTN": 4, "CAN": 3600}],
+    }
+    return rmf(70, end, sections, system=system, product={"PTN": 1, "SAM": 900})
+
+
+def work(end: float, name: str, system: str = "SYSA") -> bytes:
+    """A service class; those that are idle tell of nothing but their name."""
+    idle = name.startswith("IDLE")
+    sections: Sections = {
+        "wms": [{"MCNM": name, "MWNM": "WORK", "MNSP": "POLICY", "MCPU": 10_000, "MSRB": 10_000, "MADJ": 16}],
+        "scs": [{"CPER": 1, "CSRV": 0.0 if idle else end, "CCPU": 0.0 if idle else 1e6 * end}],
+    }
+    (one,) = rmf(72, end, sections, system=system)
+    return one
+
+
+def counters(end: float) -> list[bytes]:
+    return [
+        record(2, cpu, LATER + end, (round(end) * 1_000_003, round(end) * 700_001 + cpu)) for cpu in range(2)
+    ]
+
+
+def quarter(number: int, *, counted: bool = False) -> list[bytes]:
+    """All that is written at the end of an interval."""
+    end = QUARTER * (number + 1)
+    told = counters(end) if counted else []
+    ended = {"JBN": f"JOB{number}", "JNM": f"JOB{number:05}", "SIT": RMF_US, "STD": RMF_US}
+    jobs = [job(4, end - 5, {"id": [ended], "cas": [{"CPT": 100 * number + 7}]})]
+    return [*jobs, *told, *processors(end), *(work(end, name) for name in CLASSES)]
+
+
+def written(numbers: range, *, counted: bool = False) -> list[bytes]:
+    return [one for number in numbers for one in quarter(number, counted=counted)]
+
+
+def shown(inputs: Path | list[str], options: Options | None = None) -> dict[str, Table]:
+    """All raw tables, and what is made of them."""
+    with zlens.open(inputs, options=options) as session:
+        names = [name for name, kind, _ in session.sql("SHOW TABLES").rows if kind == "raw"]
+        names = [name for name in names if name.startswith("smf")]
+        return tables_of(session, [*names, *MEASURES, "workload", "partition", "job"])
+
+
+def direct(files: Sequence[Path], options: Options | None = None) -> dict[str, Table]:
+    return shown([os.fspath(file) for file in files], options)
+
+
+def imported(folder: Path, files: Sequence[Path], order: Sequence[int]) -> Path:
+    for at in order:
+        lake.add([files[at]], folder)
+    return folder
+
+
+def same(made: Path, files: Sequence[Path]) -> None:
+    """A lake shows what the files show, and nothing is wrong in it."""
+    expected = direct(files)
+    assert {"smf70_cpu", "smf72_scs"} <= expected.keys()
+    assert expected["smf72_scs"][2]
+    assert differences(shown(made), expected) == []
+    assert lake.check(made).faults == []
+
+
+def count(made: Path, table: str) -> int:
+    with zlens.open(made) as session:
+        [(rows,)] = session.sql(f"SELECT count(*) FROM {table}").rows
+    return int(rows)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_two_dumps_that_overlap(tmp_path: Path, order: tuple[int, ...], counted: bool) -> None:
+    files = [
+        dump(tmp_path / "a.smf", written(range(6), counted=counted)),
+        dump(tmp_path / "b.smf", written(range(3, 9), counted=counted)),
+    ]
+    made = imported(tmp_path / "lake", files, order)
+    same(made, files)
+    assert count(made, "smf70_product") == 9
+    assert count(made, "smf72_wms") == 9 * len(CLASSES)
+    assert count(made, "job") == 9
+    with zlens.open(made) as session:
+        [(seconds,)] = session.sql("SELECT sum(r723ccpu) FROM smf72_scs WHERE r723ccpu > 0").rows
+        found = [
+            p
+            for p in session.all_problems()
+            if p.kind == "duplicate" and p.record in ("SMF 70.1", "SMF 72.3")
+        ]
+    assert seconds == 2 * sum(1e6 * QUARTER * (number + 1) for number in range(9))
+    assert {(p.record, p.detail.split(" ")[0]) for p in found} == {("SMF 70.1", "3"), ("SMF 72.3", "12")}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_three_dumps_of_which_one_goes_and_comes_back(tmp_path: Path, order: tuple[int, ...]) -> None:
+    # Each ends at another time, so that it can be named by it.
+    files = [
+        dump(tmp_path / "a.smf", written(range(5))),
+        dump(tmp_path / "b.smf", written(range(2, 8))),
+        dump(tmp_path / "c.smf", written(range(4, 11))),
+    ]
+    made = imported(tmp_path / "lake", files, order)
+    same(made, files)
+    first = parse_moment("2026-01-01 00:01")
+    gone = lake.forget(made, Options(start=first, end=parse_moment("2026-01-01 01:20"), utc=True)).gone
+    assert gone == [("SYSA", os.fspath(files[0]))]
+    same(made, files[1:])
+    assert count(made, "smf70_product") == 9
+    lake.add([files[0]], made)
+    same(made, files)
+    last = parse_moment("2026-01-01 02:50")
+    gone = lake.forget(made, Options(start=parse_moment("2026-01-01 00:50"), end=last, utc=True)).gone
+    assert gone == [("SYSA", os.fspath(files[2]))]
+    same(made, files[:2])
+
+
+def test_one_dump_of_many_goes_and_leaves_no_trace(tmp_path: Path) -> None:
+    files = [dump(tmp_path / "a.smf", written(range(4))), dump(tmp_path / "b.smf", written(range(2, 6)))]
+    made = imported(tmp_path / "lake", files, (0, 1))
+    lake.forget(
+        made, Options(start=parse_moment("2026-01-01 00:01"), end=parse_moment("2026-01-01 01:05"), utc=True)
+    )
+    same(made, files[1:])
+    alone = imported(tmp_path / "alone", files, (1,))
+
+    def rows(folder: Path) -> set[str]:
+        return {path.relative_to(folder).as_posix() for path in folder.glob("smf7*/**/*.parquet")}
+
+    assert rows(made) == rows(alone)
+
+
+def test_dumps_that_meet_in_one_moment_lose_nothing(tmp_path: Path) -> None:
+    """The classes of one interval stand in two dumps, one of them in both."""
+    end = QUARTER * 2
+    records = [*processors(end), *(work(end, name) for name in CLASSES)]
+    files = [
+        dump(tmp_path / "a.smf", [*written(range(1)), *records[:3]]),
+        dump(tmp_path / "b.smf", [*records[2:], *written(range(2, 3))]),
+    ]
+    for name, order in (("one", (0, 1)), ("other", (1, 0))):
+        made = imported(tmp_path / name, files, order)
+        same(made, files)
+        assert count(made, "smf72_wms") == 3 * len(CLASSES)
+
+
+def test_dumps_one_behind_the_other_have_no_seam(tmp_path: Path) -> None:
+    files = [dump(tmp_path / "a.smf", written(range(3))), dump(tmp_path / "b.smf", written(range(3, 6)))]
+    made = imported(tmp_path / "lake", files, (1, 0))
+    same(made, files)
+    told = json.loads((made / "manifest.json").read_text())
+    assert [part["seam"] for one in told["inputs"] for part in one["parts"]] == [None, None]
+
+
+def test_records_that_differ_in_anything_are_two(tmp_path: Path) -> None:
+    """Another class, another system, another time of writing, another count."""
+    end = QUARTER
+    one = work(end, "IDLE1")
+    changed = bytearray(one)
+    # The time of writing, in the header.
+    changed[6:10] = (int.from_bytes(one[6:10]) + 1).to_bytes(4)
+    files = [
+        dump(tmp_path / "a.smf", [*processors(end), one, work(end, "ONLINE")]),
+        dump(
+            tmp_path / "b.smf",
+            [*processors(end + 0.5), bytes(changed), work(end, "IDLE2"), *processors(end, "SYSB")],
+        ),
+    ]
+    made = imported(tmp_path / "lake", files, (1, 0))
+    same(made, files)
+    assert count(made, "smf72_wms") == 4
+    assert count(made, "smf70_product") == 3
+
+
+def test_counters_in_one_dump_and_rmf_in_both(tmp_path: Path) -> None:
+    files = [
+        dump(tmp_path / "a.smf", written(range(4), counted=True)),
+        dump(tmp_path / "b.smf", written(range(2, 6))),
+    ]
+    for name, order in (("one", (0, 1)), ("other", (1, 0))):
+        same(imported(tmp_path / name, files, order), files)
+
+
+def test_random_cuts_of_a_dump(tmp_path: Path) -> None:
+    chance = random.Random(70)
+    records = written(range(6), counted=True)
+    whole = direct([dump(tmp_path / "whole.smf", records)])
+    for number in range(12):
+        cuts = [sorted(chance.sample(range(len(records) + 1), 2)) for _ in range(chance.choice((2, 3)))]
+        pieces = [records[first:last] for first, last in cuts]
+        area = tmp_path / str(number)
+        area.mkdir()
+        files = [dump(area / f"{at}.smf", some) for at, some in enumerate(pieces)]
+        order = chance.sample(range(len(files)), len(files))
+        made = imported(area / "lake", files, order)
+        assert differences(shown(made), direct(files)) == [], (cuts, order)
+        assert lake.check(made).faults == []
+        held = {at for first, last in cuts for at in range(first, last)}
+        if len(held) == len(records):
+            for table in ("smf70_cpu", "smf72_scs", "workload", "partition"):
+                assert shown(made)[table] == whole[table]
