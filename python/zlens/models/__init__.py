@@ -15,7 +15,7 @@ from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, Spec, checked
 
 #: In the order of the list that is shown.
-MODELS = ("shares", "partitions", "queueing", "unparking", "relocation", "smt", "capacity")
+MODELS = ("shares", "partitions", "queueing", "unparking", "relocation", "smt", "capacity", "aliases")
 
 
 class Model(Protocol):
