@@ -242,3 +242,20 @@ def test_random_cuts_of_a_dump(tmp_path: Path) -> None:
         if len(held) == len(records):
             for table in ("smf70_cpu", "smf72_scs", "workload", "partition"):
                 assert shown(made)[table] == whole[table]
+
+
+@pytest.mark.parametrize(("start", "end"), [("01:00", "02:00"), ("01:45", "02:20"), ("00:10", "00:40")])
+def test_times_that_are_asked_for(tmp_path: Path, start: str, end: str) -> None:
+    """Counters of the first dump end long before its other records do."""
+    files = [
+        dump(tmp_path / "a.smf", [*written(range(4), counted=True), *written(range(4, 9))]),
+        dump(tmp_path / "b.smf", [*written(range(7, 8)), *written(range(8, 11), counted=True)]),
+        dump(tmp_path / "c.smf", written(range(2, 6), counted=True)),
+    ]
+    made = imported(tmp_path / "lake", files, (1, 2, 0))
+    asked = Options(
+        start=parse_moment(f"2026-01-01 {start}"), end=parse_moment(f"2026-01-01 {end}"), utc=True
+    )
+    expected = direct(files, asked)
+    assert expected["smf70_cpu"][2]
+    assert differences(shown(made, asked), expected) == []
