@@ -35,7 +35,7 @@ def most_devices() -> int:
 
 
 def capacity_factor(speeds: Sequence[float]) -> float:
-    """Sum of the speeds of the chpids, Gb/s ("z/VM 6.2 and 6.3 Performance": ISFC capacity test)."""
+    """Sum of the speeds of the chpids, Gb/s ("z/VM Performance Update 6.2 and 6.3": ISFC capacity test)."""
     return float(sum(speeds))
 
 

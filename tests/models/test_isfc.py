@@ -1,0 +1,85 @@
+"""ISFC links: published configurations, the rule of the write path, measured rates."""
+
+from __future__ import annotations
+
+import pytest
+
+from zlens.models import isfc
+from zlens.models.isfc import Device
+
+UPDATE = "z/VM Performance Update 6.2 and 6.3"
+
+
+@pytest.mark.parametrize(
+    ("speeds", "factor", "ctcs"),
+    [
+        ([2, 4, 4, 8], 18, 16),
+        ([2, 4, 4], 10, 12),
+        ([2, 4], 6, 8),
+        ([4], 4, 4),
+        ([2], 2, 4),
+    ],
+    ids=lambda value: f"{UPDATE}, {value}" if isinstance(value, list) else None,
+)
+def test_capacity_factor(speeds: list[float], factor: float, ctcs: int) -> None:
+    """ISFC capacity test: four CTC devices on each chpid."""
+    assert isfc.capacity_factor(speeds) == factor
+    assert len(speeds) * 4 == ctcs <= isfc.most_devices()
+
+
+@pytest.mark.parametrize(
+    ("devices", "each_side"),
+    [(0, 0), (1, 1), (2, 1), (3, 2), (4, 3), (8, 7), (9, 7), (12, 10), (16, 14)],
+)
+def test_usable_devices(devices: int, each_side: int) -> None:
+    """Avoidance of write collisions, IBM's Linux documentation: 2 to 8 are one less, 9 to 16 two less."""
+    assert isfc.usable(devices) == each_side
+
+
+@pytest.mark.parametrize(("chpids", "devices"), [(1, 4), (2, 4), (3, 4), (4, 3), (7, 2), (14, 1), (15, 0)])
+def test_recommended_devices(chpids: int, devices: int) -> None:
+    """Recommendations, IBM's Linux documentation: four, or as many less as make 14 in all."""
+    assert isfc.recommended_devices(chpids) == devices
+
+
+def test_write_path_of_the_documentation() -> None:
+    """D000 to D00F: LPAR1 writes on D000 to D00D, and D00E and D00F are LPAR2's alone."""
+    devices = [Device(number, 0) for number in range(0xD000, 0xD010)]
+    assert [one.number for one in isfc.writes_on(devices, "LPAR1", "LPAR2")] == list(range(0xD000, 0xD00E))
+    assert [one.number for one in isfc.writes_on(devices, "LPAR2", "LPAR1")] == list(
+        range(0xD00F, 0xD001, -1)
+    )
+
+
+def test_every_device_is_written_on_by_somebody_and_some_by_one_alone() -> None:
+    for many in range(2, 17):
+        devices = [Device(number, 0) for number in range(many)]
+        up, down = isfc.writes_on(devices, "A", "B"), isfc.writes_on(devices, "B", "A")
+        assert {*up, *down} == set(devices)
+        alone = set(devices) - set(down)
+        assert len(alone) == many - isfc.usable(many)
+        assert alone == set(up[: len(alone)])
+
+
+def test_letters_come_before_digits() -> None:
+    assert isfc.first("ATLANTA", "BOSTON")
+    assert isfc.first("VMA", "VM1")
+    assert not isfc.first("VM1", "VMA")
+    assert isfc.first("vma", "VMB")
+    assert isfc.first("VM", "VMA")
+
+
+def test_measured_rate() -> None:
+    """12 devices on one FICON Express4 channel: 10 write, 45 starts a second each, 342 MB/s."""
+    measured = isfc.facts()["measured"]
+    assert isfc.usable(measured["devices"]) == measured["usable"]
+    assert measured["usable"] * measured["ssch_per_device"] == measured["ssch"] == 450
+    assert isfc.mb_per_ssch() == pytest.approx(0.76, abs=0.005)
+
+
+def test_what_a_chpid_carries() -> None:
+    assert isfc.chpid_rate(4, 10, per_gb=85.5) == pytest.approx(342)
+    assert isfc.chpid_rate(4, 10, per_gb=85.5, ssch=45) == pytest.approx(342)
+    assert isfc.chpid_rate(4, 3, per_gb=85.5, ssch=45) == pytest.approx(3 * 34.2)
+    assert isfc.chpid_rate(4, 10, per_gb=85.5, share=25) == pytest.approx(85.5)
+    assert isfc.chpid_rate(8, 0, per_gb=85.5) == 0
