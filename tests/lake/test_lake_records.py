@@ -259,3 +259,24 @@ def test_times_that_are_asked_for(tmp_path: Path, start: str, end: str) -> None:
     expected = direct(files, asked)
     assert expected["smf70_cpu"][2]
     assert differences(shown(made, asked), expected) == []
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_records_that_were_broken_into_pieces(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """All pieces of each are in both dumps, but for one record that only the second has."""
+
+    def pieces(end: float) -> list[bytes]:
+        sections: Sections = {"cpu": [{"WAT": end + cpu, "CID": cpu} for cpu in range(200)]}
+        made = rmf(70, end, sections, most=4000)
+        assert len(made) > 2
+        return made
+
+    first, second, third = (pieces(QUARTER * number) for number in (1, 2, 3))
+    work_of = [work(QUARTER, name) for name in CLASSES]
+    files = [
+        dump(tmp_path / "a.smf", [*first, *work_of, *second]),
+        dump(tmp_path / "b.smf", [*second, *work_of, *third]),
+    ]
+    made = imported(tmp_path / "lake", files, order)
+    same(made, files)
+    assert count(made, "smf70_cpu") == 3 * 200
