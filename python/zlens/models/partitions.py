@@ -249,11 +249,7 @@ def _pool(scenario: Scenario, kind: str, own: Sequence[dict[str, Any]]) -> Pool:
     management = sum(one["lpmgt"] for one in scenario["physlog"] if one["type"] == kind) / 100
     capacity = max(0.0, shared - management)
     amounts = prsm.allocate(capacity, claims, [(groups[name], of_group[name]) for name in groups])
-    full = [
-        (name, set(groups[name]))
-        for name in groups
-        if sum(amounts[at] for at in groups[name]) >= of_group[name] - NOTHING
-    ]
+    held = _held(amounts, claims, [(name, groups[name], of_group[name]) for name in groups])
     at_shared = iter(range(len(sharing)))
     members = []
     for one in own:
@@ -266,10 +262,8 @@ def _pool(scenario: Scenario, kind: str, own: Sequence[dict[str, Any]]) -> Pool:
         polarity = None
         if one["polarization"] == "vertical":
             polarity = prsm.vertical(part, one["cores"], scenario["integer_entitlement"])
-        held = next((f"group {name}" for name, inside in full if at in inside), None)
-        members.append(
-            Member(one, claim, part, polarity, amount, _bound(claim, amount, held, shared=bool(capacity)))
-        )
+        bound = _bound(claim, amount, held.get(at), shared=bool(capacity))
+        members.append(Member(one, claim, part, polarity, amount, bound))
     return Pool(kind, physical, shared, capacity, members)
 
 
@@ -291,6 +285,22 @@ def _limit(scenario: Scenario, group: dict[str, Any]) -> float:
     if group["absolute_cap"] is not None:
         return float(group["absolute_cap"])
     return float(group["capacity"] / scenario["msu_per_core"])
+
+
+def _held(
+    amounts: Sequence[float], claims: Sequence[Claim], groups: Sequence[tuple[str, Sequence[int], float]]
+) -> dict[int, str]:
+    """Who is held by a group: those that had risen highest of all in it when it was full."""
+    found: dict[int, str] = {}
+    for name, members, limit in groups:
+        if not members or sum(amounts[at] for at in members) < limit - NOTHING:
+            continue
+        levels = {at: amounts[at] / claims[at].weight for at in members}
+        highest = max(levels.values())
+        for at, level in levels.items():
+            if level >= highest - NOTHING:
+                found.setdefault(at, f"group {name}")
+    return found
 
 
 def _bound(claim: Claim, amount: float, held: str | None, *, shared: bool) -> str:
