@@ -1,0 +1,195 @@
+"""zlens compare: two runs or more side by side."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from zlens.cli import inputs
+from zlens.errors import QueryError
+
+if TYPE_CHECKING:
+    from zlens.compare import Choice, Run, Side
+    from zlens.problems import Problem
+    from zlens.progress import Progress
+
+SUMMARY = "two runs or windows side by side: what differs beyond the noise"
+DESCRIPTION = """\
+Hold BASE against one OTHER or several, parted by --: values side by side, differences beyond the noise first,
+what the change of a transaction's processor time is made of, and what makes the runs not comparable.
+
+Every INPUT of a side is a run; a folder or a quoted pattern is one run, and so are inputs joined by a plus
+sign (run1.monwrite + run1.smf). Options that choose data (--system, --from, --to, --shift, --peak,
+--throughput..., --tz, --leap, --name) belong to the side that they stand at; those of BASE hold for a side
+too that has none of the kind, and so do its inputs for a side that names none. All other options hold for
+all sides, wherever they stand.
+"""
+EXAMPLES = """\
+Examples:
+  zlens compare before.data -- after.data
+  zlens compare day.data --from 08:00 --to 10:00 -- --from 10:00 --to 12:00
+  zlens compare a1.data a2.data a3.data -- b1.data b2.data b3.data
+  zlens compare old.data --throughput old.csv -- new.data --throughput new.csv --format html -o compare.html
+  zlens compare 1.data -- 2.data -- 3.data --against previous
+"""
+#: What a side says of itself: options that count as one kind, of which a side has its own or those of BASE.
+_KINDS = (
+    ("inputs",),
+    ("system",),
+    ("start", "end", "shift", "peak"),
+    ("throughput", "throughput_columns", "throughput_offset"),
+    ("tz",),
+    ("leap",),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from zlens.cli.parser import Parser
+
+    if isinstance(parser, Parser):
+        parser.in_parts = True
+    parser.usage = "zlens compare BASE... [options] -- OTHER... [options] [-- OTHER...]"
+    inputs.add_inputs(parser, required=False)
+    how = parser.add_argument_group("how it is compared")
+    how.add_argument("--name", metavar="NAME", help="what this side is called")
+    how.add_argument(
+        "--against",
+        choices=("first", "previous"),
+        help="against BASE (first: cumulative) or the side before (previous: incremental)",
+    )
+    how.add_argument(
+        "--form",
+        choices=("new/base", "base/new", "percent", "points"),
+        help="form of differences (new/base); shares are compared in points",
+    )
+    how.add_argument(
+        "--burg", action="store_true", help="as IBM's tables on CPU MF: base/new of everything, shares too"
+    )
+    how.add_argument(
+        "--across-generations",
+        action="store_true",
+        help="compare everything, though the machines are of different generations",
+    )
+    how.add_argument("--seed", type=int, metavar="N", help="seed of what is drawn for the tests (1)")
+    parser.add_argument("--format", choices=("text", "csv", "json", "html"), help="form of the output (text)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    inputs.add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens import compare
+    from zlens.cli import output
+    from zlens.progress import Progress
+
+    parts: list[argparse.Namespace] = arguments.parts
+    if len(parts) < 2:
+        raise QueryError("nothing to compare with", cure="zlens compare BASE -- OTHER")
+    together = _together(parts)
+    sides, problems = [], []
+    with Progress() as progress:
+        for part, name in zip(parts, _names(parts), strict=True):
+            side, found = _side(part, name, progress)
+            sides.append(side)
+            problems += found
+    text = compare.render(compare.compare(sides, _choice(together)), together["format"] or "text")
+    with output.opened(together["output"]) as out:
+        out.write(text)
+    return inputs.status_of(problems, strict=together["strict"])
+
+
+def _together(parts: list[argparse.Namespace]) -> dict[str, Any]:
+    """Complete every side with what it takes over from BASE; returned are options that hold for all."""
+    of_a_side = {"name", *(name for kind in _KINDS for name in kind)}
+    if not parts[0].inputs:
+        raise QueryError("BASE names no input", cure="zlens compare BASE -- OTHER")
+    for number, part in enumerate(parts[1:], 2):
+        if not any(getattr(part, name) for kind in _KINDS[:4] for name in kind):
+            raise QueryError(f"side {number} names neither inputs nor a window", cure="name one after --")
+        for kind in _KINDS:
+            if not any(getattr(part, name) for name in kind):
+                for name in kind:
+                    setattr(part, name, getattr(parts[0], name))
+    common: dict[str, Any] = {}
+    for name in vars(parts[0]):
+        if name in of_a_side or name in ("run", "command"):
+            continue
+        given = [getattr(part, name) for part in parts if getattr(part, name)]
+        if any(value != given[0] for value in given):
+            raise QueryError(
+                f"--{name.replace('_', '-')} stands there twice and holds for all sides", cure="leave one out"
+            )
+        common[name] = given[0] if given else getattr(parts[0], name)
+        for part in parts:
+            setattr(part, name, common[name])
+    return common
+
+
+def _choice(common: dict[str, Any]) -> Choice:
+    from zlens.compare import Choice
+
+    if common["burg"] and common["form"]:
+        raise QueryError("--burg is a form by itself", cure="leave --form out")
+    return Choice(
+        against=common["against"] or "first",
+        form=common["form"] or "new/base",
+        burg=common["burg"],
+        across=common["across_generations"],
+        seed=1 if common["seed"] is None else common["seed"],
+    )
+
+
+def _names(parts: list[argparse.Namespace]) -> list[str]:
+    """What sides are called: as asked for, by files where these tell them apart, else by their places."""
+    stems = [os.path.basename(os.path.normpath(part.inputs[0])).partition(".")[0] for part in parts]
+    apart = len(set(stems)) == len(stems) and all(0 < len(stem) <= 20 for stem in stems)
+    places = ["base", "other", *(f"other{number}" for number in range(2, len(parts)))]
+    names = [part.name or (stems if apart else places)[at] for at, part in enumerate(parts)]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise QueryError(f"two sides are called {twice!r}", cure="tell them apart with --name")
+    return names
+
+
+def _side(part: argparse.Namespace, name: str, progress: Progress) -> tuple[Side, list[Problem]]:
+    from zlens.compare import Side
+
+    runs, problems = [], []
+    for words in _runs(part.inputs):
+        run, found = _run(words, part, progress)
+        runs.append(run)
+        problems += found
+    return Side(name, runs), problems
+
+
+def _runs(words: list[str]) -> list[list[str]]:
+    """The inputs of each run: `a + b c` is two runs, the first of two inputs."""
+    runs: list[list[str]] = []
+    joined = False
+    for word in words:
+        if word == "+":
+            if joined or not runs:
+                break
+            joined = True
+        elif joined:
+            runs[-1].append(word)
+            joined = False
+        else:
+            runs.append([word])
+    else:
+        if not joined:
+            return runs
+    raise QueryError("a plus sign stands between two inputs of one run", expected="run1.monwrite + run1.smf")
+
+
+def _run(words: list[str], part: argparse.Namespace, progress: Progress) -> tuple[Run, list[Problem]]:
+    import zlens
+    from zlens.compare import measure
+
+    with (
+        inputs.files_of(words) as files,
+        zlens.open(files, options=inputs.options_of(part), progress=progress) as session,
+    ):
+        run = measure(session, " + ".join(words))
+        inputs.say_throughput(session)
+        return run, session.problems

@@ -1,0 +1,19 @@
+"""Two runs or more side by side: what differs beyond the noise, and what the change is made of."""
+
+from __future__ import annotations
+
+from zlens.compare.comparison import AGAINST, FORMS, Choice, Comparison, compare
+from zlens.compare.sides import Run, Side, measure
+
+__all__ = ["AGAINST", "FORMS", "Choice", "Comparison", "Run", "Side", "compare", "measure", "render"]
+
+
+def render(comparison: Comparison, form: str) -> str:
+    """As text, csv or json."""
+    from zlens.compare import as_data, as_text
+
+    if form == "csv":
+        return as_data.to_csv(comparison)
+    if form == "json":
+        return as_data.to_json(comparison)
+    return as_text.render(comparison)

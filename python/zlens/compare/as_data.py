@@ -1,0 +1,89 @@
+"""A comparison as one array of objects for programs: differences, parts of waterfalls, warnings and notes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from zlens.cli import rows as out_rows
+from zlens.compare.comparison import Change, Compared, Comparison, Row
+
+
+def to_json(comparison: Comparison) -> str:
+    out = io.StringIO()
+    out_rows.write_objects(out, objects(comparison))
+    return out.getvalue()
+
+
+def to_csv(comparison: Comparison) -> str:
+    """The differences only: a table has one kind of rows."""
+    found = [each for each in objects(comparison) if each["kind"] == "difference"]
+    columns = [name for name in (found[0] if found else _EMPTY) if name != "kind"]
+    out = io.StringIO()
+    out_rows.write_csv(out, columns, [tuple(each[name] for name in columns) for each in found])
+    return out.getvalue()
+
+
+_EMPTY = ("system", "metric", "base", "other", "base_value", "other_value", "form", "change")
+
+
+def objects(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """kind: difference (those beyond the noise first), part (of a waterfall), warning, note."""
+    names = [side.name for side in comparison.sides]
+    for compared in comparison.systems:
+        for rows in compared.ordered():
+            for row in rows:
+                for change in row.changes:
+                    yield _difference(compared, row, change, names)
+        for step in compared.steps:
+            for each in step.waterfalls:
+                for part in each.parts:
+                    yield {
+                        "kind": "part",
+                        "system": compared.title,
+                        "base": names[step.base],
+                        "other": names[step.other],
+                        "waterfall": each.title,
+                        "unit": each.unit,
+                        "base_value": each.start,
+                        "other_value": each.end,
+                        "part": part.name,
+                        "change": part.change,
+                    }
+        for kind, said in (("warning", compared.warnings), ("note", compared.notes)):
+            yield from ({"kind": kind, "system": compared.title, "text": text} for text in said)
+    yield from ({"kind": "note", "system": None, "text": text} for text in comparison.notes)
+
+
+def _difference(compared: Compared, row: Row, change: Change, names: list[str]) -> dict[str, Any]:
+    verdict = change.verdict
+    base, other = verdict.samples or (None, None)
+    return {
+        "kind": "difference",
+        "system": compared.title,
+        "group": row.metric.group,
+        "metric": row.metric.key,
+        "heading": row.metric.heading,
+        "subject": " ".join(row.subject),
+        "unit": row.metric.unit,
+        "direction": row.metric.direction,
+        "base": names[change.base],
+        "other": names[change.other],
+        "base_value": row.values[change.base],
+        "other_value": row.values[change.other],
+        "form": change.form,
+        "change": change.value,
+        "ratio": change.ratio,
+        "percent": change.percent,
+        "points": change.points,
+        "beyond_noise": verdict.beyond,
+        "outside_5_pct": change.outside,
+        "better": change.better,
+        "tested_by": verdict.by,
+        "not_tested": verdict.why or None,
+        "p": verdict.p,
+        "noise": verdict.noise,
+        "base_samples": base,
+        "other_samples": other,
+    }

@@ -1,0 +1,263 @@
+"""A comparison as text for people: what is not alike, what differs beyond the noise, what that is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from zlens.compare import noise
+from zlens.compare.comparison import CRITERION, Change, Compared, Comparison, Row, Step
+from zlens.compare.sides import SystemRun
+from zlens.compare.waterfall import Waterfall
+
+_BAR = 30
+_WIDEST_NAME = 44
+
+
+def render(comparison: Comparison) -> str:
+    lines: list[str] = []
+    for compared in comparison.systems:
+        lines += [*_system(comparison, compared), ""]
+    lines += [f"Note: {note}" for note in comparison.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
+    names = [side.name for side in comparison.sides]
+    yield f"Comparison of {compared.title}"
+    yield ""
+    yield from _sides(comparison, compared)
+    if compared.warnings:
+        yield "Not alike:"
+        yield from (f"  {warning}" for warning in compared.warnings)
+        yield ""
+    criterion = list(criterion_lines(compared, names))
+    if criterion:
+        yield f"IBM's regression criterion (within {100 * CRITERION:g} %):"
+        yield from (f"  {line}" for line in criterion)
+        yield ""
+    if comparison.choice.burg:
+        yield from _published(compared, names)
+    first, rest = compared.ordered()
+    tested, beyond = compared.tested()
+    if first:
+        yield f"Differences beyond the noise: {beyond} of {tested} tested"
+        yield from _table(first, names)
+        yield ""
+    elif tested:
+        yield f"No difference of {tested} tested is beyond the noise."
+        yield ""
+    untested = [row for row in rest if all(change.verdict.p is None for change in row.changes)]
+    within = [row for row in rest if row not in untested]
+    if untested:
+        yield f"No test possible ({'; '.join(reasons(untested))})"
+        yield from _table(untested, names, grouped=True)
+        yield ""
+    if within:
+        yield "Within the noise"
+        yield from _table(within, names, grouped=True)
+        yield ""
+    if not compared.rows:
+        yield "Nothing that is compared can be computed from these inputs."
+        yield ""
+    for step in compared.steps:
+        yield f"What the change is made of: {names[step.other]} against {names[step.base]}"
+        for each in step.waterfalls:
+            yield from _waterfall(each, step, names)
+        yield ""
+    if compared.rows:
+        yield (
+            f"* beyond the noise at {100 * noise.LEVEL:g} %   ! outside {100 * CRITERION:g} %   + better   "
+            "- worse   ? no test possible   Noise: the least difference that would be beyond it"
+        )
+        yield "Samples: runs, or intervals less what they remember of each other, of base and other side"
+    yield from (f"Note: {note}" for note in compared.notes)
+
+
+def _sides(comparison: Comparison, compared: Compared) -> Iterator[str]:
+    width = max(len(side.name) for side in comparison.sides)
+    for side, name in zip(comparison.sides, compared.systems, strict=True):
+        told = [(run.label, run.systems[name]) for run in side.runs if name in run.systems]
+        for number, (label, run) in enumerate(told):
+            head = side.name if number == 0 else ""
+            yield f"{head:<{width}}  {label}: {run.system}, {span(run)}, {run.intervals} intervals"
+    yield ""
+
+
+def span(run: SystemRun) -> str:
+    """From when to when, in the zone that is shown."""
+    if run.first is None or run.last is None:
+        return "no time"
+    return f"{run.first:%Y-%m-%d %H:%M} to {run.last:%Y-%m-%d %H:%M}"
+
+
+def reasons(rows: Sequence[Row]) -> list[str]:
+    """Why nothing could be tested, the most frequent reason first; counts of samples by their range."""
+    whys = [change.verdict for row in rows for change in row.changes]
+    found = []
+    intervals = [min(each.samples) for each in whys if each.samples and "intervals" in each.why]
+    if intervals:
+        found.append(f"fewer than {noise.FEWEST_INTERVALS} intervals")
+    if any("independent" in each.why for each in whys):
+        found.append(f"fewer than {noise.FEWEST_EFFECTIVE:g} independent samples, as where load drifts")
+    if any("side" in each.why for each in whys):
+        found.append("only one side has a value")
+    return found
+
+
+def criterion_lines(compared: Compared, names: Sequence[str]) -> Iterator[str]:
+    """What is said of each metric that the criterion is held against."""
+    for row in compared.rows:
+        if not row.metric.criterion:
+            continue
+        for each in row.changes:
+            if each.ratio is None:
+                continue
+            said = "within" if not each.outside else "outside, better" if each.better else "outside, WORSE"
+            sure = (
+                ""
+                if each.verdict.p is None
+                else ", beyond the noise"
+                if each.beyond
+                else ", within the noise"
+            )
+            yield f"{row.name}: {names[each.other]}/{names[each.base]} {each.ratio:.3f}, {said}; {sure}"
+
+
+def _table(rows: Sequence[Row], names: Sequence[str], *, grouped: bool = False) -> Iterator[str]:
+    pairs = [(change.base, change.other) for change in rows[0].changes]
+    head = ["", "Unit", *names]
+    for base, other in pairs:
+        head += [f"{names[other]} : {names[base]}", "Form", "Noise", ""]
+    head.append("Samples")
+    lines: list[list[str] | str] = []
+    group = ""
+    for row in rows:
+        if grouped and row.metric.group != group:
+            group = row.metric.group
+            lines.append(group)
+        name = row.name if len(row.name) <= _WIDEST_NAME else row.name[: _WIDEST_NAME - 3] + "..."
+        cells = ["  " * grouped + name, row.metric.unit, *map(number, row.values)]
+        for change in row.changes:
+            cells += [shown(change), change.form, noise_of(row, change), marks(change)]
+        cells.append(samples(row))
+        lines.append(cells)
+    cells_of = [line for line in lines if not isinstance(line, str)]
+    width = [max(len(head[at]), *(len(line[at]) for line in cells_of)) for at in range(len(head))]
+    left = {0, 1, *(3 + len(names) + 4 * at for at in range(len(pairs)))}
+    yield _line(head, width, left)
+    yield "  ".join("-" * each for each in width)
+    for line in lines:
+        yield line if isinstance(line, str) else _line(line, width, left)
+
+
+def _line(cells: Sequence[str], width: Sequence[int], left: set[int]) -> str:
+    padded = (
+        cell.ljust(size) if at in left else cell.rjust(size)
+        for at, (cell, size) in enumerate(zip(cells, width, strict=True))
+    )
+    return "  ".join(padded).rstrip()
+
+
+def number(value: float | None) -> str:
+    """Five figures or so; dots for what cannot be computed."""
+    if value is None:
+        return "...."
+    size = abs(value)
+    decimals = (
+        0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 10 else 4 if size >= 0.01 or not size else 6
+    )
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"
+
+
+def shown(change: Change) -> str:
+    """The difference in its form."""
+    value = change.value
+    if value is None:
+        return "...."
+    if change.form == "percent":
+        return f"{value:+.1f}"
+    if change.form == "points":
+        return f"{round(value, 4) + 0.0:+.2f}" if abs(value) >= 0.1 else f"{round(value, 4) + 0.0:+.4f}"
+    return f"{value:,.3f}"
+
+
+def noise_of(row: Row, change: Change) -> str:
+    """In points where the difference is in points, else in percent of the base."""
+    if change.verdict.noise is None:
+        return "...."
+    if change.form == "points":
+        return f"±{number(change.verdict.noise)}"
+    return "...." if change.noise_pct is None else f"±{change.noise_pct:.1f} %"
+
+
+def marks(change: Change) -> str:
+    sure = "*" if change.beyond else "?" if change.verdict.p is None else ""
+    better = (
+        ""
+        if change.better is None or not (change.beyond or change.outside)
+        else "+"
+        if change.better
+        else "-"
+    )
+    return f"{sure}{'!' if change.outside and change.form != 'points' else ''}{better}"
+
+
+def samples(row: Row) -> str:
+    """Of every side: runs, or effective intervals."""
+    known = {}
+    for change in row.changes:
+        if change.verdict.samples:
+            known[change.base], known[change.other] = change.verdict.samples
+    unit = " runs" if any(change.verdict.by == "runs" for change in row.changes) else ""
+    return " / ".join(f"{known[at]:.0f}" if at in known else "." for at in range(len(row.values))) + unit
+
+
+def _waterfall(each: Waterfall, step: Step, names: Sequence[str]) -> Iterator[str]:
+    yield f"  {each.title} ({each.unit})" + (f"; {each.note}" if each.note else "")
+    rows = [(part.name, part.change) for part in each.parts]
+    width = max(len(name) for name in (names[step.base], names[step.other], *(name for name, _ in rows)))
+    most = max((abs(change) for _, change in rows), default=0.0) or 1.0
+    yield f"    {names[step.base]:<{width}}  {number(each.start):>10}"
+    for name, value in rows:
+        share = f"{100 * value / each.start:+.1f} %" if each.start else ""
+        bar = ("+" if value > 0 else "-") * round(_BAR * abs(value) / most)
+        yield f"    {name:<{width}}  {signed(value):>10}  {share:>9}  {bar}".rstrip()
+    yield f"    {names[step.other]:<{width}}  {number(each.end):>10}"
+
+
+def signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{number(value)}"
+
+
+def published(compared: Compared) -> Iterator[tuple[str, list[Row]]]:
+    """Rows of the table that --burg prints, by the type of their processors."""
+    rows = [row for row in compared.rows if row.metric.published and any(row.values)]
+    for subject in dict.fromkeys(row.subject for row in rows):
+        yield " ".join(subject), [row for row in rows if row.subject == subject]
+
+
+def _published(compared: Compared, names: Sequence[str]) -> Iterator[str]:
+    """As in IBM's tables on CPU MF: metrics side by side, sides below each other, base/new as improvement."""
+    for subject, rows in published(compared):
+        yield f"CPU MF of {subject} (improvement: base/new)"
+        heads = [row.metric.published for row in rows]
+        body = [[name, *(number(row.values[at]) for row in rows)] for at, name in enumerate(names)]
+        for at, change in enumerate(rows[0].changes):
+            ratios = [row.changes[at].value for row in rows]
+            label = f"{names[change.other]} improvement" + (
+                f" on {names[change.base]}" if change.base else ""
+            )
+            body.append([label, *("...." if ratio is None else f"{ratio:.2f}" for ratio in ratios)])
+        depth = max(len(head.split()) for head in heads)
+        stacked = [["", *(_word(head, depth, at) for head in heads)] for at in range(depth)]
+        width = [max(len(line[at]) for line in (*stacked, *body)) for at in range(len(body[0]))]
+        for line in (*stacked, ["-" * each for each in width], *body):
+            yield _line(line, width, {0})
+        yield ""
+
+
+def _word(head: str, depth: int, at: int) -> str:
+    """The words of a heading, one below the other, down to the line."""
+    words = head.split()
+    place = at - (depth - len(words))
+    return words[place] if place >= 0 else ""

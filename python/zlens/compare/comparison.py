@@ -1,0 +1,323 @@
+"""Sides held against each other: values, differences in their forms, what is noise, and what is not alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from zlens.catalog import cpumf
+from zlens.compare import noise, waterfall
+from zlens.compare.declared import Metric, declared, facts
+from zlens.compare.noise import Estimate, Verdict
+from zlens.compare.sides import Key, Side, SystemRun
+from zlens.compare.waterfall import Waterfall
+from zlens.errors import QueryError
+from zlens.findings.against import NOISE
+
+#: Forms of a difference of what is no share.
+FORMS = ("new/base", "base/new", "percent", "points")
+AGAINST = ("first", "previous")
+#: IBM's regression criterion: runs of the same work within this are called equal.
+CRITERION = NOISE
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a comparison is asked for.
+
+    against     first: all against the first (cumulative); previous: against the one before (incremental)
+    form        form of a difference of what is no share
+    burg        base/new of everything, shares too
+    across      everything, though the machines are of different generations
+    seed        of what is drawn for the tests
+    """
+
+    against: str = "first"
+    form: str = "new/base"
+    burg: bool = False
+    across: bool = False
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One side against another: their places, the difference in its form, and the test."""
+
+    base: int
+    other: int
+    form: str
+    value: float | None
+    ratio: float | None
+    points: float | None
+    verdict: Verdict
+    #: The least difference beyond the noise, in percent of the base.
+    noise_pct: float | None
+    better: bool | None
+
+    @property
+    def percent(self) -> float | None:
+        return None if self.ratio is None else 100 * (self.ratio - 1)
+
+    @property
+    def beyond(self) -> bool:
+        """Beyond the noise."""
+        return bool(self.verdict.beyond)
+
+    @property
+    def outside(self) -> bool | None:
+        """Outside IBM's criterion of 5 %; None where there is no ratio."""
+        return None if self.ratio is None else abs(self.ratio - 1) > CRITERION
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One metric of one subject on all sides; values are in the unit for people."""
+
+    metric: Metric
+    subject: tuple[str, ...]
+    values: tuple[float | None, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def name(self) -> str:
+        return " ".join([self.metric.heading, *self.subject])
+
+    @property
+    def beyond(self) -> bool:
+        return any(change.beyond for change in self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one side's change against another is made of."""
+
+    base: int
+    other: int
+    waterfalls: tuple[Waterfall, ...]
+
+
+@dataclass
+class Compared:
+    """All sides of one system (whose name may differ from side to side)."""
+
+    systems: tuple[str, ...]
+    sides: tuple[list[SystemRun], ...]
+    rows: list[Row]
+    steps: list[Step]
+    warnings: list[str]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return " - ".join(dict.fromkeys(self.systems))
+
+    def ordered(self) -> tuple[list[Row], list[Row]]:
+        """Rows with a difference beyond the noise, the surest and largest first, and the rest as declared."""
+        first = [row for row in self.rows if row.beyond]
+        first.sort(key=_rank)
+        return first, [row for row in self.rows if not row.beyond]
+
+    def tested(self) -> tuple[int, int]:
+        """How many differences were tested, and how many are beyond the noise."""
+        changes = [change for row in self.rows for change in row.changes]
+        return sum(change.verdict.p is not None for change in changes), sum(c.beyond for c in changes)
+
+
+@dataclass
+class Comparison:
+    sides: list[Side]
+    choice: Choice
+    systems: list[Compared]
+    notes: list[str]
+
+
+def compare(sides: Sequence[Side], choice: Choice | None = None) -> Comparison:
+    """Hold sides against each other; QueryError where they have no system in common."""
+    choice = choice or Choice()
+    if len(sides) < 2:
+        raise QueryError("nothing to compare with", cure="zlens compare BASE -- OTHER")
+    together, notes = _pairs(sides)
+    return Comparison(list(sides), choice, [_compared(sides, names, choice) for names in together], notes)
+
+
+def _pairs(sides: Sequence[Side]) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Systems that belong together: of one name, or the only ones of their sides."""
+    if all(len(side.systems) == 1 for side in sides):
+        return [tuple(side.systems[0] for side in sides)], []
+    common = [name for name in sides[0].systems if all(name in side.systems for side in sides)]
+    if not common:
+        had = "; ".join(f"{side.name}: {', '.join(side.systems)}" for side in sides)
+        raise QueryError(
+            f"the sides have no system in common ({had})", cure="choose one for each side with --system"
+        )
+    left = sorted({name for side in sides for name in side.systems} - set(common))
+    notes = [f"not on all sides, so not compared: {', '.join(left)}"] if left else []
+    return [(name,) * len(sides) for name in common], notes
+
+
+def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> Compared:
+    runs = tuple(side.of(name) for side, name in zip(sides, names, strict=True))
+    warnings = _unlike(sides, runs)
+    notes: list[str] = []
+    metrics: Iterable[Metric] = declared()
+    generations = _generations(runs)
+    if len(generations) > 1:
+        said = " and ".join(sorted(generations))
+        if choice.across:
+            warnings.append(
+                f"machines of different generations ({said}): their counters mean different things"
+            )
+        else:
+            metrics = [metric for metric in metrics if metric.across]
+            notes.append(
+                f"the machines are of different generations ({said}): only CPI, L1MP, MEMP, problem "
+                "state and GHz are compared; --across-generations compares everything"
+            )
+    rows = []
+    for metric in metrics:
+        subjects = dict.fromkeys(
+            of for side in runs for run in side for key, of in run.series if key == metric.key
+        )
+        rows += [_row(metric, of, runs, choice) for of in sorted(subjects)]
+    # What is 0 on all sides tells nothing.
+    rows = [row for row in rows if any(row.values)]
+    steps = []
+    if len(generations) <= 1 or choice.across:
+        steps = [_step(rows, base, other) for base, other in _places(len(sides), choice)]
+    compared = Compared(names, runs, rows, [step for step in steps if step.waterfalls], warnings, notes)
+    compared.notes += _few(compared)
+    return compared
+
+
+def _places(sides: int, choice: Choice) -> list[tuple[int, int]]:
+    return [(0 if choice.against == "first" else at - 1, at) for at in range(1, sides)]
+
+
+def _generations(runs: Sequence[Sequence[SystemRun]]) -> set[str]:
+    known = cpumf.machines()
+    types = {run.machine_type for side in runs for run in side if run.machine_type}
+    return {known[type].generation if type in known else type for type in types}
+
+
+def _row(
+    metric: Metric, subject: tuple[str, ...], runs: Sequence[Sequence[SystemRun]], choice: Choice
+) -> Row:
+    key: Key = (metric.key, subject)
+    estimates: list[list[Estimate]] = []
+    for place, side in enumerate(runs):
+        found = []
+        for number, run in enumerate(side):
+            points = [(metric.scale * above, below) for _, above, below in run.series.get(key, ())]
+            one = noise.estimate(points, f"{choice.seed} {key} {place} {number}")
+            if one is not None:
+                found.append(one)
+        estimates.append(found)
+    values = tuple(_mean(side) for side in estimates)
+    changes = tuple(
+        change(
+            metric,
+            base,
+            other,
+            values[base],
+            values[other],
+            choice,
+            noise.judge(estimates[base], estimates[other]),
+        )
+        for base, other in _places(len(runs), choice)
+    )
+    return Row(metric, subject, values, changes)
+
+
+def change(
+    metric: Metric,
+    base: int,
+    other: int,
+    before: float | None,
+    after: float | None,
+    choice: Choice,
+    verdict: Verdict,
+) -> Change:
+    """One value against another, in the form that the metric or the question wants."""
+    form = choice.form if metric.form == "ratio" else "points"
+    if choice.burg:
+        form = "base/new"
+    if before is None or after is None:
+        return Change(base, other, form, None, None, None, verdict, None, None)
+    ratio = after / before if before else None
+    points = after - before
+    shown = {
+        "new/base": ratio,
+        "base/new": before / after if after else None,
+        "percent": None if ratio is None else 100 * (ratio - 1),
+        "points": points,
+    }
+    better = None
+    if metric.direction != "none" and points:
+        better = (points > 0) == (metric.direction == "higher")
+    pct = None if verdict.noise is None or not before else 100 * verdict.noise / abs(before)
+    return Change(base, other, form, shown[form], ratio, points, verdict, pct, better)
+
+
+def _rank(row: Row) -> tuple[float, float]:
+    """Largest first: relative differences by their logarithm, what came or went first of all."""
+    ratios = [change.ratio for change in row.changes if change.beyond]
+    size = max((abs(math.log(ratio)) if ratio and ratio > 0 else math.inf) for ratio in ratios)
+    return (-size, 0.0)
+
+
+def _step(rows: Sequence[Row], base: int, other: int) -> Step:
+    values: list[dict[str, float | None]] = []
+    for side in (base, other):
+        found = {}
+        for row in rows:
+            value = row.values[side]
+            if not row.subject:
+                found[row.metric.key] = None if value is None else value / row.metric.scale
+        values.append(found)
+    return Step(base, other, tuple(waterfall.of(*values)))
+
+
+def _unlike(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[str]:
+    """A sentence for each fact that is not the same everywhere."""
+    found = []
+    for fact in facts():
+        told = [
+            list(dict.fromkeys(run.facts[fact.name] for run in side if fact.name in run.facts))
+            for side in runs
+        ]
+        if len({said for side in told for said in side}) > 1:
+            parts = [
+                f"{side.name} {' or '.join(said) or '....'}" for side, said in zip(sides, told, strict=True)
+            ]
+            found.append(f"{fact.name} differs: {'; '.join(parts)} ({fact.why})")
+    spans = [sum(run.intervals for run in side) for side in runs]
+    if min(spans) and max(spans) > 2 * min(spans):
+        said = ", ".join(f"{side.name} {span}" for side, span in zip(sides, spans, strict=True))
+        found.append(f"lengths differ: intervals of {said} (the longer side holds more kinds of work)")
+    made = [side.name for side, each in zip(sides, runs, strict=True) if any(run.made for run in each)]
+    if made:
+        found.append(f"made data, not measured: {', '.join(made)}")
+    return found
+
+
+def _few(compared: Compared) -> list[str]:
+    """What to know about the tests that were made, and why others were not."""
+    kinds = {change.verdict.by for row in compared.rows for change in row.changes}
+    tested, _ = compared.tested()
+    notes = []
+    if "intervals" in kinds:
+        notes.append(
+            "tested by intervals of single runs: they tell noise within a run, and not how runs differ "
+            f"from each other; with {noise.FEWEST_RUNS} runs of a side, runs are tested"
+        )
+    if tested:
+        notes.append(
+            f"of {tested} differences tested at {100 * noise.LEVEL:g} %, about {noise.LEVEL * tested:.1f} "
+            "would be called so by chance alone"
+        )
+    return notes
+
+
+def _mean(estimates: Sequence[Estimate]) -> float | None:
+    return math.fsum(each.value for each in estimates) / len(estimates) if estimates else None

@@ -1,0 +1,247 @@
+"""Whether two sides differ by more than noise, where what is measured remembers what it was a minute ago.
+
+Intervals of one run are no independent samples: load comes and goes in minutes, not in intervals. A test that
+takes sixty intervals for sixty samples finds differences everywhere. So:
+
+- Where a side has three runs or more, runs are the samples (Student's t; Welch, Biometrika 34, 1947, for two
+  such sides).
+- Else the standard error of each run comes from blocks of intervals drawn again (moving blocks: Kuensch,
+  Annals of Statistics 17, 1989), and never below what the effective sample size says: intervals over the time
+  in which they forget (1 + 2 x the sum of autocorrelations), the first one corrected for its bias in short
+  series (Marriott and Pope, Biometrika 41, 1954).
+- Where less than five independent samples are left of a side, no test is possible, and none is made.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+#: Samples of the bootstrap. More would tell the standard error better than to some 3 %.
+DRAWS = 500
+#: A run is drawn from in so many blocks at the most: a month of minutes has longer ones, and takes no longer.
+MOST_BLOCKS = 100
+#: Of a side, below which nothing is tested.
+FEWEST_INTERVALS = 10
+FEWEST_EFFECTIVE = 5.0
+#: Runs of a side that are samples by themselves.
+FEWEST_RUNS = 3
+#: The chance to call noise a difference, of each metric by itself.
+LEVEL = 0.01
+#: Relative differences below this are of arithmetic, not of machines.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A ratio of sums over a run: its value, its standard error, and how many independent samples that is."""
+
+    value: float
+    error: float
+    intervals: int
+    effective: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """by: `runs`, `intervals` or `none` (with the reason in `why`).
+
+    noise: the least difference (new - base) that would be beyond the noise. samples: of base and of the other
+    side, runs or effective intervals.
+    """
+
+    by: str
+    why: str = ""
+    p: float | None = None
+    noise: float | None = None
+    samples: tuple[float, float] | None = None
+
+    @property
+    def beyond(self) -> bool | None:
+        """Whether the difference is beyond the noise; None where nothing could be tested."""
+        return None if self.p is None else self.p < LEVEL
+
+
+def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> Estimate | None:
+    """A run's value from (numerator, denominator) of its intervals in order of time; None without any."""
+    kept = [(above, below) for above, below in pairs if below > 0]
+    total = math.fsum(below for _, below in kept)
+    if not kept or total <= 0:
+        return None
+    value = math.fsum(above for above, _ in kept) / total
+    number = len(kept)
+    mean = total / number
+    # What each interval adds to the error of the ratio, to first order.
+    off = [(above - value * below) / mean for above, below in kept]
+    spread = math.fsum(each * each for each in off)
+    if spread <= (ROUNDING * value) ** 2 * number:
+        return Estimate(value, 0.0, number, float(number))
+    first = _correlation(off, spread, 1)
+    memory = forgetting(off)
+    error = math.sqrt(spread / max(1, number - 1) * memory / number)
+    if number >= FEWEST_INTERVALS:
+        error = max(error, _drawn(kept, _block(number, first), random.Random(seed)))
+    return Estimate(value, error, number, number / memory)
+
+
+def forgetting(off: Sequence[float]) -> float:
+    """Intervals that are worth one independent sample: 1 for noise without memory."""
+    number = len(off)
+    spread = math.fsum(each * each for each in off)
+    if number < 3 or spread <= 0:
+        return 1.0
+    first = _correlation(off, spread, 1)
+    corrected = min(0.99, first + (1 + 4 * first) / number)
+    by_first = (1 + corrected) / (1 - corrected)
+    total = 1.0
+    for lag in range(1, number // 3 + 1):
+        each = _correlation(off, spread, lag)
+        if each <= 0:
+            break
+        total += 2 * each
+    return min(float(number), max(1.0, by_first, total))
+
+
+def _correlation(off: Sequence[float], spread: float, lag: int) -> float:
+    return math.fsum(a * b for a, b in zip(off, off[lag:], strict=False)) / spread
+
+
+def _block(number: int, first: float) -> int:
+    """How long blocks are: longer for what remembers longer (best for an autoregression of one step)."""
+    memory = min(0.97, max(0.0, first))
+    best: float = (math.sqrt(6) * memory / (1 - memory * memory)) ** (2 / 3) * number ** (1 / 3)
+    least = math.ceil(number ** (1 / 3))
+    fitting: int = min(max(least, math.ceil(best)), number // 4)
+    return max(1, math.ceil(number / MOST_BLOCKS), fitting)
+
+
+def _drawn(pairs: Sequence[tuple[float, float]], length: int, draw: random.Random) -> float:
+    """Standard error of the ratio over blocks drawn again."""
+    number = len(pairs)
+    above = [0.0, *accumulate(a for a, _ in pairs)]
+    below = [0.0, *accumulate(b for _, b in pairs)]
+    places = number - length + 1
+    sums = [(above[at + length] - above[at], below[at + length] - below[at]) for at in range(places)]
+    blocks = max(1, round(number / length))
+    values = []
+    for _ in range(DRAWS):
+        chosen = draw.choices(sums, k=blocks)
+        under = math.fsum(b for _, b in chosen)
+        if under > 0:
+            values.append(math.fsum(a for a, _ in chosen) / under)
+    middle = math.fsum(values) / len(values)
+    variance = math.fsum((each - middle) ** 2 for each in values) / max(1, len(values) - 1)
+    # Blocks of a short run vary less than new runs would.
+    return math.sqrt(variance * number / (number - length))
+
+
+def judge(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
+    """Whether two sides, each of one run or several, differ by more than noise."""
+    if not base or not other:
+        return Verdict("none", "only one side has a value")
+    if max(len(base), len(other)) >= FEWEST_RUNS:
+        return _by_runs([each.value for each in base], [each.value for each in other])
+    return _by_intervals(base, other)
+
+
+def _by_runs(base: Sequence[float], other: Sequence[float]) -> Verdict:
+    samples = (float(len(base)), float(len(other)))
+    parts = [(len(side), _variance(side)) for side in (base, other)]
+    known = [(number, variance) for number, variance in parts if number >= FEWEST_RUNS]
+    if len(known) == 2:
+        return _verdict("runs", _mean(other) - _mean(base), [(v / n, n - 1.0) for n, v in known], samples)
+    # The runs of one side tell how runs of the other vary.
+    number, variance = known[0]
+    parts_of_error = [(variance * (1 / len(base) + 1 / len(other)), number - 1.0)]
+    return _verdict("runs", _mean(other) - _mean(base), parts_of_error, samples)
+
+
+def _by_intervals(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
+    samples = (sum(each.effective for each in base), sum(each.effective for each in other))
+    fewest = min(sum(each.intervals for each in side) for side in (base, other))
+    if fewest < FEWEST_INTERVALS:
+        return Verdict("none", f"only {fewest} intervals", samples=samples)
+    if min(samples) < FEWEST_EFFECTIVE:
+        return Verdict("none", f"only {min(samples):.1f} independent samples", samples=samples)
+    parts = [
+        (math.fsum(each.error**2 for each in side) / len(side) ** 2, effective - 1)
+        for side, effective in zip((base, other), samples, strict=True)
+    ]
+    difference = _mean([each.value for each in other]) - _mean([each.value for each in base])
+    if abs(difference) <= ROUNDING * max(abs(each.value) for each in (*base, *other)):
+        difference = 0.0
+    return _verdict("intervals", difference, parts, samples)
+
+
+def _verdict(
+    by: str, difference: float, parts: Sequence[tuple[float, float]], samples: tuple[float, float]
+) -> Verdict:
+    """parts: variance and degrees of freedom of each side."""
+    variance = math.fsum(each for each, _ in parts)
+    if variance <= 0:
+        return Verdict(by, p=1.0 if difference == 0 else 0.0, noise=0.0, samples=samples)
+    # Welch and Satterthwaite: as many degrees of freedom as the sum of both has.
+    freedom = variance**2 / math.fsum(each**2 / free for each, free in parts if each > 0)
+    error = math.sqrt(variance)
+    return Verdict(
+        by, p=two_sided(abs(difference) / error, freedom), noise=error * quantile(freedom), samples=samples
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _variance(values: Sequence[float]) -> float:
+    if len(values) < 2:
+        return 0.0
+    middle = _mean(values)
+    return math.fsum((each - middle) ** 2 for each in values) / (len(values) - 1)
+
+
+def two_sided(t: float, freedom: float) -> float:
+    """The chance of a Student's t at least this far from nothing, on either side."""
+    return _beta(freedom / (freedom + t * t), freedom / 2, 0.5)
+
+
+def quantile(freedom: float, level: float = LEVEL) -> float:
+    """The t that is passed with this chance, on either side."""
+    low, high = 0.0, 1.0
+    while two_sided(high, freedom) > level and high < 1e12:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if two_sided(middle, freedom) > level else (low, middle)
+    return high
+
+
+def _beta(x: float, a: float, b: float) -> float:
+    """The regularized incomplete beta function, by Lentz's continued fraction (DLMF 8.17.22)."""
+    if x <= 0 or x >= 1:
+        return min(1.0, max(0.0, x))
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta(1 - x, b, a)
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
+    tiny = 1e-300
+    c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1), tiny)
+    fraction = d
+    for m in range(1, 500):
+        for up in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 / _away(1 + up * d, tiny)
+            c = _away(1 + up / c, tiny)
+            fraction *= c * d
+        if abs(c * d - 1) < 1e-14:
+            break
+    return front * fraction / a
+
+
+def _away(value: float, tiny: float) -> float:
+    return tiny if abs(value) < tiny else value

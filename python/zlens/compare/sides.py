@@ -1,0 +1,139 @@
+"""A side of a comparison: its runs, and of each run the numbers of its intervals."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from zlens.catalog.expressions import literal
+from zlens.compare.declared import Metric, declared, facts
+from zlens.errors import QueryError
+from zlens.session import Session
+
+#: A metric, and of what: the values of its columns `by`.
+Key = tuple[str, tuple[str, ...]]
+#: End of an interval, and numerator and denominator of what was measured in it.
+Point = tuple[dt.datetime, float, float]
+
+
+@dataclass
+class SystemRun:
+    """What one run tells of one system. Times are in the zone that is shown."""
+
+    system: str
+    facts: dict[str, str] = field(default_factory=dict)
+    series: dict[Key, list[Point]] = field(default_factory=dict)
+    first: dt.datetime | None = None
+    last: dt.datetime | None = None
+    intervals: int = 0
+    machine_type: str | None = None
+    made: bool = False
+
+
+@dataclass
+class Run:
+    """One run of a side: a file, a folder, several files of one time, or a window of them."""
+
+    label: str
+    systems: dict[str, SystemRun]
+
+
+@dataclass
+class Side:
+    name: str
+    runs: list[Run]
+
+    @property
+    def systems(self) -> list[str]:
+        return list(dict.fromkeys(name for run in self.runs for name in run.systems))
+
+    def of(self, system: str) -> list[SystemRun]:
+        """What its runs tell of a system."""
+        return [run.systems[system] for run in self.runs if system in run.systems]
+
+
+def measure(session: Session, label: str, metrics: Iterable[Metric] | None = None) -> Run:
+    """Everything that is compared, out of one opened session."""
+    chosen = tuple(declared() if metrics is None else metrics)
+    infos = session.systems
+    if not infos:
+        raise QueryError(f"{label} has no system that is asked for", cure="zlens info shows its systems")
+    systems: dict[str, SystemRun] = {}
+    for info in infos:
+        run = systems.setdefault(info.system, SystemRun(info.system))
+        run.machine_type = run.machine_type or info.machine_type
+        run.made = run.made or info.made
+    _spans(session, systems)
+    for fact in facts():
+        for system, said in session.sql(fact.query).rows:
+            if system in systems and said:
+                systems[system].facts[fact.name] = " ".join(str(said).split())
+    for (table, by, where), group in groupby(
+        sorted(chosen, key=_together), key=lambda each: (each.table, each.by, each.where)
+    ):
+        if session.fills(table):
+            _series(session, systems, table, by, where, list(group))
+    return Run(label, systems)
+
+
+def _together(metric: Metric) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
+    return metric.table, metric.by, metric.where
+
+
+def _spans(session: Session, systems: dict[str, SystemRun]) -> None:
+    rows = session.sql(
+        "SELECT system, source, min(interval_end), max(interval_end), count(*), "
+        "arg_min(seconds, interval_end) FROM interval WHERE flag IS NULL GROUP BY system, source"
+    ).rows
+    for system, _, first, last, count, seconds in rows:
+        run = systems.get(system)
+        if run is None or first is None or count <= run.intervals:
+            continue
+        begin = first - dt.timedelta(seconds=seconds or 0)
+        run.first, run.last = session.display(begin, system), session.display(last, system)
+        run.intervals = count
+
+
+def _series(
+    session: Session,
+    systems: dict[str, SystemRun],
+    table: str,
+    by: Sequence[str],
+    where: Sequence[tuple[str, str]],
+    metrics: Sequence[Metric],
+) -> None:
+    """Numerators and denominators of some metrics of one table, in order of time."""
+    parts = [part for metric in metrics for part in _sums(metric)]
+    held = "".join(f" AND {name} = {literal(value)}" for name, value in where)
+    subject = "".join(f", CAST({name} AS VARCHAR)" for name in by)
+    query = (
+        f"SELECT system, source, interval_end{subject}, {', '.join(parts)} FROM {table} "
+        f"WHERE flag IS NULL{held} GROUP BY ALL ORDER BY interval_end"
+    )
+    found: dict[tuple[str, str, Key], list[Point]] = {}
+    for row in session.sql(query).rows:
+        system, source, end, *rest = row
+        if None in rest[: len(by)]:
+            continue
+        of = tuple(rest[: len(by)])
+        for at, metric in enumerate(metrics):
+            above, below = rest[len(by) + 2 * at : len(by) + 2 * at + 2]
+            if above is not None and below is not None and below > 0:
+                points = found.setdefault((system, source, (metric.key, of)), [])
+                points.append((end, float(above), float(below)))
+    # Where several sources tell of one system, the one that tells most; times are not counted twice.
+    for (system, _, key), points in sorted(found.items(), key=lambda each: (-len(each[1]), each[0][1])):
+        if system in systems:
+            systems[system].series.setdefault(key, points)
+
+
+def _sums(metric: Metric) -> tuple[str, str]:
+    if metric.aggregate == "total":
+        return f"sum({metric.column}) * any_value(seconds)", "any_value(seconds)"
+    weight = " * ".join(f"CAST({' + '.join(names)} AS DOUBLE)" for names in metric.factors())
+    return (
+        f"sum({metric.column} * {weight})",
+        f"sum(CASE WHEN {metric.column} IS NOT NULL THEN {weight} END)",
+    )

@@ -1,0 +1,127 @@
+"""What the change of a transaction's processor time is made of, in parts that add up to it.
+
+A product's change is divided among its factors by logarithmic means (Ang's LMDI-I, Energy Policy 32, 2004): exact, the same in either direction, and no factor is favoured by standing first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Values = Mapping[str, float | None]
+_COST = "per_transaction."
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the change, in the unit of its waterfall."""
+
+    name: str
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """How `title` went from one value to another, and what that is made of."""
+
+    title: str
+    unit: str
+    start: float
+    end: float
+    parts: tuple[Part, ...]
+    note: str = ""
+
+
+def logarithmic_mean(a: float, b: float) -> float:
+    """Between the geometric and the arithmetic mean; of equal numbers that number. Both above 0."""
+    if math.isclose(a, b, rel_tol=1e-9):
+        return (a + b) / 2
+    return (b - a) / math.log(b / a)
+
+
+def of(base: Values, other: Values) -> list[Waterfall]:
+    """Those that the values of two sides give; values by `table.column`."""
+    return [each for each in (by_place(base, other), by_cause(base, other), busy(base, other)) if each]
+
+
+def by_place(base: Values, other: Values) -> Waterfall | None:
+    """Guests and CP: what timers tell."""
+    names = (
+        ("guests", "guest_s"),
+        ("CP, chargeable", "chargeable_cp_s"),
+        ("CP, non-chargeable", "nonchargeable_cp_s"),
+    )
+    got = _both(base, other, _COST + "cpu_s", *(_COST + name for _, name in names))
+    if got is None:
+        return None
+    (start, *before), (end, *after) = got
+    parts = [Part(text, 1000 * (b - a)) for (text, _), a, b in zip(names, before, after, strict=True)]
+    return _of_cost("Processor time of a transaction, by where it was spent", start, end, parts)
+
+
+def by_cause(base: Values, other: Values) -> Waterfall | None:
+    """Instructions, the two parts of CPI, and the speed: what counters tell."""
+    got = _both(base, other, *(_COST + name for name in ("cpu_s", "instructions", "cpi")))
+    if got is None:
+        # Without timers of the processors, as counters tell it.
+        got = _both(base, other, *(_COST + name for name in ("counted_cpu_s", "instructions", "cpi")))
+    if got is None:
+        return None
+    (start, i0, c0), (end, i1, c1) = got
+    if min(start, i0, c0, end, i1, c1) <= 0:
+        return None
+    speeds = _both(base, other, _COST + "ghz")
+    # Cycles of a transaction in its processor time, where nobody says how fast the processors are.
+    g0, g1 = (speeds[0][0] * 1e9, speeds[1][0] * 1e9) if speeds else (i0 * c0 / start, i1 * c1 / end)
+    split = _both(base, other, _COST + "est_instr_cmplx_cpi", _COST + "est_finite_cpi")
+    terms = [("CPI", c0, c1)]
+    if split is not None and min(*split[0], *split[1]) > 0:
+        terms = [
+            ("complexity CPI", c0 - split[0][1], c1 - split[1][1]),
+            ("finite CPI", split[0][1], split[1][1]),
+        ]
+    instructions = speed = 0.0
+    parts = []
+    for name, x0, x1 in terms:
+        mean = logarithmic_mean(i0 * x0 / g0, i1 * x1 / g1)
+        instructions += mean * math.log(i1 / i0)
+        speed -= mean * math.log(g1 / g0)
+        parts.append(Part(name, 1000 * mean * math.log(x1 / x0)))
+    told = "speed" if speeds else "cycles of a second of busy time"
+    parts = [Part("instructions", 1000 * instructions), *parts, Part(told, 1000 * speed)]
+    note = "" if speeds else "no record tells the speed of the processors"
+    return _of_cost("Processor time of a transaction, by cause", start, end, parts, note)
+
+
+def busy(base: Values, other: Values) -> Waterfall | None:
+    """Without throughput there is no transaction: what the change of busy is made of."""
+    if base.get(_COST + "cpu_s") is not None:
+        return None
+    names = (
+        ("guests", "load.guest_pct"),
+        ("CP, chargeable", "load.chargeable_cp_pct"),
+        ("CP, non-chargeable", "load.nonchargeable_cp_pct"),
+    )
+    got = _both(base, other, "load.busy_pct", *(name for _, name in names))
+    if got is None:
+        return None
+    (start, *before), (end, *after) = got
+    parts = tuple(Part(text, b - a) for (text, _), a, b in zip(names, before, after, strict=True))
+    return Waterfall("Busy of a processor, by where it was spent", "%", start, end, parts)
+
+
+def _of_cost(title: str, start: float, end: float, parts: list[Part], note: str = "") -> Waterfall:
+    """From seconds to milliseconds, with what timers tell and the parts do not, if more than rounding."""
+    start, end = 1000 * start, 1000 * end
+    rest = end - start - math.fsum(part.change for part in parts)
+    if abs(rest) > 1e-6 * max(end, start):
+        parts.append(Part("not explained by these", rest))
+    return Waterfall(title, "ms", start, end, tuple(parts), note)
+
+
+def _both(base: Values, other: Values, *names: str) -> tuple[list[float], list[float]] | None:
+    sides = [[side.get(name) for name in names] for side in (base, other)]
+    if any(value is None for side in sides for value in side):
+        return None
+    return [float(v) for v in sides[0] if v is not None], [float(v) for v in sides[1] if v is not None]
