@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from importlib import import_module
 from keyword import iskeyword
 from typing import NoReturn
 
 #: In the order of the help; each is a module of this package (with an underscore where Python wants one).
-COMMANDS = ("info", "report", "sql", "findings", "solve", "explain", "import", "lake", "catalog", "demo")
+COMMANDS = (
+    "info",
+    "report",
+    "sql",
+    "findings",
+    "compare",
+    "solve",
+    "study",
+    "explain",
+    "import",
+    "lake",
+    "catalog",
+    "demo",
+)
 
 _DESCRIPTION = """\
 A performance laboratory for IBM Z: reads off the machine what it and its operating systems record.
@@ -26,6 +40,28 @@ Examples:
 
 class Parser(argparse.ArgumentParser):
     """Complains in one line, as every other error of zlens does."""
+
+    #: Whether `--` parts the arguments of this command: each part is parsed by itself, into the list `parts`.
+    in_parts = False
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        if not self.in_parts or args is None:
+            return super().parse_known_args(args, namespace)
+        parts: list[list[str]] = [[]]
+        for word in args:
+            if word == "--":
+                parts.append([])
+            else:
+                parts[-1].append(word)
+        parsed = []
+        for part in parts:
+            one, unknown = super().parse_known_args(part)
+            if unknown:
+                self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            parsed.append(one)
+        return argparse.Namespace(run=parsed[0].run, parts=parsed), []
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"zlens: {message}; see {self.prog} --help\n")

@@ -1,0 +1,209 @@
+"""A run taken from what was recorded: means of a window of files, with a throughput file beside them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zlens.errors import InputError
+from zlens.models.scenario import Kind, Number, Text
+
+if TYPE_CHECKING:
+    from zlens.session import Session
+
+#: Which data of the files, and what was achieved: key, kind, what it is, unit.
+WINDOW: tuple[tuple[str, Kind, str, str], ...] = (
+    ("throughput", Text(), "CSV of what was achieved, as zlens report --throughput takes it", ""),
+    ("throughput_columns", Text(), 'which of its columns is what: "rate=Load:per min"', ""),
+    ("throughput_offset", Number(), "what to add to its times to fit the system's clock", "s"),
+    ("system", Text(), "only this system of the files", ""),
+    ("from", Text(), 'intervals after this time: "2026-03-02 09:15" or "09:15"', ""),
+    ("to", Text(), "intervals up to this time", ""),
+    ("shift", Text(), 'only these hours: "Mon-Fri 08:00-17:00"', ""),
+    ("peak", Text(), 'only the busiest stretch: "60m"', ""),
+    ("tz", Text(), 'zone of files with local times only: "Europe/Berlin"', ""),
+)
+
+#: Rows of one interval; every rate is per second, every percentage of one logical processor.
+_ASKED = """\
+SELECT load.system, load.source, load.interval_end, load.seconds, load.flag, load.online, load.unparked,
+    load.busy_pct, load.guest_pct, load.chargeable_cp_pct, load.nonchargeable_cp_pct, load.etr,
+    cost.response_s, counted.instructions / counted.seconds AS instruction_rate,
+    counted.cycles / counted.seconds AS cycle_rate, counted.finite_cycles / counted.seconds AS finite_rate,
+    counted.ghz
+FROM load
+LEFT JOIN per_transaction AS cost USING (system, source, interval_end)
+LEFT JOIN _counted_beside AS counted USING (system, source, interval_end)
+ORDER BY load.system, load.interval_end
+"""
+
+_CORES = """\
+SELECT count(DISTINCT core_id) FROM cpu
+WHERE flag IS NULL HAVING count(core_id) = count(*) AND max(thread_id) > 0
+"""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """numbers: attributes of a Run. machine: type and model, None where it is not told."""
+
+    file: str
+    system: str
+    machine: str | None
+    release: str | None
+    first: str
+    last: str
+    intervals: int
+    seconds: float
+    numbers: dict[str, float]
+    notes: list[str] = field(default_factory=list)
+
+
+def measured(file: str, window: dict[str, Any], beside: str | None) -> Measured:
+    """Means over the window of one system of a file. Names are relative to the file of runs, `beside`."""
+    import zlens
+
+    path = _placed(file, beside)
+    with zlens.open([path], options=_options(window, beside)) as session:
+        systems = list(dict.fromkeys(info.system for info in session.systems))
+        if window["system"] is not None and window["system"] not in systems:
+            every = sorted({info.system for source in session.sources for info in source.systems})
+            raise InputError(
+                f"has no system {window['system']}", file=path, expected=", ".join(every[:8]) or None
+            )
+        if len(systems) != 1:
+            raise InputError(
+                f"tells of {len(systems)} systems",
+                file=path,
+                expected=f"one of {', '.join(systems[:8])}" if systems else "one system",
+                cure="name one with system = in the run" if systems else None,
+            )
+        return _of_session(session, path)
+
+
+def _options(window: dict[str, Any], beside: str | None) -> Any:
+    from zlens import options
+    from zlens.options import Options
+
+    def parsed(key: str, parse: Any) -> Any:
+        return None if window[key] is None else parse(window[key])
+
+    achieved = window["throughput"]
+    return Options(
+        systems=() if window["system"] is None else (window["system"],),
+        start=parsed("from", options.parse_moment),
+        end=parsed("to", options.parse_moment),
+        shift=parsed("shift", options.parse_shift),
+        peak_minutes=parsed("peak", options.parse_minutes),
+        tz=parsed("tz", options.parse_zone),
+        throughput=None if achieved is None else _placed(achieved, beside),
+        throughput_columns=window["throughput_columns"],
+        throughput_offset_s=window["throughput_offset"] or 0.0,
+    )
+
+
+def _placed(name: str, beside: str | None) -> str:
+    """A name in the file of runs, from the folder that file is in."""
+    if beside is None or beside in ("-", "/dev/stdin"):
+        return name
+    return str(Path(beside).parent / name)
+
+
+def _of_session(session: Session, path: str) -> Measured:
+    answer = session.sql(_ASKED)
+    rows: list[Row] = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    whole = [row for row in rows if row["flag"] is None and row["busy_pct"] is not None and row["seconds"]]
+    sources = list(dict.fromkeys(row["source"] for row in whole))
+    if len(sources) > 1:
+        # The same time told twice is to count once.
+        best = max(sources, key=lambda one: sum(1 for row in whole if row["source"] == one))
+        whole = [row for row in whole if row["source"] == best]
+        rows = [row for row in rows if row["source"] == best]
+    if not whole:
+        raise InputError(
+            "nothing in this window tells how busy processors were",
+            file=path,
+            cure="look with zlens info, and change from and to",
+        )
+    notes = []
+    told = [row for row in whole if row["etr"] is not None]
+    if told and len(told) < len(whole):
+        notes.append(
+            f"{path}: the throughput file tells of {len(told):,} of {len(whole):,} intervals, "
+            "and only those are used"
+        )
+    if len(whole) < len(rows):
+        left = len(rows) - len(whole)
+        notes.append(f"{path}: {left:,} intervals that are short, follow a gap or tell nothing are left out")
+    used = told or whole
+    info = session.systems[0]
+    facts = {key: value for key, value in _numbers(used).items() if value is not None}
+    cores = session.sql(_CORES).rows
+    if cores and cores[0][0]:
+        facts["cores_given"] = float(cores[0][0])
+    named = [str(part) for part in (info.machine_type, info.model) if part]
+    return Measured(
+        path,
+        info.system,
+        "-".join(named) or None,
+        info.release,
+        _shown(session, used[0], 1),
+        _shown(session, used[-1], 0),
+        len(used),
+        sum(row["seconds"] for row in used),
+        facts,
+        notes,
+    )
+
+
+def _shown(session: Session, row: Row, start: int) -> str:
+    time = row["interval_end"] - start * dt.timedelta(seconds=row["seconds"])
+    return f"{session.display(time, row['system']):%Y-%m-%d %H:%M:%S}"
+
+
+def _numbers(rows: list[Row]) -> dict[str, float | None]:
+    """Means over time; per transaction, sums over sums. What an interval does not tell is not known."""
+    seconds = [row["seconds"] for row in rows]
+    processors = [row["seconds"] * row["online"] for row in rows]
+    online = _mean([row["online"] for row in rows], seconds)
+
+    def together(key: str) -> float | None:
+        share = _mean([row[key] for row in rows], processors)
+        return None if share is None or online is None else share * online
+
+    etr = _mean([row["etr"] for row in rows], seconds)
+    rate = _mean([row["instruction_rate"] for row in rows], seconds)
+    cycles = _mean([row["cycle_rate"] for row in rows], seconds)
+    finite = _mean([row["finite_rate"] for row in rows], seconds)
+    cpi = cycles / rate if cycles is not None and rate else None
+    waiting = finite / rate if finite is not None and rate else None
+    transactions = [row["seconds"] * (row["etr"] or 0.0) for row in rows]
+    response = _mean([row["response_s"] for row in rows], transactions)
+    return {
+        "processors": online,
+        "unparked": _mean([row["unparked"] for row in rows], seconds),
+        "total_pct": together("busy_pct"),
+        "guest_pct": together("guest_pct"),
+        "chargeable_pct": together("chargeable_cp_pct"),
+        "nonchargeable_pct": together("nonchargeable_cp_pct"),
+        "etr": etr or None,
+        "response_ms": None if response is None else 1000 * response,
+        "instructions_given": rate / etr if rate and etr else None,
+        "cpi_given": cpi,
+        "finite_cpi": waiting,
+        "complexity_cpi": None if cpi is None or waiting is None else cpi - waiting,
+        "ghz": _mean([row["ghz"] for row in rows], [row["cycle_rate"] or 0.0 for row in rows]),
+    }
+
+
+def _mean(values: list[float | None], weights: list[float]) -> float | None:
+    """Weighted; None where one value is not known or nothing weighs."""
+    known = [value for value in values if value is not None]
+    total = sum(weights)
+    if len(known) < len(values) or not total:
+        return None
+    return sum(value * weight for value, weight in zip(known, weights, strict=True)) / total

@@ -1,0 +1,378 @@
+"""A regression study: many workloads before and after a change, by the ratios of their throughput.
+
+Source: IBM, "z/VM 6.4 Performance": of some 120 workloads mean and standard deviation of the ratios of ETR
+and ITR, comparison / base; "z/VM Performance Update" (2013): "within usual 5% regression criteria".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from zlens.charts import MOST_BARS, Chart, Series
+from zlens.models import scaling
+from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.scenario import Key, Many, Number, Scenario, Spec, Text
+from zlens.studies.measured import Measured
+from zlens.studies.run_keys import KEYS, run_of
+from zlens.studies.run_tables import told, window
+from zlens.studies.runs import Run
+from zlens.studies.spread import Spread, scores, spread
+
+SUMMARY = "many workloads before and after a change: mean and spread of their ratios, outliers"
+
+_RATIO = Number(0, above=True)
+
+SPEC = Spec(
+    (
+        Key(
+            "pair",
+            Many(
+                Spec(
+                    (
+                        Key("name", Text(), "name of the workload"),
+                        Key("group", Text(), "kind of workload, for a line of its own", default=None),
+                        Key("base", Spec(KEYS), "the run before the change", default=None),
+                        Key("comparison", Spec(KEYS), "the run after it", default=None),
+                        Key("etrr", _RATIO, "ratio of ETR, comparison / base, without runs", default=None),
+                        Key("itrr", _RATIO, "ratio of ITR, comparison / base, without runs", default=None),
+                    )
+                ),
+                least=1,
+            ),
+            "pairs of runs, or their ratios",
+        ),
+        Key(
+            "criterion",
+            Number(0, 100, above=True),
+            "how far a ratio may be from 1",
+            "%",
+            constant="regression_criterion",
+        ),
+        Key(
+            "outlier_score",
+            Number(0, above=True),
+            "modified z score beyond which a ratio is an outlier",
+            constant="outlier_score",
+        ),
+    )
+)
+
+EXAMPLE = """\
+# Workloads before and after a change. The first two are measured values of IBM, "z/VM 6.4 Performance" (APAR
+# VM65988, the shared/exclusive spin lock manager); the others are made.
+model = "regression"
+title = "A new release, against the one before"
+
+[[pair]]
+name = "DayTrader, high scheduler lock"
+group = "lock"
+etrr = 6.29                  # ratios as somebody worked them out, comparison / base
+itrr = 5.00
+
+[[pair]]
+name = "VIRSTOR, moderate scheduler lock"
+group = "lock"
+etrr = 1.03
+itrr = 1.44
+
+[[pair]]
+name = "Apache, 3 cores"
+group = "web"
+base = { etr = 10250.0, busy = 90.4 }
+comparison = { etr = 10310.0, busy = 90.1 }
+
+[[pair]]
+name = "Apache, 16 cores"
+group = "web"
+base = { etr = 41300.0, busy = 91.0 }
+comparison = { etr = 41050.0, busy = 90.8 }
+
+[[pair]]
+name = "Apache, 32 cores, storage-constrained"
+group = "web"
+base = { etr = 2610.0, busy = 30.2 }
+comparison = { etr = 2405.0, busy = 29.9 }
+
+[[pair]]
+name = "DayTrader, 8 cores"
+group = "java"
+base = { etr = 1830.0, busy = 88.2 }
+comparison = { etr = 1841.0, busy = 87.9 }
+
+# Runs may also be measured:
+# [[pair]]
+# name = "ours"
+# base = { file = "before.monwrite", throughput = "before.csv" }
+# comparison = { file = "after.monwrite", throughput = "after.csv" }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A workload before and after. runs: those that its ratios are of; none where the ratios are given."""
+
+    name: str
+    group: str | None
+    etrr: float | None
+    itrr: float | None
+    runs: tuple[Run, ...] = ()
+    measured: tuple[Measured | None, ...] = ()
+
+    def verdict(self, criterion: float) -> str:
+        """Where the ratios are beside 1 and the criterion in percent; the worse of the two counts."""
+        known = [ratio for ratio in (self.etrr, self.itrr) if ratio is not None]
+        if min(known) < 1 - criterion / 100 - _ROUNDING:
+            return "worse"
+        return "better" if max(known) > 1 + criterion / 100 + _ROUNDING else "within"
+
+
+#: 1.05 is within 5 %, however it is stored.
+_ROUNDING = 1e-9
+
+
+def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
+    pairs = _pairs(scenario, as_published)
+    criterion, beyond = scenario["criterion"], scenario["outlier_score"]
+    etr_scores, itr_scores = scores([one.etrr for one in pairs]), scores([one.itrr for one in pairs])
+    apart = [
+        max((abs(score) for score in both if score is not None), default=0.0) > beyond
+        for both in zip(etr_scores, itr_scores, strict=True)
+    ]
+    verdicts = [one.verdict(criterion) for one in pairs]
+    tables = [
+        _summary(pairs, apart),
+        _groups(pairs, verdicts),
+        _table(pairs, verdicts, apart),
+        told([run for one in pairs for run in one.runs]),
+        window([
+            (run.name, found)
+            for one in pairs
+            for run, found in zip(one.runs, one.measured, strict=True)
+            if found is not None
+        ]),
+    ]  # fmt: skip
+    return Answer(
+        "regression",
+        scenario.title or "A regression study",
+        [one for one in tables if one is not None],
+        list(_figures(pairs, verdicts)),
+        [_chart(pairs)],
+        list(_notes(pairs, verdicts, apart, criterion, as_published)),
+    )
+
+
+def _pairs(scenario: Scenario, as_published: bool) -> list[Pair]:
+    found: list[Pair] = []
+    seen: set[str] = set()
+    problem = scenario.problem
+    for at, values in enumerate(scenario["pair"], 1):
+        where, name = f"pair[{at}]", values["name"]
+        if name in seen:
+            raise problem.wrong(f'{where}.name is "{name}" again', cure="give each pair a name of its own")
+        seen.add(name)
+        sides = [(side, values[side]) for side in ("base", "comparison") if values[side] is not None]
+        ratios = [key for key in ("etrr", "itrr") if values[key] is not None]
+        if sides and ratios:
+            raise problem.wrong(
+                f"{where} has {ratios[0]} and runs",
+                cure=f"leave out {ratios[0]}, which follows from the runs",
+            )
+        if not sides and not ratios:
+            raise problem.wrong(
+                f"{where} has no ratio", expected="base and comparison, or etrr and itrr", cure="add them"
+            )
+        if not sides:
+            found.append(Pair(name, values["group"], values["etrr"], values["itrr"]))
+            continue
+        if len(sides) == 1:
+            missing = "comparison" if sides[0][0] == "base" else "base"
+            raise problem.wrong(f"{where}.{missing} is missing", cure=f"add {missing}")
+        runs = [
+            run_of(told, f"{where}.{side}", problem, name=f"{name}, {side}", as_published=as_published)
+            for side, told in sides
+        ]
+        (base, _), (after, _) = runs
+        etrr, itrr = scaling.ratio(after.etr, base.etr), scaling.ratio(after.itr, base.itr)
+        if etrr is None and itrr is None:
+            raise problem.wrong(
+                f"{where} tells of no throughput of both runs",
+                expected="etr of both, or itr, or files with throughput",
+                cure=f"add {where}.base.etr and {where}.comparison.etr",
+            )
+        found.append(Pair(name, values["group"], etrr, itrr, (base, after), tuple(each for _, each in runs)))
+    return found
+
+
+def _chart(pairs: Sequence[Pair]) -> Chart:
+    """Bars of each pair; of more than bars have room for, the ratios in order."""
+    title = "Comparison in percent of the base"
+    if len(pairs) <= MOST_BARS:
+        series = tuple(
+            Series(heading, [None if ratio is None else 100 * ratio for ratio in ratios])
+            for heading, ratios in (
+                ("ETR", [one.etrr for one in pairs]),
+                ("ITR", [one.itrr for one in pairs]),
+            )
+        )
+        return Chart(title, "bars", [one.name for one in pairs], series, "%")
+    places = [float(at) for at in range(1, len(pairs) + 1)]
+    ordered = []
+    for _, heading, values in _both(pairs):
+        rising: list[float | None] = [100 * value for value in sorted(values)]
+        ordered.append(Series(heading, rising + [None] * (len(places) - len(rising))))
+    return Chart(f"{title}, in order", "lines", places, tuple(ordered), "%", "pairs, each ratio by itself")
+
+
+def _figures(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Iterator[Figure]:
+    for key, heading, values in _both(pairs):
+        found = spread(values)
+        yield Figure(f"{key}_mean", found.mean, "", f"{heading} ratio, mean", 3)
+        yield Figure(f"{key}_deviation", found.deviation, "", f"{heading} ratio, standard deviation", 3)
+    yield Figure("worse", float(verdicts.count("worse")), f"of {len(pairs):,}", "Worse than the criterion", 0)
+
+
+def _both(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[float]]]:
+    yield "etrr", "ETR", [one.etrr for one in pairs if one.etrr is not None]
+    yield "itrr", "ITR", [one.itrr for one in pairs if one.itrr is not None]
+
+
+_SPREAD = (
+    Column("pairs", "Pairs", decimals=0),
+    Column("mean", "Mean", decimals=3),
+    Column("deviation", "Deviation", text="standard deviation of a sample", decimals=3),
+    Column("geometric", "Geometric mean", text="as far from 1 whichever side is the base", decimals=3),
+    Column("median", "Median", decimals=3),
+    Column("least", "Least", decimals=3),
+    Column("most", "Most", decimals=3),
+)
+
+
+def _row(found: Spread) -> tuple[Value, ...]:
+    return (
+        found.count, found.mean, found.deviation, found.geometric, found.median, found.least, found.most
+    )  # fmt: skip
+
+
+def _summary(pairs: Sequence[Pair], apart: Sequence[bool]) -> Table:
+    rows: list[tuple[Value, ...]] = [
+        (f"{heading} ratio", *_row(spread(values))) for _, heading, values in _both(pairs)
+    ]
+    if any(apart):
+        rest = [one for one, out in zip(pairs, apart, strict=True) if not out]
+        rows += [
+            (f"{heading} ratio, without outliers", *_row(spread(values)))
+            for _, heading, values in _both(rest)
+        ]
+    return Table("summary", "Ratios, comparison / base", (Column("ratio", "Ratio"), *_SPREAD), rows)
+
+
+def _groups(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Table | None:
+    groups = list(dict.fromkeys(one.group for one in pairs))
+    if groups == [None]:
+        return None
+    heads = (
+        Column("group", "Group"),
+        Column("ratio", "Ratio"),
+        *_SPREAD,
+        Column("worse", "Worse", decimals=0),
+    )
+    rows: list[tuple[Value, ...]] = []
+    for group in groups:
+        mine = [one for one in pairs if one.group == group]
+        worse = sum(
+            verdict == "worse" for one, verdict in zip(pairs, verdicts, strict=True) if one.group == group
+        )
+        rows += [(group, heading, *_row(spread(values)), worse) for _, heading, values in _both(mine)]
+    return Table("groups", "By group", heads, rows)
+
+
+def _table(pairs: Sequence[Pair], verdicts: Sequence[str], apart: Sequence[bool]) -> Table:
+    heads = (
+        Column("pair", "Pair"),
+        Column("group", "Group"),
+        Column("etrr", "ETR ratio", decimals=3),
+        Column("itrr", "ITR ratio", decimals=3),
+        Column("cpu_ratio", "CPU/tx ratio", text="processor time of a transaction", decimals=3),
+        Column("verdict", "Criterion"),
+        Column("outlier", "Outlier"),
+    )
+    rows = [
+        (one.name, one.group, one.etrr, one.itrr, _cpu_ratio(one), verdict, out)
+        for one, verdict, out in zip(pairs, verdicts, apart, strict=True)
+    ]
+    kept = [
+        at for at, head in enumerate(heads) if head.key in _ALWAYS or any(row[at] is not None for row in rows)
+    ]
+    return Table(
+        "pairs", "Pairs", tuple(heads[at] for at in kept), [tuple(row[at] for at in kept) for row in rows]
+    )
+
+
+_ALWAYS = ("pair", "etrr", "itrr")
+
+
+def _cpu_ratio(one: Pair) -> float | None:
+    if not one.runs:
+        return None
+    base, after = one.runs
+    return scaling.ratio(after.cpu_s, base.cpu_s)
+
+
+def _notes(
+    pairs: Sequence[Pair],
+    verdicts: Sequence[str],
+    apart: Sequence[bool],
+    criterion: float,
+    as_published: bool,
+) -> Iterator[str]:
+    within = verdicts.count("within")
+    yield (
+        f"{within:,} of {len(pairs):,} pairs are within {criterion:g} % in both ratios that are known; "
+        f"{verdicts.count('better'):,} are better and {verdicts.count('worse'):,} worse."
+    )
+    for key, heading, values in _both(pairs):
+        mean = spread(values).mean
+        if mean is not None and len(values) > 1:
+            far = abs(mean - 1) > criterion / 100 + _ROUNDING
+            yield f"The mean {heading} ratio is {'not ' * far}within {criterion:g} % of 1."
+        yield from _carried(key, heading, pairs, apart)
+    if any(apart):
+        names = [one.name for one, out in zip(pairs, apart, strict=True) if out]
+        more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
+        yield f"Look at the outliers one by one: {'; '.join(names[:8])}{more}."
+    if len(pairs) < 5:
+        yield "Of so few pairs mean and deviation say little, and outliers cannot be told."
+    for one in pairs:
+        for run, found in zip(one.runs, one.measured, strict=True):
+            yield from run.doubts()
+            yield from found.notes if found is not None else ()
+        machines = {found.machine for found in one.measured if found is not None and found.machine}
+        if len(machines) > 1:
+            yield f"{one.name}: the runs are of different machines ({', '.join(sorted(machines))})."
+        if one.runs and one.runs[0].processors != one.runs[1].processors:
+            yield (
+                f"{one.name}: the runs have a different number of processors, so that the ratio of ITR is "
+                "not one of efficiency."
+            )
+    if as_published:
+        yield "Busy is rounded to 0.1 %, as published tables have it."
+
+
+def _carried(key: str, heading: str, pairs: Sequence[Pair], apart: Sequence[bool]) -> Iterator[str]:
+    """Where a few outliers make most of the deviation."""
+    if not any(apart):
+        return
+    whole = spread([value for one in pairs if (value := getattr(one, key)) is not None])
+    rest = spread(
+        [
+            value
+            for one, out in zip(pairs, apart, strict=True)
+            if not out and (value := getattr(one, key)) is not None
+        ]
+    )
+    if whole.deviation and rest.deviation is not None and rest.deviation < whole.deviation / 2:
+        yield (
+            f"The deviation of the {heading} ratio, {whole.deviation:.3f}, is mostly that of outliers; "
+            f"without them it is {rest.deviation:.3f}."
+        )

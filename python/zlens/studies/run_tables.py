@@ -1,0 +1,51 @@
+"""Tables of runs that every study may show: other numbers told of them, and where measured ones are from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from zlens.models.answer import Column, Table
+from zlens.studies.measured import Measured
+from zlens.studies.runs import Run
+
+
+def told(runs: Sequence[Run]) -> Table | None:
+    """The numbers that a file tells of runs under names of its own."""
+    names = list(dict.fromkeys(name for run in runs for name in run.also))
+    if not names:
+        return None
+    heads = (Column("run", "Run"), *(Column(name, name, decimals=_decimals(runs, name)) for name in names))
+    rows = [(run.name, *(run.also.get(name) for name in names)) for run in runs]
+    return Table("also", "Also told", heads, rows)
+
+
+def _decimals(runs: Sequence[Run], name: str) -> int:
+    """As many as the numbers were written with, within reason."""
+    written = (f"{run.also[name]:.6f}".rstrip("0") for run in runs if name in run.also)
+    return max(len(text.partition(".")[2]) for text in written)
+
+
+def window(runs: Sequence[tuple[str, Measured]]) -> Table | None:
+    """What measured runs are from."""
+    if not runs:
+        return None
+    heads = (
+        Column("run", "Run"),
+        Column("file", "File"),
+        Column("system", "System"),
+        Column("machine", "Machine"),
+        Column("release", "Release"),
+        Column("first", "From"),
+        Column("last", "To"),
+        Column("intervals", "Intervals"),
+        Column("seconds", "Length", "s", decimals=0),
+    )
+    rows = [
+        (
+            name,
+            *attrgetter("file", "system", "machine", "release", "first", "last", "intervals", "seconds")(one),
+        )
+        for name, one in runs
+    ]
+    return Table("measured", "Measured", heads, rows)

@@ -1,0 +1,263 @@
+"""Arithmetic of one run of a workload: what is known of it, and what follows from that.
+
+Sources: IBM, "z/VM Support for Eighty Logical Processors", tables 4 to 10 (ETR, ITR, busy, T/V, busy per
+transaction, CPI and instructions per transaction; every printed row obeys these formulas); IBM, "z/VM SMT
+performance", the tables of the application with serialization (client and processor utilization).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from zlens.models import scaling
+
+#: Two printed numbers that were rounded to 0.1 % agree within this many points.
+BUSY_ROUNDING = 0.06
+#: What sums of printed numbers may be off, as a part of them.
+SUM_ROUNDING = 0.001
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run; what is not known is None.
+
+    etr          transactions per second, or relative to some run
+    busy_pct     mean busy of all online logical processors, parked ones included, as it is given
+    total_pct    busy of all logical processors together
+    guest_pct, chargeable_pct, nonchargeable_pct  parts of it: guests' own, CP's for guests, CP's for nobody
+    itr_given    ITR where somebody gives it
+    processors   logical processors (threads under multithreading); cores: cores they are on
+    instructions_given  instructions per transaction
+    caf          capacity adjustment factor of so many cores
+    clients, client_vcpus  virtual machines that send transactions, and virtual processors of each
+    client_busy_pct        mean busy of such a virtual machine, all its virtual processors together
+    also         other numbers told of the run, by name
+    """
+
+    name: str
+    processors: float | None = None
+    cores_given: float | None = None
+    etr: float | None = None
+    itr_given: float | None = None
+    busy_pct: float | None = None
+    total_pct: float | None = None
+    guest_pct: float | None = None
+    chargeable_pct: float | None = None
+    nonchargeable_pct: float | None = None
+    cpi_given: float | None = None
+    complexity_cpi: float | None = None
+    finite_cpi: float | None = None
+    instructions_given: float | None = None
+    ghz: float | None = None
+    unparked: float | None = None
+    response_ms: float | None = None
+    caf: float | None = None
+    clients: float | None = None
+    client_vcpus: float = 1.0
+    client_busy_pct: float | None = None
+    also: Mapping[str, float] = field(default_factory=dict)
+    as_published: bool = False
+
+    # Throughput -----------------------------------------------------------------------------------
+
+    @cached_property
+    def cores(self) -> float | None:
+        """Cores; as many as processors where nothing else is said."""
+        return self.processors if self.cores_given is None else self.cores_given
+
+    @property
+    def _stated_total(self) -> float | None:
+        if self.total_pct is not None or self.guest_pct is None or self.cp_pct is None:
+            return self.total_pct
+        return self.guest_pct + self.cp_pct
+
+    @cached_property
+    def total(self) -> float | None:
+        """Busy of all logical processors together, percent of one: as given, of its parts, or of the mean."""
+        if self._stated_total is not None or self.busy_pct is None or self.processors is None:
+            return self._stated_total
+        return self.busy_pct * self.processors
+
+    @cached_property
+    def busy(self) -> float | None:
+        """Mean busy of the logical processors, percent; from their sum where that is told."""
+        exact = self.busy_pct
+        if self._stated_total is not None and self.processors:
+            exact = self._stated_total / self.processors
+        return round(exact, 1) if exact is not None and self.as_published else exact
+
+    @cached_property
+    def itr(self) -> float | None:
+        """Internal throughput rate, ETR / busy: what the ETR were if the processors were all busy."""
+        if self.itr_given is not None:
+            return self.itr_given
+        return None if self.etr is None or self.busy is None else scaling.itr(self.etr, self.busy)
+
+    @cached_property
+    def busy_of_unparked(self) -> float | None:
+        """Mean busy of the processors that are not parked, percent."""
+        return _over(self.total, self.unparked)
+
+    # Processor time of a transaction --------------------------------------------------------------
+
+    @cached_property
+    def cp_pct(self) -> float | None:
+        """Time of CP, chargeable and not, of all processors together, percent of one."""
+        if self.chargeable_pct is None or self.nonchargeable_pct is None:
+            return None
+        return self.chargeable_pct + self.nonchargeable_pct
+
+    @cached_property
+    def tv(self) -> float | None:
+        """System T/V: all processor time over that of guests."""
+        return _over(self.total, self.guest_pct)
+
+    def per_transaction(self, busy_pct: float | None) -> float | None:
+        """Processor seconds of one transaction, from busy of all processors together in percent of one."""
+        return None if busy_pct is None else _over(busy_pct / 100, self.etr)
+
+    @cached_property
+    def cpu_s(self) -> float | None:
+        """Processor seconds of one transaction."""
+        return self.per_transaction(self.total)
+
+    @cached_property
+    def guest_s(self) -> float | None:
+        """Its part in which guests ran their own instructions."""
+        return self.per_transaction(self.guest_pct)
+
+    @cached_property
+    def chargeable_s(self) -> float | None:
+        """Its part in which CP worked on behalf of guests."""
+        return self.per_transaction(self.chargeable_pct)
+
+    @cached_property
+    def nonchargeable_s(self) -> float | None:
+        """Its part in which CP worked for nobody in particular."""
+        return self.per_transaction(self.nonchargeable_pct)
+
+    @cached_property
+    def cp_s(self) -> float | None:
+        """Both parts of CP."""
+        return self.per_transaction(self.cp_pct)
+
+    # Cycles ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def cpi(self) -> float | None:
+        """Cycles per instruction: given, or the sum of its parts."""
+        if self.cpi_given is not None or self.complexity_cpi is None or self.finite_cpi is None:
+            return self.cpi_given
+        return self.complexity_cpi + self.finite_cpi
+
+    @cached_property
+    def instructions(self) -> float | None:
+        """Instructions of one transaction: given, or cycles of its processor time over CPI."""
+        if self.instructions_given is not None or self.cpu_s is None or self.ghz is None:
+            return self.instructions_given
+        return _over(self.cpu_s * self.ghz * 1e9, self.cpi)
+
+    @cached_property
+    def clock_ghz(self) -> float | None:
+        """Cycles a second that instructions, CPI and processor time agree on, where all three are given."""
+        if self.instructions_given is None or self.cpi is None:
+            return self.ghz
+        return _over(self.instructions_given * self.cpi / 1e9, self.cpu_s)
+
+    @cached_property
+    def complexity_s(self) -> float | None:
+        """Processor seconds of one transaction spent on the instructions themselves."""
+        return self._part_s(self.complexity_cpi)
+
+    @cached_property
+    def finite_s(self) -> float | None:
+        """Processor seconds of one transaction spent waiting for caches and storage."""
+        return self._part_s(self.finite_cpi)
+
+    def _part_s(self, part_cpi: float | None) -> float | None:
+        if self.cpu_s is None or part_cpi is None:
+            return None
+        return _over(self.cpu_s * part_cpi, self.cpi)
+
+    # Clients and servers --------------------------------------------------------------------------
+
+    @cached_property
+    def client_s(self) -> float | None:
+        """Processor seconds of one transaction used by clients (utilization law)."""
+        if self.clients is None or self.client_busy_pct is None:
+            return None
+        return self.per_transaction(self.clients * self.client_busy_pct)
+
+    @cached_property
+    def server_s(self) -> float | None:
+        """Processor seconds of one transaction used by all but the clients."""
+        return None if self.cpu_s is None or self.client_s is None else self.cpu_s - self.client_s
+
+    @cached_property
+    def processor_bound(self) -> float | None:
+        """The most transactions that the logical processors can do, at what each costs in this run."""
+        return _over(self.processors, self.cpu_s)
+
+    @cached_property
+    def client_bound(self) -> float | None:
+        """The most transactions that the clients' virtual processors can send."""
+        if self.clients is None:
+            return None
+        return _over(self.clients * self.client_vcpus, self.client_s)
+
+    @cached_property
+    def bound_by(self) -> str | None:
+        """Which of the two bounds is the lower one."""
+        if self.processor_bound is None or self.client_bound is None:
+            return None
+        return "processors" if self.processor_bound <= self.client_bound else "client vCPUs"
+
+    @cached_property
+    def of_bound(self) -> float | None:
+        """ETR as a part of the lower bound."""
+        if self.processor_bound is None or self.client_bound is None or self.etr is None:
+            return None
+        return _over(self.etr, min(self.processor_bound, self.client_bound))
+
+    # What does not fit ----------------------------------------------------------------------------
+
+    def doubts(self) -> list[str]:
+        """Sentences on numbers of the run that do not agree with each other."""
+        found = []
+        if self.busy_pct is not None and self.total is not None and self.processors:
+            mean = self.total / self.processors
+            if abs(mean - self.busy_pct) > BUSY_ROUNDING:
+                found.append(
+                    f"{self.name}: busy is given as {self.busy_pct:g} %, and the sum over its processors "
+                    f"makes {mean:.2f} %, which is used"
+                )
+        if self.itr_given and self.etr is not None and self.busy is not None:
+            implied = 100 * self.etr / self.itr_given
+            if abs(implied - self.busy) > BUSY_ROUNDING:
+                found.append(
+                    f"{self.name}: ETR and the ITR given are those of {implied:.2f} % busy, "
+                    f"and busy is {self.busy:.2f} %; the ITR given is used"
+                )
+        if self.total_pct is not None and self.guest_pct is not None and self.cp_pct is not None:
+            parts = self.guest_pct + self.cp_pct
+            if abs(parts - self.total_pct) > SUM_ROUNDING * max(parts, self.total_pct):
+                found.append(
+                    f"{self.name}: guest and CP time make {parts:.4f} % together, "
+                    f"and {self.total_pct:.4f} % is given as the whole, which is used"
+                )
+        if self.cpi_given is not None and self.complexity_cpi is not None and self.finite_cpi is not None:
+            parts = self.complexity_cpi + self.finite_cpi
+            if abs(parts - self.cpi_given) > SUM_ROUNDING * max(parts, self.cpi_given):
+                found.append(f"{self.name}: CPI is {self.cpi_given:.3f}, and its parts make {parts:.3f}")
+        if self.server_s is not None and self.server_s < 0:
+            found.append(
+                f"{self.name}: the clients use more processor time than all processors do; "
+                "are they virtual machines of this partition?"
+            )
+        return found
+
+
+def _over(value: float | None, by: float | None) -> float | None:
+    return scaling.ratio(value, by)

@@ -1,0 +1,341 @@
+"""A scaling study: one workload in larger and larger partitions, beside what the machine lets one expect.
+
+Source: IBM, "z/VM Support for Eighty Logical Processors": ITR ratio to the smallest run against the ratio of
+capability, "gradual rolloff with no sharp inflection points".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from zlens.models import scaling, usl
+from zlens.models.answer import Answer, Figure
+from zlens.models.constants import constant
+from zlens.models.scenario import Flag, Key, Many, Named, Number, Scenario, Spec
+from zlens.studies import scaling_tables
+from zlens.studies.measured import Measured
+from zlens.studies.run_keys import NAMED, run_of
+from zlens.studies.runs import Run
+
+SUMMARY = "a workload in larger and larger partitions, beside what the machine lets one expect"
+
+SPEC = Spec(
+    (
+        Key("run", Many(NAMED, least=1), "the runs, in any order; ratios are to the smallest"),
+        Key(
+            "caf",
+            Named(Number(0, 1, above=True)),
+            "capacity adjustment factors of the machine by number of cores: 16 = 0.721",
+            default=None,
+        ),
+        Key("relative", Flag(), "ETR are ratios, not transactions per second", default=False),
+        Key(
+            "rolloff_gain",
+            Number(0, 1),
+            "the curve rolls off where the ITR ratio gains less than this part of the capability ratio",
+            constant="rolloff_gain",
+        ),
+    )
+)
+
+EXAMPLE = """\
+# A web serving workload in larger and larger partitions of a z14. Source: IBM, "z/VM Support for Eighty
+# Logical Processors", table 8 (three of its runs), and the capacity adjustment factors of table 2.
+model = "scaling"
+title = "Tiled Apache, DASD paging"
+
+[caf]                        # by number of cores; those that are not here are interpolated
+1 = 1.0
+2 = 0.941
+16 = 0.721
+32 = 0.646
+48 = 0.603
+64 = 0.578
+80 = 0.554
+
+[[run]]
+name = "AP1Z604G"
+processors = 16              # logical processors; cores = ... where SMT makes more of them
+etr = 3295.34                # transactions per second
+guest_busy = 658.6387        # % of one processor, all together; busy = 65.5 would do
+chargeable_busy = 296.5102
+nonchargeable_busy = 92.7207
+complexity_cpi = 1.183
+finite_cpi = 1.822
+instructions = 5528981.83    # per transaction
+unparked = 16
+also = { paging_rate = 211000 }
+
+[[run]]
+name = "AP2Z604G"
+processors = 32
+etr = 2589.74
+guest_busy = 544.3393
+chargeable_busy = 322.3837
+nonchargeable_busy = 78.4516
+complexity_cpi = 1.155
+finite_cpi = 1.950
+instructions = 6138761.81
+unparked = 32
+also = { paging_rate = 182000 }
+
+[[run]]
+name = "AP5Z604G"
+processors = 80
+etr = 3745.58
+guest_busy = 858.4882
+chargeable_busy = 630.1159
+nonchargeable_busy = 117.7722
+complexity_cpi = 1.146
+finite_cpi = 2.283
+instructions = 6525397.94
+unparked = 80
+also = { paging_rate = 201000 }
+
+# A run may also be measured: the numbers are taken from the file.
+# [[run]]
+# name = "ours"
+# file = "monwrite.data"     # beside this file
+# throughput = "load.csv"    # what the application achieved
+# from = "09:00"
+# to = "10:00"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A run, how it scales, the factor of its cores, and what was measured where it was."""
+
+    run: Run
+    scaled: scaling.Scaled
+    factor: scaling.Factor | None
+    measured: Measured | None
+
+    @property
+    def caf(self) -> float | None:
+        """Capacity adjustment factor of so many cores."""
+        return self.factor.value if self.factor else None
+
+    @property
+    def capability(self) -> float | None:
+        """Cores x factor, in single cores."""
+        return None if self.caf is None else self.scaled.run.processors * self.caf
+
+
+def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
+    found = _runs(scenario, as_published)
+    curve = _curve(scenario, [run for run, _ in found])
+    by_name = {run.name: (run, measured) for run, measured in found}
+    compared = scaling.compared(
+        [scaling.Run(_cores(run), run.etr, run.busy, run.itr, run.name) for run, _ in found], curve
+    )
+    rows = [
+        Beside(
+            by_name[one.run.name][0],
+            one,
+            scaling.factor(curve, one.run.processors) if curve else None,
+            by_name[one.run.name][1],
+        )
+        for one in compared
+    ]
+    bends = scaling.rolloffs(compared, scenario["rolloff_gain"])
+    fit = _fitted(rows)
+    relative = scenario["relative"]
+    return Answer(
+        "scaling",
+        scenario.title or "A scaling study",
+        scaling_tables.tables(rows, fit, relative=relative),
+        list(_figures(rows, bends)),
+        list(scaling_tables.charts(rows, fit, relative=relative)),
+        [*_notes(rows, bends, fit, scenario), *_said(rows, as_published)],
+        follow=("scaling", "itrr"),
+    )
+
+
+def _runs(scenario: Scenario, as_published: bool) -> list[tuple[Run, Measured | None]]:
+    found: list[tuple[Run, Measured | None]] = []
+    seen: set[str] = set()
+    for at, values in enumerate(scenario["run"], 1):
+        where = f"run[{at}]"
+        if values["name"] in seen:
+            raise scenario.problem.wrong(
+                f'{where}.name is "{values["name"]}" again', cure="give each run a name of its own"
+            )
+        seen.add(values["name"])
+        run, measured = run_of(values, where, scenario.problem, as_published=as_published)
+        if run.processors is None:
+            raise scenario.problem.wrong(
+                f"{where}.processors is missing: logical processors online", cure="add processors"
+            )
+        if run.cores is not None and run.cores > run.processors + 0.5:
+            raise scenario.problem.wrong(
+                f"{where}.cores is {run.cores:g}, and it has {run.processors:g} processors",
+                expected="a processor or more on each core",
+                cure=f"change {where}.cores",
+            )
+        if run.etr is None and run.itr is None:
+            raise scenario.problem.wrong(
+                f"{where} tells of no throughput",
+                expected="etr, itr, or a file with throughput",
+                cure=f"add {where}.etr",
+            )
+        found.append((run, measured))
+    return found
+
+
+def _cores(run: Run) -> int:
+    assert run.cores is not None
+    return max(1, round(run.cores))
+
+
+def _curve(scenario: Scenario, runs: list[Run]) -> list[scaling.Point] | None:
+    """The factors that the file states, of the machine and of runs; None where it states none."""
+    found: dict[int, float] = {}
+    for name, value in (scenario["caf"] or {}).items():
+        if not name.isascii() or not name.isdigit() or not 1 <= int(name) <= 10_000:
+            raise scenario.problem.wrong(
+                f"caf.{name} is not known here", expected="a number of cores", cure="write 16 = 0.721"
+            )
+        found[int(name)] = value
+    for at, run in enumerate(runs, 1):
+        if run.caf is None:
+            continue
+        known = found.setdefault(_cores(run), run.caf)
+        if known != run.caf:
+            raise scenario.problem.wrong(
+                f"run[{at}].caf is {run.caf:g}, and that of {_cores(run)} cores is {known:g} elsewhere",
+                cure="keep one of the two",
+            )
+    if not found:
+        return None
+    found.setdefault(1, 1.0)
+    return sorted(found.items())
+
+
+def _fitted(rows: list[Beside]) -> usl.Fit | None:
+    told = [(float(one.scaled.run.processors), one.scaled.itr) for one in rows if one.scaled.itr]
+    sizes = [size for size, _ in told]
+    if len(set(sizes)) < len(sizes):
+        return None
+    found = usl.fit(sizes, [rate for _, rate in told if rate])
+    # As many runs as parameters are always fitted.
+    return found if found is not None and found.freedom > 0 else None
+
+
+def _figures(rows: list[Beside], bends: list[scaling.Rolloff]) -> Iterator[Figure]:
+    last = rows[-1].scaled
+    if len(rows) > 1:
+        yield Figure("itrr", last.itrr, "", "ITR ratio of the largest run", 3)
+        yield Figure("expected", last.ratio, "", "Ratio expected of it", 3)
+        yield Figure("efficiency", last.efficiency, "", "Efficiency of it", 3)
+    if bends:
+        yield Figure("rolls_off_after", float(bends[0].after), "cores", "Rolls off after", 0)
+
+
+# What an analyst should read beside the numbers ----------------------------------------------------
+
+
+def _notes(
+    rows: list[Beside], bends: list[scaling.Rolloff], fit: usl.Fit | None, scenario: Scenario
+) -> Iterator[str]:
+    curve = any(one.factor is not None for one in rows)
+    expected = "capability" if curve else "number of cores"
+    for bend in bends:
+        if bend.falls:
+            yield f"From {bend.after} to {bend.until} cores the ITR falls."
+        else:
+            yield (
+                f"From {bend.after} to {bend.until} cores the ITR ratio gains {100 * bend.gain:.0f} % of "
+                f"what the {expected} gains: the workload rolls off there."
+            )
+    gains = [one.scaled.gain for one in rows if one.scaled.gain is not None]
+    if not gains:
+        scenario.unused("rolloff_gain")
+    if gains and not bends:
+        yield (
+            f"No rolloff: at each step the ITR ratio gains {100 * min(gains):.0f} % or more of what the "
+            f"{expected} gains."
+        )
+    if gains and not curve:
+        yield (
+            "No capacity adjustment factors are given (caf), so that linear scaling is what is expected, "
+            "which no machine reaches."
+        )
+    yield from _factors(rows)
+    yield from _busy(rows, scenario)
+    yield from _elsewhere(rows)
+    if any(one.run.cores != one.run.processors for one in rows):
+        yield (
+            "Under SMT busy is that of threads. A thread beside a busy one is slower than one alone, so that "
+            "the ITR promises more than the cores have to give, and a change of ITR over the SMT level is no "
+            "change of capacity."
+        )
+    if fit is not None and fit.worst > constant("usl_fits_within").default / 100:
+        scenario.assume("usl_fits_within")
+        yield (
+            f"The Universal Scalability Law does not fit: it misses a run by {100 * fit.worst:.1f} %. "
+            "Take nothing from its parameters."
+        )
+
+
+def _factors(rows: list[Beside]) -> Iterator[str]:
+    for how, word in (("between", "interpolated in ln n"), ("beyond", "extrapolated in ln n")):
+        those = {
+            one.scaled.run.processors: one.factor for one in rows if one.factor and one.factor.how == how
+        }
+        if those:
+            errors = [each.error / each.value for each in those.values() if each.error and each.value]
+            within = f", to {100 * max(errors):.1f} % or so" if errors else ""
+            yield f"The factors of {', '.join(map(str, those))} cores are {word}{within}."
+    if any(one.factor is not None and one.factor.value is None for one in rows):
+        yield "Where the factors do not reach, nothing is expected."
+
+
+def _busy(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
+    """IBM's reference workloads run at about 90 %; ITR flatters a run that is less busy than another."""
+    told = [(one.run.busy, one.run.name) for one in rows if one.run.busy is not None]
+    apart = constant("busy_apart").default
+    if len(told) < 2 or rows[0].run.busy is None:
+        return
+    base, name = told[0]
+    (low, least), (high, most) = min(told), max(told)
+    if high - base > apart or base - low > apart:
+        scenario.assume("busy_apart")
+    if high - base > apart:
+        yield (
+            f"{name} is {base:.1f} % busy and {most} {high:.1f} %. Processors are more efficient when less "
+            "busy, so that the ITR of the base is optimistic and the ratios to it are too low."
+        )
+    if base - low > apart:
+        yield (
+            f"{name} is {base:.1f} % busy and {least} {low:.1f} %. Processors are more efficient when less "
+            "busy, so that the ratios of less busy runs are optimistic."
+        )
+
+
+def _elsewhere(rows: list[Beside]) -> Iterator[str]:
+    for before, after in pairwise(rows):
+        more = scaling.ratio(after.scaled.itr, before.scaled.itr)
+        done = scaling.ratio(after.run.etr, before.run.etr)
+        if more is not None and done is not None and done < 1 < more:
+            yield (
+                f"From {before.run.name} to {after.run.name} the ETR falls while the ITR rises: something "
+                "other than processors holds the workload back."
+            )
+
+
+def _said(rows: list[Beside], as_published: bool) -> Iterator[str]:
+    for one in rows:
+        yield from one.run.doubts()
+        if one.measured is not None:
+            yield from one.measured.notes
+    machines = {one.measured.machine for one in rows if one.measured and one.measured.machine}
+    if len(machines) > 1:
+        yield (
+            f"The runs are of different machines ({', '.join(sorted(machines))}): processor time of one is "
+            "not that of another."
+        )
+    if as_published:
+        yield "Busy is rounded to 0.1 %, as published tables have it."

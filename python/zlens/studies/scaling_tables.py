@@ -1,0 +1,193 @@
+"""Tables and charts of a scaling study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from zlens.charts import Chart, Series
+from zlens.models import scaling, usl
+from zlens.models.answer import Column, Table, Value
+from zlens.studies.run_tables import told, window
+
+if TYPE_CHECKING:
+    from zlens.studies.scaling import Beside
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A column of runs. path: where a run beside the others has its value.
+
+    kind  "": the value as it is; "time": seconds of processor time per transaction; "rate": per second;
+          "part": to be shown in percent; "ratio": divided by that of the first run
+    """
+
+    key: str
+    heading: str
+    path: str
+    text: str
+    decimals: int = 3
+    kind: str = ""
+    unit: str = ""
+
+
+_NAME = Told("run", "Run", "run.name", "name of the run")
+
+_SCALING = (
+    Told("processors", "Processors", "run.processors", "logical processors online", 0),
+    Told("cores", "Cores", "run.cores_given", "cores they are on", 0),
+    Told("busy_pct", "Busy", "run.busy", "mean of the logical processors", 1, unit="%"),
+    Told("etr", "ETR", "run.etr", "external throughput rate", 2, "rate"),
+    Told("itr", "ITR", "scaled.itr", "internal throughput rate: ETR / busy", 1, "rate"),
+    Told("etrr", "ETR ratio", "scaled.etrr", "to the smallest run"),
+    Told("itrr", "ITR ratio", "scaled.itrr", "to the smallest run"),
+    Told("caf", "CAF", "caf", "capacity adjustment factor of so many cores"),
+    Told("capability", "Capability", "capability", "cores x CAF", 2),
+    Told("expected", "Expected", "scaled.ratio", "ratio of capability; without factors, of cores"),
+    Told("efficiency", "Efficiency", "scaled.efficiency", "ITR ratio / expected ratio"),
+    Told("gain", "Gain", "scaled.gain", "of the ITR ratio since the run before, of what is expected", 2),
+)
+_CPU = (
+    Told("total_pct", "All", "run.total", "busy of all logical processors together", 2, unit="%"),
+    Told("guest_pct", "Guests", "run.guest_pct", "guests' own part", 2, unit="%"),
+    Told("chargeable_pct", "CP charged", "run.chargeable_pct", "CP's on behalf of guests", 2, unit="%"),
+    Told("nonchargeable_pct", "CP system", "run.nonchargeable_pct", "CP's charged to nobody", 2, unit="%"),
+    Told("tv", "System T/V", "run.tv", "all / guests"),
+    Told("cpu_tx", "CPU/tx", "run.cpu_s", "processor time of a transaction", 4, "time"),
+    Told("guest_tx", "Guest/tx", "run.guest_s", "its guest part", 4, "time"),
+    Told("chargeable_tx", "CP charged/tx", "run.chargeable_s", "its part of CP for guests", 4, "time"),
+    Told("nonchargeable_tx", "CP system/tx", "run.nonchargeable_s", "its part of CP for nobody", 4, "time"),
+    Told("cp_tx", "CP/tx", "run.cp_s", "both parts of CP", 4, "time"),
+    Told("cpu_ratio", "CPU/tx ratio", "run.cpu_s", "to the smallest run", kind="ratio"),
+)
+_CYCLES = (
+    Told("cpi", "CPI", "run.cpi", "cycles per instruction"),
+    Told("complexity_cpi", "EICPI", "run.complexity_cpi", "its part for the instructions themselves"),
+    Told("finite_cpi", "EFCPI", "run.finite_cpi", "its part of waiting for caches and storage"),
+    Told("cpi_ratio", "CPI ratio", "run.cpi", "to the smallest run", kind="ratio"),
+    Told("instructions", "Inst/tx", "run.instructions", "instructions of a transaction", 0),
+    Told("instructions_ratio", "Inst/tx ratio", "run.instructions", "to the smallest run", kind="ratio"),
+    Told("clock_ghz", "Clock", "run.clock_ghz", "given, or that of Inst/tx, CPI and CPU/tx", unit="GHz"),
+    Told("complexity_tx", "EICPI time/tx", "run.complexity_s", "CPU/tx for EICPI", 4, "time"),
+    Told("finite_tx", "EFCPI time/tx", "run.finite_s", "CPU/tx for EFCPI", 4, "time"),
+)
+_CLIENTS = (
+    Told("client_tx", "Client/tx", "run.client_s", "processor time of a transaction in clients", 3, "time"),
+    Told("server_tx", "Other/tx", "run.server_s", "processor time of a transaction elsewhere", 3, "time"),
+    Told("processor_bound", "Processors allow", "run.processor_bound", "at this CPU/tx", 3, "rate"),
+    Told("client_bound", "Client vCPUs allow", "run.client_bound", "at this client/tx", 3, "rate"),
+    Told("bound_by", "Bound by", "run.bound_by", "the lower of the two"),
+    Told("of_bound_pct", "Reached", "run.of_bound", "ETR of the lower bound", 1, "part"),
+)
+_BESIDE = (
+    Told("unparked", "Unparked", "run.unparked", "processors not parked, on average", 1),
+    Told("busy_of_unparked_pct", "Busy of unparked", "run.busy_of_unparked", "their mean", 1, unit="%"),
+    Told("response_ms", "Response", "run.response_ms", "mean response time", 5, unit="ms"),
+    Told("response_ratio", "Response ratio", "run.response_ms", "to the smallest run", kind="ratio"),
+)
+
+
+def tables(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> list[Table]:
+    """Each table that somebody told numbers of."""
+    each = "unit of ETR" if relative else "transaction"
+    found = [
+        _table("scaling", "", rows, _SCALING, relative),
+        _table("cpu", f"Processor time, of all processors together and per {each}", rows, _CPU, relative),
+        _table("cycles", "Cycles and instructions", rows, _CYCLES, relative),
+        _table("clients", "Clients and servers", rows, _CLIENTS, relative)
+        if any(one.run.client_s is not None for one in rows)
+        else None,
+        _table("beside", "Beside that", rows, _BESIDE, relative),
+        told([one.run for one in rows]),
+        window([(one.run.name, one.measured) for one in rows if one.measured is not None]),
+        _law(fit, relative),
+    ]
+    return [one for one in found if one is not None]
+
+
+def _table(
+    key: str, title: str, rows: Sequence[Beside], columns: Sequence[Told], relative: bool
+) -> Table | None:
+    """Columns without a value are left out, and so is a table without any."""
+    every = [(column, _cells(column, rows, relative)) for column in columns]
+    used = [(column, cells) for column, cells in every if any(cell is not None for cell in cells)]
+    if not used:
+        return None
+    used.insert(0, (_NAME, [one.run.name for one in rows]))
+    heads = tuple(_head(column, relative) for column, _ in used)
+    return Table(key, title, heads, [tuple(cells[at] for _, cells in used) for at in range(len(rows))])
+
+
+def _head(column: Told, relative: bool) -> Column:
+    unit = {"time": "CPUs" if relative else "ms", "rate": "" if relative else "/s", "part": "%"}
+    decimals = 3 if relative and column.kind == "rate" else column.decimals
+    return Column(
+        column.key, column.heading, unit.get(column.kind, column.unit), column.text, decimals=decimals
+    )
+
+
+def _cells(column: Told, rows: Sequence[Beside], relative: bool) -> list[Value]:
+    values = [attrgetter(column.path)(one) for one in rows]
+    if column.kind == "ratio":
+        return [scaling.ratio(value, values[0]) for value in values]
+    by = {"time": 1.0 if relative else 1000.0, "part": 100.0}.get(column.kind)
+    return values if by is None else [None if value is None else value * by for value in values]
+
+
+def _law(fit: usl.Fit | None, relative: bool) -> Table | None:
+    if fit is None:
+        return None
+    words = {
+        "gamma": "throughput of one core" + ("" if relative else " (/s)"),
+        "alpha": "part of the work that waits for others",
+        "beta": "part of the work that keeps in step with each other",
+    }
+    heads = (
+        Column("parameter", "Universal Scalability Law of the ITR"),
+        Column("value", "Value", decimals=6),
+        Column("low", "95 % from", text="interval of confidence", decimals=6),
+        Column("high", "to", text="interval of confidence", decimals=6),
+        Column("how", "How"),
+    )
+    rows: list[tuple[Value, ...]] = [
+        (words[one.name], one.value, one.low, one.high, one.how) for one in fit.parameters
+    ]
+    rows.append(("cores at which the throughput is greatest", fit.peak, None, None, None))
+    rows.append(("largest error of a run (%)", 100 * fit.worst, None, None, None))
+    return Table("usl", "", heads, rows)
+
+
+# Charts -------------------------------------------------------------------------------------------
+
+
+def charts(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> Iterator[Chart]:
+    sizes = [float(one.scaled.run.processors) for one in rows]
+    names = [one.run.name for one in rows]
+    ratios = (
+        Series("ITR ratio", [one.scaled.itrr for one in rows]),
+        Series("ETR ratio", [one.scaled.etrr for one in rows]),
+    )
+    if len(rows) > 1 and all(before < after for before, after in pairwise(sizes)):
+        lines = [*ratios, Series("expected", [one.scaled.ratio for one in rows])]
+        if fit is not None and len(fit.values) == len(rows):
+            base = rows[0].scaled.itr
+            lines.append(Series("USL", [scaling.ratio(value, base) for value in fit.values]))
+        yield Chart("Ratios to the smallest run", "lines", sizes, tuple(lines), "", "cores")
+        parts = [one.scaled.efficiency for one in rows]
+        efficiency = Series("efficiency", [None if part is None else 100 * part for part in parts])
+        places = [f"{one.scaled.run.processors} cores" for one in rows]
+        yield Chart("Efficiency: ITR ratio / expected ratio", "bars", places, (efficiency,), "%")
+    elif len(rows) > 1:
+        yield Chart("Ratios to the first run", "bars", names, ratios, "")
+    costs = [
+        Series(column.heading, _cells(column, rows, relative))  # type: ignore[arg-type]
+        for column in _CPU
+        if column.key in ("guest_tx", "chargeable_tx", "nonchargeable_tx")
+    ]
+    used = [one for one in costs if any(value is not None for value in one.values)]
+    if used:
+        unit = "CPUs" if relative else "ms"
+        yield Chart("Processor time of a transaction", "bars", names, tuple(used), unit)
