@@ -1,0 +1,384 @@
+"""Scaling studies: the published tables from their raw rows, rolloff, notes, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from published_runs import (
+    BUSY_OF_UNPARKED,
+    CAF,
+    IDEAL,
+    PAGED,
+    RICH,
+    SERIALIZATION,
+    WAITS,
+    paged,
+    rich,
+    serialization,
+)
+
+from zlens import studies
+from zlens.errors import QueryError, ScenarioError
+from zlens.models.answer import Answer, by_name
+from zlens.studies.runs import Run
+
+
+def study(runs: list[dict[str, Any]], *, as_published: bool = False, **keys: Any) -> Answer:
+    return studies.solve("scaling", {"run": runs, **keys}, as_published=as_published)
+
+
+def rows(answer: Answer, table: str = "scaling") -> dict[Any, dict[str, Any]]:
+    return by_name(answer.table(table))
+
+
+# "z/VM Support for Eighty Logical Processors" -------------------------------------------------------
+
+RICH_RUNS = [(table, run) for table, found in RICH.items() for run in found]
+PAGED_RUNS = [(table, run) for table, found in PAGED.items() for run in found]
+
+
+@pytest.mark.parametrize(("table", "run"), RICH_RUNS)
+def test_eighty_logical_processors_memory_rich(table: str, run: str) -> None:
+    _, etr, itr, busy, itrr, expected = RICH[table][run]
+    found = rows(study(rich(table), caf=CAF))[run]
+    assert (found["etr"], found["busy_pct"]) == (etr, busy)
+    assert found["itr"] == pytest.approx(itr, abs=0.06)
+    assert found["itrr"] == pytest.approx(itrr, abs=0.0051)
+    # Factors of these sizes are not printed: between those that are, and for 95 beyond them.
+    assert found["expected"] == pytest.approx(expected, rel=0.012)
+
+
+@pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
+def test_eighty_logical_processors_paging(table: str, run: str) -> None:
+    told = PAGED[table][run]
+    answer = study(paged(table), as_published=True, caf=CAF)
+    found = rows(answer)[run] | rows(answer, "cpu")[run] | rows(answer, "cycles")[run]
+    assert found["busy_pct"] == told["busy"]
+    assert found["itr"] == pytest.approx(told["itr"], abs=0.06)
+    assert found["itrr"] == pytest.approx(told["itrr"], abs=0.00051)
+    assert found["expected"] == pytest.approx(told["expected"], abs=0.0065)
+    assert found["total_pct"] == pytest.approx(told["total_busy"], abs=0.0002)
+    assert found["tv"] == pytest.approx(told["tv"], abs=0.0051)
+    assert found["cpi"] == pytest.approx(told["cpi"], abs=0.0011)
+    assert found["instructions"] == told["instructions"]
+    for key in ("guest_tx", "chargeable_tx", "nonchargeable_tx", "cp_tx"):
+        # The table has percent of a processor per transaction a second: ten milliseconds each.
+        assert found[key] / 10 == pytest.approx(told[key], abs=0.000051), key
+    assert found["cpu_tx"] == pytest.approx(found["guest_tx"] + found["cp_tx"])
+    assert found["complexity_tx"] + found["finite_tx"] == pytest.approx(found["cpu_tx"])
+
+
+@pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
+def test_eighty_logical_processors_instructions_per_transaction(table: str, run: str) -> None:
+    """Processor time x 5.208 GHz / CPI, within 0.4 %: the speed of a z14 is no line of the tables."""
+    runs = paged(table)
+    for one in runs:
+        del one["instructions"]
+        one["ghz"] = 5.208
+    found = rows(study(runs), "cycles")[run]
+    assert found["instructions"] == pytest.approx(PAGED[table][run]["instructions"], rel=0.004)
+    # And the other way round.
+    told = rows(study(paged(table)), "cycles")[run]
+    assert told["clock_ghz"] == pytest.approx(5.208, rel=0.004)
+
+
+def test_itr_of_busy_that_is_not_rounded_is_another_one() -> None:
+    """The trap of the published tables: 65.5 % is 65.49 %."""
+    exact = rows(study(paged("table 8")))["AP1Z604G"]
+    assert exact["busy_pct"] == pytest.approx(65.49185)
+    assert exact["itr"] == pytest.approx(5031.68, abs=0.01)
+    assert abs(exact["itr"] - 5031.1) > 0.5
+
+
+@pytest.mark.parametrize("table", BUSY_OF_UNPARKED)
+def test_eighty_logical_processors_table_10(table: str) -> None:
+    found = rows(study(paged(table)), "beside")
+    busy = [one["busy_of_unparked_pct"] for one in found.values()]
+    # Unparked processors are printed to 0.1 only.
+    assert busy == pytest.approx(list(BUSY_OF_UNPARKED[table]), abs=0.26)
+    assert [one["unparked"] for one in found.values()] == [one["unparked"] for one in PAGED[table].values()]
+
+
+@pytest.mark.parametrize("table", WAITS)
+def test_eighty_logical_processors_table_11(table: str) -> None:
+    answer = study(paged(table))
+    also, beside = answer.table("also"), rows(answer, "beside")
+    assert list(
+        zip(
+            also.column("wait_clients_us"),
+            also.column("wait_servers_us"),
+            (one["response_ms"] for one in beside.values()),
+            strict=True,
+        )
+    ) == list(WAITS[table])
+    # Said as they were written.
+    assert [column.decimals for column in also.columns[1:]] == [0, 2, 2]
+    ratios = [one["response_ratio"] for one in beside.values()]
+    assert ratios == pytest.approx([row[2] / WAITS[table][0][2] for row in WAITS[table]])
+
+
+def test_eighty_logical_processors_table_2() -> None:
+    runs = [{"name": str(n), "processors": n, "itr": 1.0} for n in (16, 32, 48, 64, 80)]
+    answer = study(runs, caf=CAF).table("scaling")
+    assert answer.column("caf") == [0.721, 0.646, 0.603, 0.578, 0.554]
+    assert answer.column("capability") == pytest.approx([11.54, 20.67, 28.94, 36.99, 44.32], abs=0.0065)
+    assert answer.column("expected") == pytest.approx([1, 1.79, 2.51, 3.21, 3.84], abs=0.0065)
+
+
+def test_eighty_logical_processors_table_3() -> None:
+    """Eighty processors over so many partitions: the capability of one of them, so many times."""
+    for partitions, total in ((1, 44.32), (2, 49.76), (4, 55.44), (8, 64.16)):
+        one = study([{"name": "one", "processors": 80 // partitions, "itr": 1.0}], caf=CAF)
+        (capability,) = one.table("scaling").column("capability")
+        assert isinstance(capability, float)
+        assert partitions * capability == pytest.approx(total, abs=0.0051)
+
+
+# Rolloff, as IBM says of the same runs --------------------------------------------------------------
+
+
+def test_table_4_rolls_off_after_57_processors() -> None:
+    answer = study(rich("table 4"), caf=CAF)
+    assert answer.figure("rolls_off_after") == 57
+    assert any("From 57 to 76 cores" in note and "rolls off" in note for note in answer.notes)
+    assert not any("From 38 to 57" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("table", ["table 5", "table 6", "table 7", "table 8", "table 9"])
+def test_others_do_not_roll_off(table: str) -> None:
+    answer = study(rich(table) if table in RICH else paged(table), caf=CAF)
+    assert "rolls_off_after" not in [one.key for one in answer.figures]
+    assert any(note.startswith("No rolloff") for note in answer.notes)
+
+
+def test_the_bound_of_rolloff_is_the_users() -> None:
+    assert study(rich("table 7"), caf=CAF, rolloff_gain=0.85).figure("rolls_off_after") == 38
+    answer = study(rich("table 4"), caf=CAF, rolloff_gain=0.5)
+    assert answer.figure("rolls_off_after") == 76
+    assert "rolloff_gain" not in [one.name for one in answer.assumptions]
+    assert "rolloff_gain" in [one.name for one in study(rich("table 4"), caf=CAF).assumptions]
+
+
+def test_itr_that_falls_is_said_so() -> None:
+    runs = [{"name": "a", "processors": 2, "itr": 10.0}, {"name": "b", "processors": 4, "itr": 9.0}]
+    assert "From 2 to 4 cores the ITR falls." in study(runs).notes
+
+
+def test_efficiency_finds_the_vswitch() -> None:
+    efficiency = study(rich("table 4"), caf=CAF).table("scaling").column("efficiency")
+    assert efficiency == pytest.approx([1, 1.04, 1.03, 0.97, 0.81], abs=0.013)
+
+
+# Notes ----------------------------------------------------------------------------------------------
+
+
+def test_a_base_less_busy_than_others_is_said() -> None:
+    """IBM, of table 7: percent-busy of the first run is too low, its ITR optimistically high."""
+    answer = study(rich("table 7"), caf=CAF)
+    assert any("AS1Z216F is 76.3 % busy and AS5Z216F 93.9 %" in note for note in answer.notes)
+    assert "busy_apart" in [one.name for one in answer.assumptions]
+    calm = study(rich("table 4"), caf=CAF)
+    assert not any("% busy" in note for note in calm.notes)
+    assert "busy_apart" not in [one.name for one in calm.assumptions]
+
+
+def test_a_base_busier_than_others_is_said() -> None:
+    """IBM, of table 8: ITR of large partitions might be optimistic."""
+    notes = study(paged("table 8"), caf=CAF).notes
+    assert any("AP1Z604G is 65.5 % busy and AP5Z604G 20.1 %" in note for note in notes)
+    assert any("From AP1Z604G to AP2Z604G the ETR falls while the ITR rises" in note for note in notes)
+
+
+def test_where_factors_are_from_is_said() -> None:
+    notes = study(rich("table 4"), caf=CAF).notes
+    assert any("19, 38, 57, 76 cores are interpolated" in note for note in notes)
+    assert any("95 cores are extrapolated" in note for note in notes)
+    assert not any("polated" in note for note in study(paged("table 8"), caf=CAF).notes)
+
+
+def test_without_factors_linear_scaling_is_expected() -> None:
+    answer = study(rich("table 4"))
+    assert answer.table("scaling").column("expected") == pytest.approx([1, 2, 3, 4, 5])
+    assert any("linear scaling" in note for note in answer.notes)
+
+
+def test_a_factor_may_stand_in_its_run() -> None:
+    runs = [dict(one, caf=CAF[str(int(one["processors"]))]) for one in paged("table 8")]
+    assert study(runs).table("scaling").column("expected") == pytest.approx(
+        [1, 1.79, 2.51, 3.21, 3.84], abs=0.0065
+    )
+    with pytest.raises(ScenarioError, match=r"run\[1\]\.caf is 0.7, and that of 16 cores is 0.721"):
+        study([dict(runs[0], caf=0.7)], caf=CAF)
+
+
+def test_beyond_the_factors_nothing_is_expected() -> None:
+    runs = [{"name": "a", "processors": 2, "itr": 10.0}, {"name": "b", "processors": 400, "itr": 90.0}]
+    answer = study(runs, caf=CAF)
+    assert answer.table("scaling").column("efficiency") == [1.0, None]
+    assert "Where the factors do not reach, nothing is expected." in answer.notes
+
+
+# The scalability law --------------------------------------------------------------------------------
+
+
+def test_the_law_of_a_curve_that_obeys_it() -> None:
+    def law(n: int) -> float:
+        return 100 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))
+
+    runs = [{"name": str(n), "processors": n, "itr": law(n)} for n in (1, 2, 4, 8, 16, 32, 64)]
+    table = study(runs).table("usl")
+    assert table.column("value")[:4] == pytest.approx([100, 0.03, 0.0004, math.sqrt(0.97 / 0.0004)])
+
+
+def test_a_law_that_does_not_fit_is_warned_of() -> None:
+    runs = [
+        {"name": str(n), "processors": n, "itr": rate}
+        for n, rate in ((1, 100.0), (2, 190.0), (4, 80.0), (8, 400.0), (16, 300.0))
+    ]
+    answer = study(runs)
+    assert any("Law does not fit" in note for note in answer.notes)
+    assert "usl_fits_within" in [one.name for one in answer.assumptions]
+
+
+def test_three_runs_say_nothing_of_the_law() -> None:
+    assert "usl" not in [table.key for table in study(rich("table 4")[:3]).tables]
+    assert "usl" in [table.key for table in study(rich("table 4")[:4]).tables]
+
+
+# "z/VM SMT performance" -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("run", SERIALIZATION)
+def test_smt_performance_serialization(run: str) -> None:
+    answer = study(serialization(), relative=True)
+    told = SERIALIZATION[run]
+    found = rows(answer)[run] | rows(answer, "clients")[run] | rows(answer, "beside")[run]
+    assert found["etrr"] == told["etrr"]
+    assert found["itrr"] == pytest.approx(told["itrr"], abs=0.0015)
+    assert found["response_ratio"] == told["response"]
+    assert found["busy_pct"] == told["busy"]
+    assert found["client_tx"] == pytest.approx(told["client_tx"], abs=0.003)
+    assert found["server_tx"] == pytest.approx(told["server_tx"], abs=0.003)
+    assert found["processor_bound"] == pytest.approx(told["processor_bound"], abs=0.006)
+    assert found["client_bound"] == pytest.approx(told["client_bound"], abs=0.006)
+    assert found["bound_by"] == told["bound_by"]
+    assert 92 < found["of_bound_pct"] < 97
+
+
+def test_smt_performance_ideal_application() -> None:
+    runs = [
+        {"name": name, "cores": row[0], "processors": row[1], "etr": row[2], "busy": row[5]}
+        for name, row in IDEAL.items()
+    ]
+    found = rows(study(runs, relative=True))["SMT-2"]
+    assert found["etrr"] == 1.362
+    assert found["itrr"] == pytest.approx(1.539, abs=0.0015)
+
+
+def test_smt_is_judged_by_cores() -> None:
+    answer = study(serialization(), relative=True, caf=CAF)
+    assert answer.table("scaling").column("expected") == [1, 1, 1, 1]
+    assert "gain" not in [column.key for column in answer.table("scaling").columns]
+    assert any("Under SMT busy is that of threads" in note for note in answer.notes)
+    assert answer.charts[0].kind == "bars"
+    # Raw processor time of a transaction grew by what its throughput does not tell.
+    assert answer.table("cpu").column("cpu_ratio") == pytest.approx([1, 1.965, 1.815, 1.532], abs=0.002)
+
+
+# Runs -----------------------------------------------------------------------------------------------
+
+
+def test_what_is_not_known_is_not_there() -> None:
+    one = Run("x", processors=4, etr=100.0)
+    assert (one.busy, one.itr, one.cpu_s, one.tv, one.cpi, one.instructions, one.of_bound) == (None,) * 7
+    answer = study([{"name": "x", "processors": 4, "etr": 100.0}])
+    assert [table.key for table in answer.tables] == ["scaling"]
+
+
+def test_nothing_divides_by_nothing() -> None:
+    idle = Run("x", processors=4, etr=100.0, busy_pct=0.0, guest_pct=0.0, cpi_given=2.0, ghz=5.0, clients=1.0)
+    assert (idle.itr, idle.tv, idle.processor_bound) == (None, None, None)
+    answer = study(
+        [
+            {"name": "a", "processors": 2, "etr": 100.0, "busy": 0.0},
+            {"name": "b", "processors": 4, "etr": 100.0, "busy": 50.0},
+        ],
+        caf=CAF,
+    )
+    assert answer.table("scaling").column("itr") == [None, 200.0]
+    assert "itrr" not in [column.key for column in answer.table("scaling").columns]
+
+
+def test_numbers_that_disagree_are_said() -> None:
+    run = Run(
+        "x", processors=2, etr=10.0, busy_pct=50.0, itr_given=25.0, total_pct=110.0, guest_pct=60.0,
+        chargeable_pct=20.0, nonchargeable_pct=20.0, cpi_given=2.0, complexity_cpi=1.0, finite_cpi=1.5,
+        clients=2.0, client_busy_pct=99.0,
+    )  # fmt: skip
+    words = ["sum over its processors makes 55.00 %", "are those of 40.00 % busy", "make 100.0000 %",
+             "its parts make 2.500", "the clients use more"]  # fmt: skip
+    assert len(run.doubts()) == len(words)
+    for doubt, word in zip(run.doubts(), words, strict=True):
+        assert word in doubt
+
+
+@pytest.mark.parametrize(("table", "run"), [*RICH_RUNS, *PAGED_RUNS])
+def test_printed_rows_raise_no_doubt(table: str, run: str) -> None:
+    """Whole printed rows agree with themselves within their rounding."""
+    if table in RICH:
+        processors, etr, itr, busy, *_ = RICH[table][run]
+        assert Run(run, processors=processors, etr=etr, itr_given=itr, busy_pct=busy).doubts() == []
+        return
+    told = PAGED[table][run]
+    whole = Run(
+        run,
+        processors=told["processors"],
+        etr=told["etr"],
+        itr_given=told["itr"],
+        busy_pct=told["busy"],
+        total_pct=told["total_busy"],
+        guest_pct=told["guest_busy"],
+        chargeable_pct=told["chargeable_busy"],
+        nonchargeable_pct=told["nonchargeable_busy"],
+        cpi_given=told["cpi"],
+        complexity_cpi=told["complexity_cpi"],
+        finite_cpi=told["finite_cpi"],
+    )
+    assert whole.doubts() == []
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [
+        ([], "run is a list of 0"),
+        ([{"name": "a", "processors": 1, "etr": 1.0}] * 2, r'run\[2\]\.name is "a" again'),
+        ([{"name": "a", "etr": 1.0}], r"run\[1\]\.processors is missing"),
+        ([{"name": "a", "processors": 1}], "tells of no throughput"),
+        ([{"name": "a", "processors": 1, "etr": 1.0, "busi": 3}], "did you mean busy"),
+        ([{"name": "a", "processors": 1, "etr": 1.0, "busy": 101}], "a number from 0 to 100"),
+        ([{"name": "a", "processors": 4, "cores": 8, "etr": 1.0}], "a processor or more on each core"),
+        ([{"name": "a", "processors": 1, "etr": 1.0, "from": "09:00"}], "names no file"),
+    ],
+)
+def test_what_is_refused(runs: list[dict[str, Any]], words: str) -> None:
+    with pytest.raises(ScenarioError, match=words):
+        study(runs)
+
+
+def test_names_of_factors_are_numbers_of_cores() -> None:
+    with pytest.raises(ScenarioError, match=r"caf\.many is not known"):
+        study(rich("table 4"), caf={"many": 0.5})
+
+
+def test_the_example_is_right() -> None:
+    import tomllib
+
+    answer = studies.solve("scaling", tomllib.loads(studies.find("scaling").EXAMPLE))
+    assert answer.figure("efficiency") == pytest.approx(0.965, abs=0.001)
+
+
+def test_no_such_study() -> None:
+    with pytest.raises(QueryError, match="no study is called scale"):
+        studies.find("scale")
