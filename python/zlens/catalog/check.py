@@ -87,6 +87,7 @@ def everything(root: Path | None = None) -> list[str]:
     found += check_sections.check()
     found += machines.check()
     found += _differences(root)
+    found += compared.check()
     for name in metrics.tables():
         try:
             metrics.table(name)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from zlens.catalog import cpumf
+from zlens.catalog.compared import Metric, declared, facts
 from zlens.compare import noise, waterfall
-from zlens.compare.declared import Metric, declared, facts
 from zlens.compare.noise import Estimate, Verdict
 from zlens.compare.sides import Key, Side, SystemRun
 from zlens.compare.waterfall import Waterfall

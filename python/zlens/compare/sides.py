@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from zlens.catalog.compared import Metric, declared, facts
 from zlens.catalog.expressions import literal
-from zlens.compare.declared import Metric, declared, facts
 from zlens.errors import QueryError
 from zlens.session import Session
 

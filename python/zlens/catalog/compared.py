@@ -13,7 +13,7 @@ from typing import Any
 from zlens.catalog import metrics
 from zlens.errors import CatalogError
 
-_ROOT = Path(__file__).parent.parent / "catalog" / "compare"
+_ROOT = Path(__file__).parent / "compare"
 _FACTS = _ROOT.parent / "comparable.toml"
 AGGREGATES = ("mean", "total")
 FORMS = ("ratio", "points")
