@@ -1,0 +1,202 @@
+"""The Universal Scalability Law fitted, with scipy as oracle, and rejected where it does not fit."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares, linprog  # type: ignore[import-untyped]
+from scipy.stats import t as student_t  # type: ignore[import-untyped]
+
+from zlens.catalog import machines
+from zlens.models import student, usl
+
+SIZES = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
+
+
+def law(n: Any, gamma: float, alpha: float, beta: float) -> Any:
+    return gamma * n / (1 + alpha * (n - 1) + beta * n * (n - 1))
+
+
+def values(fit: usl.Fit) -> list[float]:
+    return [one.value for one in fit.parameters]
+
+
+# The law ------------------------------------------------------------------------------------------
+
+
+def test_what_was_put_in_comes_out() -> None:
+    rng = random.Random(4)
+    for _ in range(300):
+        gamma, alpha, beta = 10 ** rng.uniform(-3, 6), rng.uniform(0, 0.3), 10 ** rng.uniform(-5, -2)
+        fit = usl.fit(SIZES, [law(n, gamma, alpha, beta) for n in SIZES])
+        assert fit is not None
+        assert values(fit) == pytest.approx([gamma, alpha, beta], rel=1e-5, abs=1e-9)
+        assert fit.worst < 1e-6
+        assert fit.peak == pytest.approx(math.sqrt((1 - alpha) / beta), rel=1e-4)
+        assert fit.at(24) == pytest.approx(law(24, gamma, alpha, beta), rel=1e-6)
+
+
+def test_no_other_law_is_nearer() -> None:
+    """scipy's bounded least squares, from two starts, never finds a smaller sum of squares."""
+    rng = random.Random(1)
+    checked = 0
+    for _ in range(300):
+        sizes = np.array(sorted(rng.sample(range(1, 128), rng.randint(4, 12))), float)
+        gamma, alpha, beta = 10 ** rng.uniform(-2, 5), rng.choice([0, 0.1]), rng.choice([0, 1e-5, 1e-3])
+        noise = rng.choice([0.01, 0.05, 0.15])
+        rates = np.array([law(n, gamma, alpha, beta) * rng.gauss(1, noise) for n in sizes])
+        if (rates <= 0).any():
+            continue
+        fit = usl.fit(list(sizes), list(rates))
+        assert fit is not None
+        top, start = rates.max(), max(rates / sizes)
+
+        other = min(
+            _least(sizes, rates / top, begin, start / top) for begin in ([1, 0.02, 1e-4], [0.8, 0.2, 1e-3])
+        )
+        ours = sum((np.array(fit.values) - rates) ** 2) / top**2
+        assert ours <= other * (1 + 1e-6)
+        checked += 1
+    assert checked > 280
+
+
+def _least(sizes: Any, rates: Any, begin: list[float], unit: float) -> float:
+    """The smallest sum of squares that scipy finds from a start."""
+
+    def miss(p: Any) -> Any:
+        return law(sizes, p[0] * unit, p[1], p[2]) - rates
+
+    found = least_squares(miss, begin, bounds=([1e-9, 0, 0], [1e9] * 3), x_scale=[1, 0.01, 1e-4])
+    return 2.0 * float(found.cost)
+
+
+def test_intervals_are_those_of_linear_theory() -> None:
+    """Against scipy: covariance from its Jacobian, quantile of its Student distribution."""
+    rng = random.Random(8)
+    rates = [law(n, 50, 0.05, 0.001) * rng.gauss(1, 0.01) for n in SIZES]
+    for confidence in (0.9, 0.95):
+        fit = usl.fit(SIZES, rates, confidence=confidence)
+        assert fit is not None
+        assert fit.freedom == 3
+        found = least_squares(
+            lambda p: law(np.array(SIZES), *p) - rates,
+            [50, 0.05, 0.001],
+            x_scale=[50, 0.05, 1e-3],
+            xtol=1e-15,
+            ftol=1e-15,
+        )
+        variance = 2 * found.cost / 3
+        covariance = variance * np.linalg.inv(found.jac.T @ found.jac)
+        wide = student_t.ppf((1 + confidence) / 2, 3)
+        for at, one in enumerate(fit.parameters):
+            half = wide * math.sqrt(covariance[at, at])
+            assert one.low == pytest.approx(one.value - half, rel=1e-3)
+            assert one.high == pytest.approx(one.value + half, rel=1e-3)
+        bands = np.sqrt(np.einsum("ij,jk,ik->i", found.jac, covariance, found.jac)) * wide
+        highs = [high - value for high, value in zip(fit.highs, fit.values, strict=True) if high]
+        assert highs == pytest.approx(list(bands), rel=1e-3)
+
+
+def test_an_interval_of_95_percent_holds_the_truth_so_often() -> None:
+    rng = random.Random(12)
+    sizes = [float(n) for n in (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)]
+    held = 0
+    for _ in range(400):
+        fit = usl.fit(sizes, [law(n, 100, 0.03, 0.0005) + rng.gauss(0, 10) for n in sizes])
+        assert fit is not None
+        alpha = fit.parameters[1]
+        held += alpha.low is not None and alpha.high is not None and alpha.low <= 0.03 <= alpha.high
+    assert 0.90 < held / 400 < 0.985
+
+
+def test_a_known_throughput_of_one_is_kept() -> None:
+    fit = usl.fit(SIZES, [law(n, 10, 0.1, 0.001) for n in SIZES], gamma=10.0)
+    assert fit is not None
+    assert values(fit) == pytest.approx([10, 0.1, 0.001])
+    assert (fit.parameters[0].how, fit.parameters[0].low) == ("given", None)
+    assert fit.freedom == 4
+
+
+def test_more_than_linear_is_held_at_nothing() -> None:
+    fit = usl.fit([1, 2, 4, 8], [10, 21, 43, 90])
+    assert fit is not None
+    assert values(fit)[1:] == [0, 0]
+    assert [one.how for one in fit.parameters] == ["fitted", "at 0", "at 0"]
+    assert fit.peak is None
+    assert fit.parameters[1].low is None
+
+
+def test_too_few_sizes_make_no_law_and_just_enough_tell_nothing() -> None:
+    assert usl.fit([], []) is None
+    assert usl.fit([4], [10]) is None
+    assert usl.fit([1, 2], [10, 19]) is None
+    assert usl.fit([2, 2, 2, 4], [10, 10, 10, 19]) is None
+    exact = usl.fit([1, 4, 16], [10, 30, 60])
+    assert exact is not None
+    assert exact.freedom == 0
+    assert exact.worst < 1e-6
+    assert all(one.low is None for one in exact.parameters)
+    assert exact.lows == (None,) * 3
+    given = usl.fit([2, 4], [19, 30], gamma=10)
+    assert given is not None
+    assert given.freedom == 0
+
+
+def test_the_peak_is_where_throughput_is_greatest() -> None:
+    rng = random.Random(3)
+    for _ in range(200):
+        alpha, beta = rng.uniform(0, 0.6), 10 ** rng.uniform(-5, -1)
+        at = usl.peak(alpha, beta)
+        assert at is not None
+        best = usl.throughput(at, 1, alpha, beta)
+        assert at == 1 or best >= usl.throughput(at * 1.01, 1, alpha, beta)
+        assert at == 1 or best >= usl.throughput(max(1, at / 1.01), 1, alpha, beta) - 1e-12
+    assert usl.peak(0.1, 0) is None
+    assert usl.peak(1.0, 0.1) == 1
+
+
+# The negative control -----------------------------------------------------------------------------
+
+
+def test_the_factors_of_a_z14_are_no_such_law() -> None:
+    """IBM's curve: the nearest law misses by 17.6 %, and none at all comes nearer than 14.6 %."""
+    curve = machines.machines()["z14-m05"].curve
+    sizes, rates = [float(n) for n, _ in curve], [n * value for n, value in curve]
+    fit = usl.fit(sizes, rates, gamma=1.0)
+    assert fit is not None
+    assert fit.worst >= 0.14
+    assert fit.worst == pytest.approx(0.176, abs=0.001)
+    assert values(fit)[2] == 0
+    free = usl.fit(sizes, rates)
+    assert free is not None
+    assert free.worst >= 0.14
+    # Of all laws with X(1) = 1: that none is off by more than a part of X is linear in alpha and beta.
+    low, high = 0.0, 0.5
+    for _ in range(40):
+        middle = (low + high) / 2
+        rows, right = [], []
+        for n, rate in zip(sizes, rates, strict=True):
+            rows += [[n - 1, n * (n - 1)], [-(n - 1), -n * (n - 1)]]
+            right += [n / ((1 - middle) * rate) - 1, 1 - n / ((1 + middle) * rate)]
+        fits = linprog([0, 0], A_ub=rows, b_ub=right, bounds=[(0, None)] * 2).status == 0
+        low, high = (low, middle) if fits else (middle, high)
+    assert high == pytest.approx(0.146, abs=0.001)
+    assert fit.worst >= high
+
+
+# Student's distribution ---------------------------------------------------------------------------
+
+
+def test_student_against_scipy() -> None:
+    for freedom in (1, 2, 3, 7, 30, 1000):
+        for value in (-40, -2, -0.3, 0, 0.1, 1, 5):
+            assert student.cumulative(value, freedom) == pytest.approx(
+                student_t.cdf(value, freedom), abs=1e-10
+            )
+        for probability in (0.001, 0.05, 0.4, 0.5, 0.75, 0.975, 0.9999):
+            expected = student_t.ppf(probability, freedom)
+            assert student.quantile(probability, freedom) == pytest.approx(expected, rel=1e-8, abs=1e-12)
