@@ -13,6 +13,7 @@ from zlens.catalog import (
     check_cpumf,
     check_sections,
     check_smf,
+    compared,
     cpumf,
     machines,
     metrics,
