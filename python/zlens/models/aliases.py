@@ -153,12 +153,26 @@ def entitlements(aliases: float, shares: Sequence[float]) -> list[float]:
     return [aliases * share / total if total else 0.0 for share in shares]
 
 
+def split(aliases: int, needs: Sequence[float]) -> list[int]:
+    """Whole aliases for each by need: what is cut off goes to those who lose most by it, first ones first."""
+    total = sum(needs)
+    if not total:
+        return [aliases] * len(needs)
+    parts = [aliases * need / total for need in needs]
+    found = [math.floor(part + 1e-9) for part in parts]
+    by_loss = sorted(range(len(needs)), key=lambda at: found[at] - parts[at])
+    for at in by_loss[: aliases - sum(found)]:
+        found[at] += 1
+    return found
+
+
 def solve(scenario: Scenario) -> Answer:
     """Shares first, then waits of the volumes with what their use can count on."""
     uses, devices, aliases = scenario["use"], scenario["device"], scenario["aliases"]
     _together(scenario, uses, devices)
     named = uses or [{"name": "all", "share": 1, "wants": None, "in_use": None, "queued": None}]
-    volumes = [_volume(scenario, one, named) for one in devices]
+    notes: list[str] = []
+    volumes = [_volume(scenario, one, named, notes) for one in devices]
     shares = [float(one["share"]) for one in named]
     wants = [_wants(one, volumes) for one in named]
     found = allocate(aliases, shares, wants)
@@ -171,7 +185,6 @@ def solve(scenario: Scenario) -> Answer:
     ]
     tables = [_shown("uses", "Uses of the aliases", _USES, rows)] if uses else []
     charts = [_shares_chart(rows)] if uses else []
-    notes: list[str] = []
     if volumes:
         counts = {one["name"]: math.floor(can + 1e-9) for one, can in zip(named, could, strict=True)}
         lines = _responses(scenario, volumes, counts, notes)
@@ -244,13 +257,22 @@ class _Volume:
         return dasd.alias_use(self.rate, self.serv)
 
 
-def _volume(scenario: Scenario, one: dict[str, Any], uses: Sequence[dict[str, Any]]) -> _Volume:
+def _volume(
+    scenario: Scenario, one: dict[str, Any], uses: Sequence[dict[str, Any]], notes: list[str]
+) -> _Volume:
     serv = one["serv"]
     if serv is None:
         serv = dasd.service(one["pend"], one["disc"], one["conn"])
     burst = one["burst"]
-    if burst is None and one["bursts"] != "chance":
-        burst = dasd.published()[one["bursts"]].at(one["rate"] * serv / 1000)
+    if one["bursts"] != "chance":
+        measured, offered = dasd.published()[one["bursts"]], one["rate"] * serv / 1000
+        burst = measured.at(offered)
+        low, high = measured.rows[0].utilisation, measured.rows[-1].utilisation
+        if not 0.99 * low <= offered <= 1.01 * high:
+            notes.append(
+                f"{one['name']}: its base alone would be {100 * offered:.0f}% busy, and {one['bursts']} was "
+                f"measured from {100 * low:.0f}% to {100 * high:.0f}%: its factor is that of the nearer end"
+            )
     if one["resp"] is not None:
         wrong, here = scenario.problem.wrong, f"device.{one['name']}"
         if one["resp"] < serv:
@@ -318,17 +340,21 @@ def _responses(
     if any(one.burst != 1.0 for one in volumes):
         scenario.assume("burst_carried")
     rows = []
+    parts = {
+        one.name: part
+        for use, of_use in sharing.items()
+        for one, part in zip(of_use, split(counts[use], [one.wants for one in of_use]), strict=True)
+    }
     for one in volumes:
-        count, needs = counts[one.use], sum(other.wants for other in sharing[one.use])
-        part = math.floor(count * one.wants / needs + 1e-9) if needs else count
+        count, part = counts[one.use], parts[one.name]
         alone = dasd.waiting(one.rate, one.serv, count, one.burst)
-        split = dasd.waiting(one.rate, one.serv, part, one.burst)
+        apart = dasd.waiting(one.rate, one.serv, part, one.burst)
         if alone is None:
             notes.append(
                 f"{one.name}: more comes than a base and {count} aliases can serve; "
                 f"it needs {dasd.fewest_aliases(one.rate, one.serv)} at least"
             )
-        elif split is None:
+        elif apart is None:
             notes.append(
                 f"{one.name}: its part, {part} of {count} aliases, is not enough; it has to take more of them"
             )
@@ -342,8 +368,8 @@ def _responses(
                 count,
                 None if alone is None else alone.response,
                 part,
-                None if split is None else split.response,
-                None if split is None else split.queued,
+                None if apart is None else apart.response,
+                None if apart is None else apart.queued,
                 one.burst,
                 one.resp,
                 None if one.resp is None else dasd.queued(one.rate, one.resp, one.serv),
