@@ -25,8 +25,8 @@ FCX108: dict[str, tuple[Any, ...]] = {
     "z/VM 6.4 Performance Update, BE0E": (2149, 0.229, 0.003, 0.193, 0.426, 6.57, 13.2, None),
     "z/VM 6.4 Performance Update, BE0F": (2142, 0.230, 0.003, 0.194, 0.427, 7.04, 14.2, None),
 }
-#: HPALIAS in "z/VM 6.4 Performance Update": aliases in use and requests queued of minidisks (share 20), and of
-#: paging (share 140).
+#: HPALIAS in "z/VM 6.4 Performance Update": aliases in use and requests queued of minidisks (share 20), and
+#: of paging (share 140).
 HPALIAS = {
     "22:02:18": (2.37, 27.18, 13.63, 5.19),
     "22:03:18": (2.29, 27.26, 13.71, 6.18),
@@ -153,6 +153,46 @@ def test_bursts_by_kind_and_by_number() -> None:
     assert any("by chance is optimistic" in note for note in plain.notes)
     far = solved(9, [], [{**device, "rate": 4000, "bursts": "paging"}])
     assert any("342% busy" in note and "15% to 51%" in note for note in far.notes)
+
+
+def test_published_range_is_named_only_outside_it() -> None:
+    for rate, outside in ((170, True), (180, False), (590, False), (620, True)):
+        answer = solved(0, [], [{"name": "D", "rate": rate, "serv": 0.855, "bursts": "paging"}])
+        assert any("was measured from" in note for note in answer.notes) == outside
+
+
+def test_what_holds_each_use_is_said() -> None:
+    uses = [
+        {"name": "A", "share": 100, "wants": 2, "in_use": 1.5},
+        {"name": "B", "share": 100},
+        {"name": "C", "share": 100, "wants": 7},
+    ]
+    rows = by_name(solved(15, uses).table("uses"))
+    assert [rows[name]["bound_by"] for name in "ABC"] == ["demand", "share", "share"]
+    assert [rows[name]["excess"] for name in "ABC"] == pytest.approx([0, 1.5, 1.5])
+    assert [rows[name]["could_get"] for name in "ABC"] == pytest.approx([5, 6.5, 6.5])
+    assert rows["A"]["error"] == pytest.approx(0.5)
+    exactly = by_name(solved(15, [{"name": "A", "share": 1, "wants": 15}]).table("uses"))["A"]
+    assert (exactly["bound_by"], exactly["gets"]) == ("demand", 15)
+
+
+def test_a_measured_response_counts_with_the_aliases_it_had() -> None:
+    device = {"name": "D", "rate": 1500, "serv": 1.0, "resp": 3.0, "aliases_then": 1}
+    answer = solved(1, [], [device])
+    assert answer.table("devices").column("response") == pytest.approx([3.0])
+    # Two exposures, 0.75 busy: 1.2857 ms of waiting by chance (Erlang), and 2 ms measured.
+    assert answer.table("devices").column("burst") == pytest.approx([2 / (9 / 7)])
+    assert solved(2, [], [device]).table("devices").column("response")[0] < 1.5  # type: ignore[operator]
+    assert {one.name for one in answer.assumptions} == {"burst_carried"}
+
+
+def test_steps_end_where_hardly_anybody_waits() -> None:
+    steps = solved(20, [], [{"name": "D", "rate": 900, "serv": 1.0}]).table("by_aliases")
+    waits: list[Any] = steps.column("waits")
+    assert steps.column("aliases") == list(range(len(waits)))
+    assert waits[0] == pytest.approx(90)
+    assert waits[-1] < 0.5 <= waits[-2]
+    assert len(solved(2, [], [{"name": "D", "rate": 900, "serv": 1.0}]).table("by_aliases").rows) == 3
 
 
 def test_erlang_with_five_exposures() -> None:

@@ -85,7 +85,7 @@ class Published:
             if utilisation <= row.utilisation:
                 span = row.utilisation - before.utilisation
                 part = (utilisation - before.utilisation) / span if span > 0 else 1.0
-                return before.factor + max(0.0, part) * (row.factor - before.factor)
+                return before.factor + part * (row.factor - before.factor)
             before = row
         return before.factor
 
