@@ -198,11 +198,12 @@ def _of_parameters(fit: usl.Fit, answer: Answer) -> None:
         answer.notes.append(
             "The interval of beta holds 0: the runs do not tell whether the throughput has a peak at all"
         )
-    held = [one.name for one in fit.parameters[1:] if one.how == "at 0"]
-    if held:
-        answer.notes.append(
-            f"The best {' and '.join(held)} would be below 0, which means nothing: it is taken as 0"
-        )
+    for one in fit.parameters[1:]:
+        if one.how.startswith("at "):
+            answer.notes.append(
+                f"The best {one.name} would be {'above 1' if one.value else 'below 0'}, which means nothing: "
+                f"it is taken as {one.value:g}, and has no interval"
+            )
 
 
 def _chart(compared: Sequence[scaling.Scaled], fit: usl.Fit | None, answer: Answer) -> None:

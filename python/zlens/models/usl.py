@@ -1,9 +1,9 @@
 """The Universal Scalability Law fitted to throughput by size: X(n) = g n / (1 + a (n - 1) + b n (n - 1)).
 
-g is the throughput of one, a the part of the work that waits for others (contention), b that of keeping in
-step (coherency), both from 0 up. Source: N. J. Gunther, "Guerrilla Capacity Planning" (2007), chapters 4-6.
-It is fitted by least squares of the throughput, and is for curves of workloads: the factors that machines
-state are no such curve.
+g is the throughput of one, a the part of the work that waits for others (contention, 0 to 1), b that of
+keeping in step (coherency, from 0 up). Source: N. J. Gunther, "Guerrilla Capacity Planning" (2007),
+chapters 4 to 6. It is fitted by least squares of the throughput, and is for curves of workloads: the
+factors that machines state are no such curve.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from itertools import product
 
 from zlens.models import student
 
-#: Steps that a search may take, and how little the sum of squares changes where it ends.
+#: Steps of a search, how little the sum of squares changes where it ends, and the part of the squares
+#: themselves that is nothing.
 _STEPS = 200
 _NEAR = 1e-14
+_EXACT = 1e-24
 _NAMES = ("gamma", "alpha", "beta")
 
 Parameters = tuple[float, float, float]
@@ -27,7 +29,7 @@ Parameters = tuple[float, float, float]
 class Parameter:
     """One of gamma, alpha, beta. low, high: its interval of confidence; None where there is none.
 
-    how  "fitted", "given", or "at 0": the best of those allowed is the end of what is allowed
+    how  "fitted", "given", or "at 0", "at 1": the best of those allowed is the end of what is allowed
     """
 
     name: str
@@ -91,11 +93,11 @@ def fit(
     start = max(rate / size for size, rate in zip(sizes, rates, strict=True))
     best: tuple[float, Parameters, tuple[int, ...]] | None = None
     # The least squares within bounds are those of some of the parameters with the others at their bounds.
-    for held in product((False, True), repeat=2):
-        free = (*((0,) if gamma is None else ()), *(n for n in (1, 2) if not held[n - 1]))
-        begin = (gamma or start, 0.0 if held[0] else 0.02, 0.0 if held[1] else 1e-4)
+    for alpha, beta in product((None, 0.0, 1.0), (None, 0.0)):
+        free = tuple(n for n, value in enumerate((gamma, alpha, beta)) if value is None)
+        begin = (gamma or start, 0.02 if alpha is None else alpha, 1e-4 if beta is None else beta)
         found = _search(sizes, rates, begin, free)
-        if min(found) >= 0:
+        if 0 <= found[1] <= 1 and found[2] >= 0:
             squares = _squares(sizes, rates, found)
             if best is None or squares < best[0] * (1 - 1e-9):
                 best = (squares, found, free)
@@ -139,7 +141,7 @@ def _parameters(
         if covariance is not None and n in free:
             at = free.index(n)
             spread = wide * math.sqrt(max(0.0, covariance[at][at]))
-        how = "fitted" if n in free else "given" if n == 0 and given else "at 0"
+        how = "fitted" if n in free else "given" if n == 0 and given else f"at {value:g}"
         low, high = (None, None) if spread is None else (value - spread, value + spread)
         made.append(Parameter(name, value, low, high, how))
     return made[0], made[1], made[2]
@@ -170,6 +172,7 @@ def _search(
     """Levenberg's and Marquardt's way down to the least squares. Alpha and beta may come out below 0."""
     at, damping = begin, 1e-3
     squares = _squares(sizes, rates, at)
+    nothing = _EXACT * sum(rate * rate for rate in rates)
     for _ in range(_STEPS if free else 0):
         rows = [_slopes(n, at, free) for n in sizes]
         misses = [rate - throughput(n, *at) for n, rate in zip(sizes, rates, strict=True)]
@@ -192,7 +195,7 @@ def _search(
             break
         gained = squares - better[0]
         squares, at = better
-        if gained <= _NEAR * squares:
+        if gained <= _NEAR * squares or squares <= nothing:
             break
     return at
 
