@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zlens import models
+from zlens import models, studies
 from zlens.errors import ScenarioError
 from zlens.models import constants, scenario, sweeps
 from zlens.models.scenario import Choice, Flag, Key, Many, Named, Number, Spec, Text, Whole
@@ -169,7 +169,7 @@ def test_a_sweep_that_cannot_be(sweep: str) -> None:
 def test_every_constant_is_complete_and_known() -> None:
     assert constants.constants()
     for one in constants.constants().values():
-        assert one.model in models.MODELS, one.name
+        assert one.model in (*models.MODELS, *studies.STUDIES), one.name
         assert one.status in constants.STATUSES, one.name
         assert one.text, one.name
         assert one.source, one.name

@@ -116,7 +116,8 @@ WAITS = {
 }
 
 #: The tables of the application with serialization, line by line; from client_tx on what follows from them
-#: by the utilization law: processor time in clients and elsewhere, what processors and client vCPUs allow, which binds.
+#: by the utilization law: processor time in clients and elsewhere, what processors and client vCPUs allow,
+#: which binds.
 SERIALIZATION_LINES: dict[str, tuple[Any, ...]] = {
     "run": ("SMT-0", "SMT-2", "SMT-2, 2 vCPUs", "SMT-2, 6 clients"),
     "cores": (3, 3, 3, 3),

@@ -42,7 +42,7 @@ PAGED_RUNS = [(table, run) for table, found in PAGED.items() for run in found]
 @pytest.mark.parametrize(("table", "run"), RICH_RUNS)
 def test_eighty_logical_processors_memory_rich(table: str, run: str) -> None:
     _, etr, itr, busy, itrr, expected = RICH[table][run]
-    found = rows(study(rich(table), caf=CAF))[run]
+    found = rows(study(rich(table), factors=CAF))[run]
     assert (found["etr"], found["busy_pct"]) == (etr, busy)
     assert found["itr"] == pytest.approx(itr, abs=0.06)
     assert found["itrr"] == pytest.approx(itrr, abs=0.0051)
@@ -53,7 +53,7 @@ def test_eighty_logical_processors_memory_rich(table: str, run: str) -> None:
 @pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
 def test_eighty_logical_processors_paging(table: str, run: str) -> None:
     told = PAGED[table][run]
-    answer = study(paged(table), as_published=True, caf=CAF)
+    answer = study(paged(table), as_published=True, factors=CAF)
     found = rows(answer)[run] | rows(answer, "cpu")[run] | rows(answer, "cycles")[run]
     assert found["busy_pct"] == told["busy"]
     assert found["itr"] == pytest.approx(told["itr"], abs=0.06)
@@ -121,7 +121,7 @@ def test_eighty_logical_processors_table_11(table: str) -> None:
 
 def test_eighty_logical_processors_table_2() -> None:
     runs = [{"name": str(n), "processors": n, "itr": 1.0} for n in (16, 32, 48, 64, 80)]
-    answer = study(runs, caf=CAF).table("scaling")
+    answer = study(runs, factors=CAF).table("scaling")
     assert answer.column("caf") == [0.721, 0.646, 0.603, 0.578, 0.554]
     assert answer.column("capability") == pytest.approx([11.54, 20.67, 28.94, 36.99, 44.32], abs=0.0065)
     assert answer.column("expected") == pytest.approx([1, 1.79, 2.51, 3.21, 3.84], abs=0.0065)
@@ -130,7 +130,7 @@ def test_eighty_logical_processors_table_2() -> None:
 def test_eighty_logical_processors_table_3() -> None:
     """Eighty processors over so many partitions: the capability of one of them, so many times."""
     for partitions, total in ((1, 44.32), (2, 49.76), (4, 55.44), (8, 64.16)):
-        one = study([{"name": "one", "processors": 80 // partitions, "itr": 1.0}], caf=CAF)
+        one = study([{"name": "one", "processors": 80 // partitions, "itr": 1.0}], factors=CAF)
         (capability,) = one.table("scaling").column("capability")
         assert isinstance(capability, float)
         assert partitions * capability == pytest.approx(total, abs=0.0051)
@@ -140,7 +140,7 @@ def test_eighty_logical_processors_table_3() -> None:
 
 
 def test_table_4_rolls_off_after_57_processors() -> None:
-    answer = study(rich("table 4"), caf=CAF)
+    answer = study(rich("table 4"), factors=CAF)
     assert answer.figure("rolls_off_after") == 57
     assert any("From 57 to 76 cores" in note and "rolls off" in note for note in answer.notes)
     assert not any("From 38 to 57" in note for note in answer.notes)
@@ -148,17 +148,17 @@ def test_table_4_rolls_off_after_57_processors() -> None:
 
 @pytest.mark.parametrize("table", ["table 5", "table 6", "table 7", "table 8", "table 9"])
 def test_others_do_not_roll_off(table: str) -> None:
-    answer = study(rich(table) if table in RICH else paged(table), caf=CAF)
+    answer = study(rich(table) if table in RICH else paged(table), factors=CAF)
     assert "rolls_off_after" not in [one.key for one in answer.figures]
     assert any(note.startswith("No rolloff") for note in answer.notes)
 
 
 def test_the_bound_of_rolloff_is_the_users() -> None:
-    assert study(rich("table 7"), caf=CAF, rolloff_gain=0.85).figure("rolls_off_after") == 38
-    answer = study(rich("table 4"), caf=CAF, rolloff_gain=0.5)
+    assert study(rich("table 7"), factors=CAF, rolloff_gain=0.85).figure("rolls_off_after") == 38
+    answer = study(rich("table 4"), factors=CAF, rolloff_gain=0.5)
     assert answer.figure("rolls_off_after") == 76
     assert "rolloff_gain" not in [one.name for one in answer.assumptions]
-    assert "rolloff_gain" in [one.name for one in study(rich("table 4"), caf=CAF).assumptions]
+    assert "rolloff_gain" in [one.name for one in study(rich("table 4"), factors=CAF).assumptions]
 
 
 def test_itr_that_falls_is_said_so() -> None:
@@ -167,7 +167,7 @@ def test_itr_that_falls_is_said_so() -> None:
 
 
 def test_efficiency_finds_the_vswitch() -> None:
-    efficiency = study(rich("table 4"), caf=CAF).table("scaling").column("efficiency")
+    efficiency = study(rich("table 4"), factors=CAF).table("scaling").column("efficiency")
     assert efficiency == pytest.approx([1, 1.04, 1.03, 0.97, 0.81], abs=0.013)
 
 
@@ -176,26 +176,40 @@ def test_efficiency_finds_the_vswitch() -> None:
 
 def test_a_base_less_busy_than_others_is_said() -> None:
     """IBM, of table 7: percent-busy of the first run is too low, its ITR optimistically high."""
-    answer = study(rich("table 7"), caf=CAF)
+    answer = study(rich("table 7"), factors=CAF)
     assert any("AS1Z216F is 76.3 % busy and AS5Z216F 93.9 %" in note for note in answer.notes)
     assert "busy_apart" in [one.name for one in answer.assumptions]
-    calm = study(rich("table 4"), caf=CAF)
+    calm = study(rich("table 4"), factors=CAF)
     assert not any("% busy" in note for note in calm.notes)
     assert "busy_apart" not in [one.name for one in calm.assumptions]
 
 
 def test_a_base_busier_than_others_is_said() -> None:
     """IBM, of table 8: ITR of large partitions might be optimistic."""
-    notes = study(paged("table 8"), caf=CAF).notes
+    notes = study(paged("table 8"), factors=CAF).notes
     assert any("AP1Z604G is 65.5 % busy and AP5Z604G 20.1 %" in note for note in notes)
     assert any("From AP1Z604G to AP2Z604G the ETR falls while the ITR rises" in note for note in notes)
 
 
 def test_where_factors_are_from_is_said() -> None:
-    notes = study(rich("table 4"), caf=CAF).notes
+    notes = study(rich("table 4"), factors=CAF).notes
     assert any("19, 38, 57, 76 cores are interpolated" in note for note in notes)
     assert any("95 cores are extrapolated" in note for note in notes)
-    assert not any("polated" in note for note in study(paged("table 8"), caf=CAF).notes)
+    assert not any("polated" in note for note in study(paged("table 8"), factors=CAF).notes)
+
+
+def test_factors_of_a_machine_of_the_catalog() -> None:
+    own, known = study(rich("table 4"), factors=CAF), study(rich("table 4"), machine="z14-m05")
+    assert known.table("scaling").rows == own.table("scaling").rows
+    assert any(note.startswith("Factors: z14 model M05") for note in known.notes)
+    with pytest.raises(ScenarioError, match="machine is"):
+        study(rich("table 4"), machine="z14-m06")
+
+
+def test_factors_as_linux_has_them() -> None:
+    runs = [{"name": "a", "processors": 1, "itr": 10.0}, {"name": "b", "processors": 2, "itr": 19.0}]
+    answer = study(runs, adjustments=[61_669])
+    assert answer.table("scaling").column("expected") == pytest.approx([1, 2 * 61_669 / 65_536])
 
 
 def test_without_factors_linear_scaling_is_expected() -> None:
@@ -205,17 +219,17 @@ def test_without_factors_linear_scaling_is_expected() -> None:
 
 
 def test_a_factor_may_stand_in_its_run() -> None:
-    runs = [dict(one, caf=CAF[str(int(one["processors"]))]) for one in paged("table 8")]
+    runs = [dict(one, factor=CAF[str(int(one["processors"]))]) for one in paged("table 8")]
     assert study(runs).table("scaling").column("expected") == pytest.approx(
         [1, 1.79, 2.51, 3.21, 3.84], abs=0.0065
     )
-    with pytest.raises(ScenarioError, match=r"run\[1\]\.caf is 0.7, and that of 16 cores is 0.721"):
-        study([dict(runs[0], caf=0.7)], caf=CAF)
+    with pytest.raises(ScenarioError, match=r"run\[1\]\.factor is 0.7, and that of 16 cores is 0.721"):
+        study([dict(runs[0], factor=0.7)], factors=CAF)
 
 
 def test_beyond_the_factors_nothing_is_expected() -> None:
     runs = [{"name": "a", "processors": 2, "itr": 10.0}, {"name": "b", "processors": 400, "itr": 90.0}]
-    answer = study(runs, caf=CAF)
+    answer = study(runs, factors=CAF)
     assert answer.table("scaling").column("efficiency") == [1.0, None]
     assert "Where the factors do not reach, nothing is expected." in answer.notes
 
@@ -278,7 +292,7 @@ def test_smt_performance_ideal_application() -> None:
 
 
 def test_smt_is_judged_by_cores() -> None:
-    answer = study(serialization(), relative=True, caf=CAF)
+    answer = study(serialization(), relative=True, factors=CAF)
     assert answer.table("scaling").column("expected") == [1, 1, 1, 1]
     assert "gain" not in [column.key for column in answer.table("scaling").columns]
     assert any("Under SMT busy is that of threads" in note for note in answer.notes)
@@ -305,7 +319,7 @@ def test_nothing_divides_by_nothing() -> None:
             {"name": "a", "processors": 2, "etr": 100.0, "busy": 0.0},
             {"name": "b", "processors": 4, "etr": 100.0, "busy": 50.0},
         ],
-        caf=CAF,
+        factors=CAF,
     )
     assert answer.table("scaling").column("itr") == [None, 200.0]
     assert "itrr" not in [column.key for column in answer.table("scaling").columns]
@@ -368,8 +382,8 @@ def test_what_is_refused(runs: list[dict[str, Any]], words: str) -> None:
 
 
 def test_names_of_factors_are_numbers_of_cores() -> None:
-    with pytest.raises(ScenarioError, match=r"caf\.many is not known"):
-        study(rich("table 4"), caf={"many": 0.5})
+    with pytest.raises(ScenarioError, match=r"factors\.many is 0.5"):
+        study(rich("table 4"), factors={"many": 0.5})
 
 
 def test_the_example_is_right() -> None:

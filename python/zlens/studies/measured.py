@@ -67,14 +67,9 @@ def measured(file: str, window: dict[str, Any], beside: str | None) -> Measured:
     """Means over the window of one system of a file. Names are relative to the file of runs, `beside`."""
     import zlens
 
-    path = _placed(file, beside)
+    path = placed(file, beside)
     with zlens.open([path], options=_options(window, beside)) as session:
         systems = list(dict.fromkeys(info.system for info in session.systems))
-        if window["system"] is not None and window["system"] not in systems:
-            every = sorted({info.system for source in session.sources for info in source.systems})
-            raise InputError(
-                f"has no system {window['system']}", file=path, expected=", ".join(every[:8]) or None
-            )
         if len(systems) != 1:
             raise InputError(
                 f"tells of {len(systems)} systems",
@@ -100,13 +95,13 @@ def _options(window: dict[str, Any], beside: str | None) -> Any:
         shift=parsed("shift", options.parse_shift),
         peak_minutes=parsed("peak", options.parse_minutes),
         tz=parsed("tz", options.parse_zone),
-        throughput=None if achieved is None else _placed(achieved, beside),
+        throughput=None if achieved is None else placed(achieved, beside),
         throughput_columns=window["throughput_columns"],
         throughput_offset_s=window["throughput_offset"] or 0.0,
     )
 
 
-def _placed(name: str, beside: str | None) -> str:
+def placed(name: str, beside: str | None) -> str:
     """A name in the file of runs, from the folder that file is in."""
     if beside is None or beside in ("-", "/dev/stdin"):
         return name

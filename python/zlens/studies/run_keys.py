@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from zlens.errors import ZlensError
 from zlens.models.scenario import Key, Named, Number, Problem, Spec, Text
 from zlens.studies.measured import WINDOW, Measured, measured
 from zlens.studies.runs import Run
@@ -28,7 +29,7 @@ _NUMBERS = (
     ("ghz", "ghz", Number(0, 100, above=True), "speed of the processors", "GHz"),
     ("unparked", "unparked", Number(0, 10_000, above=True), "processors that are not parked, on average", ""),
     ("response_ms", "response_ms", Number(0), "mean response time", "ms"),
-    ("caf", "caf", Number(0, 1, above=True), "capacity adjustment factor of so many cores", ""),
+    ("factor", "caf", Number(0, 2, above=True), "capacity adjustment factor of so many cores", ""),
     ("clients", "clients", Number(1, 1e6), "virtual machines that send the transactions", ""),
     ("client_busy", "client_busy_pct", Number(0), "mean busy of such a machine, all its virtual CPUs", "%"),
     ("client_vcpus", "client_vcpus", Number(1, 1000), "virtual CPUs of each of them; else 1", ""),
@@ -54,7 +55,12 @@ def run_of(
     found = None
     if values["file"] is not None:
         window = {key: values[key] for key, *_ in WINDOW}
-        found = measured(values["file"], window, problem.file)
+        try:
+            found = measured(values["file"], window, problem.file)
+        except ZlensError as error:
+            # Of many runs: which.
+            error.message = f"{error.message} ({where})"
+            raise
         facts.update(found.numbers)
     else:
         lost = [key for key, *_ in WINDOW if values[key] is not None]

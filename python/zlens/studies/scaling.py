@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from zlens.models import scaling, usl
+from zlens.models import capacity_source, scaling, usl
 from zlens.models.answer import Answer, Figure
 from zlens.models.constants import constant
-from zlens.models.scenario import Flag, Key, Many, Named, Number, Scenario, Spec
+from zlens.models.scenario import Flag, Key, Many, Named, Number, Scenario, Spec, Text, Whole
 from zlens.studies import scaling_tables
-from zlens.studies.measured import Measured
+from zlens.studies.measured import Measured, placed
 from zlens.studies.run_keys import NAMED, run_of
 from zlens.studies.runs import Run
 
@@ -24,12 +24,22 @@ SUMMARY = "a workload in larger and larger partitions, beside what the machine l
 SPEC = Spec(
     (
         Key("run", Many(NAMED, least=1), "the runs, in any order; ratios are to the smallest"),
+        Key("machine", Text(), "whose factors: a machine of the catalog, such as z14-m05", default=None),
         Key(
-            "caf",
-            Named(Number(0, 1, above=True)),
-            "capacity adjustment factors of the machine by number of cores: 16 = 0.721",
+            "factors",
+            Named(Number(0, 2, above=True)),
+            "capacity adjustment factors by number of cores: 16 = 0.721; those between are interpolated",
             default=None,
         ),
+        Key(
+            "adjustments",
+            Many(Whole(1, 131_072), 1),
+            "the factors as /proc/sysinfo has them: Adjustment 02-way and on",
+            "65,536ths",
+            default=None,
+        ),
+        Key("data", Text(), "a file that tells the factors: /proc/sysinfo, or monitor data", default=None),
+        Key("system", Text(), "which system of that file", default=None),
         Key("relative", Flag(), "ETR are ratios, not transactions per second", default=False),
         Key(
             "rolloff_gain",
@@ -42,18 +52,12 @@ SPEC = Spec(
 
 EXAMPLE = """\
 # A web serving workload in larger and larger partitions of a z14. Source: IBM, "z/VM Support for Eighty
-# Logical Processors", table 8 (three of its runs), and the capacity adjustment factors of table 2.
+# Logical Processors", table 8.
 model = "scaling"
 title = "Tiled Apache, DASD paging"
 
-[caf]                        # by number of cores; those that are not here are interpolated
-1 = 1.0
-2 = 0.941
-16 = 0.721
-32 = 0.646
-48 = 0.603
-64 = 0.578
-80 = 0.554
+# Whose capacity adjustment factors say what may be expected; or factors, adjustments, or data = "sysinfo.txt"
+machine = "z14-m05"
 
 [[run]]
 name = "AP1Z604G"
@@ -80,6 +84,32 @@ finite_cpi = 1.950
 instructions = 6138761.81
 unparked = 32
 also = { paging_rate = 182000 }
+
+[[run]]
+name = "AP3Z604G"
+processors = 48
+etr = 3239.92
+guest_busy = 703.7159
+chargeable_busy = 476.6080
+nonchargeable_busy = 85.5843
+complexity_cpi = 1.129
+finite_cpi = 2.096
+instructions = 6319576.41
+unparked = 48
+also = { paging_rate = 184000 }
+
+[[run]]
+name = "AP4Z604D"
+processors = 64
+etr = 4143.10
+guest_busy = 939.4967
+chargeable_busy = 635.6118
+nonchargeable_busy = 98.1747
+complexity_cpi = 1.135
+finite_cpi = 2.312
+instructions = 6113161.64
+unparked = 64
+also = { paging_rate = 195000 }
 
 [[run]]
 name = "AP5Z604G"
@@ -126,7 +156,8 @@ class Beside:
 
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     found = _runs(scenario, as_published)
-    curve = _curve(scenario, [run for run, _ in found])
+    known = _known(scenario)
+    curve = _curve(scenario, known, [run for run, _ in found])
     by_name = {run.name: (run, measured) for run, measured in found}
     compared = scaling.compared(
         [scaling.Run(_cores(run), run.etr, run.busy, run.itr, run.name) for run, _ in found], curve
@@ -149,7 +180,7 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
         scaling_tables.tables(rows, fit, relative=relative),
         list(_figures(rows, bends)),
         list(scaling_tables.charts(rows, fit, relative=relative)),
-        [*_notes(rows, bends, fit, scenario), *_said(rows, as_published)],
+        [*_notes(rows, bends, fit, scenario), *_source(known), *_said(rows, as_published)],
         follow=("scaling", "itrr"),
     )
 
@@ -190,22 +221,25 @@ def _cores(run: Run) -> int:
     return max(1, round(run.cores))
 
 
-def _curve(scenario: Scenario, runs: list[Run]) -> list[scaling.Point] | None:
+def _known(scenario: Scenario) -> capacity_source.Known | None:
+    """The curve that the file names; what it names lies beside it."""
+    data = scenario["data"]
+    here = None if data is None else placed(data, scenario.problem.file)
+    return capacity_source.known(Scenario({**scenario.values, "data": here}, scenario.problem))
+
+
+def _curve(
+    scenario: Scenario, known: capacity_source.Known | None, runs: list[Run]
+) -> list[scaling.Point] | None:
     """The factors that the file states, of the machine and of runs; None where it states none."""
-    found: dict[int, float] = {}
-    for name, value in (scenario["caf"] or {}).items():
-        if not name.isascii() or not name.isdigit() or not 1 <= int(name) <= 10_000:
-            raise scenario.problem.wrong(
-                f"caf.{name} is not known here", expected="a number of cores", cure="write 16 = 0.721"
-            )
-        found[int(name)] = value
+    found = dict(known.curve) if known else {}
     for at, run in enumerate(runs, 1):
         if run.caf is None:
             continue
-        known = found.setdefault(_cores(run), run.caf)
-        if known != run.caf:
+        other = found.setdefault(_cores(run), run.caf)
+        if other != run.caf:
             raise scenario.problem.wrong(
-                f"run[{at}].caf is {run.caf:g}, and that of {_cores(run)} cores is {known:g} elsewhere",
+                f"run[{at}].factor is {run.caf:g}, and that of {_cores(run)} cores is {other:g} elsewhere",
                 cure="keep one of the two",
             )
     if not found:
@@ -260,8 +294,8 @@ def _notes(
         )
     if gains and not curve:
         yield (
-            "No capacity adjustment factors are given (caf), so that linear scaling is what is expected, "
-            "which no machine reaches."
+            "No capacity adjustment factors are given (machine or factors), so that linear scaling is what "
+            "is expected, which no machine reaches."
         )
     yield from _factors(rows)
     yield from _busy(rows, scenario)
@@ -278,6 +312,12 @@ def _notes(
             f"The Universal Scalability Law does not fit: it misses a run by {100 * fit.worst:.1f} %. "
             "Take nothing from its parameters."
         )
+
+
+def _source(known: capacity_source.Known | None) -> Iterator[str]:
+    if known is not None:
+        yield f"Factors: {known.text}. {known.source}."
+        yield from known.notes
 
 
 def _factors(rows: list[Beside]) -> Iterator[str]:
