@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from typing import Any
 
@@ -235,6 +236,32 @@ def test_patterns_of_writes() -> None:
     ]
     assert moved == sorted(moved, key=lambda value: -(value or 0))
     assert len(set(moved)) == 4
+
+
+def test_a_hot_set_in_numbers() -> None:
+    """20 % of 1,000 MiB have 80 % of 50 MiB a second, for the 10 seconds of the first pass."""
+    hot = {"pattern": "hot set", "hot_pages": 20, "hot_writes": 80}
+    answer = solved({"memory": 1000, "change_rate": 50, **hot}, rate=100)
+    expected = 200 * (1 - math.exp(-40 * 10 / 200)) + 800 * (1 - math.exp(-10 * 10 / 800))
+    assert pages(answer)[1] / 256 == pytest.approx(expected)
+
+
+def test_no_progress_in_percent() -> None:
+    answer = solved({"change_rate": 150, "changing": 1000}, no_progress=95, maxquiesce="NOLIMIT")
+    assert row(answer)["stopped_by"] == "no progress"
+    *_, sent, left, last = pages(answer)
+    assert left >= 0.95 * sent
+    assert last == 0
+
+
+def test_other_ways_know_no_limits() -> None:
+    free = solved(BUSY, BUSY, maxquiesce="NOLIMIT").table("options").rows
+    assert solved(BUSY, BUSY, maxtotal=1, maxquiesce=1).table("options").rows == free
+    assert [one[0] for one in solved(BUSY).table("options").rows] == [
+        "one after the other",
+        "one after the other, IMMEDIATE",
+    ]
+    assert solved({}, {}, {}, at_once=2).table("options").rows[2][0] == "2 at once"
 
 
 def test_sweeps_of_dirty_rate_and_bandwidth() -> None:
