@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +45,7 @@ class Member:
         return min(self.unparked, self.polarity.high) if self.polarity else 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pool:
     """Cores of one type. capacity: what partitions can have of the shared ones."""
 
@@ -54,34 +55,34 @@ class Pool:
     capacity: float
     members: list[Member]
 
-    @property
+    @cached_property
     def sharing(self) -> list[Member]:
         return [one for one in self.members if one.claim]
 
-    @property
+    @cached_property
     def used(self) -> float:
         return sum(one.amount for one in self.sharing)
 
-    @property
+    @cached_property
     def logical(self) -> int:
         """Logical cores that share, parked ones included."""
         return sum(one.facts["cores"] for one in self.sharing)
 
-    @property
+    @cached_property
     def weights(self) -> int:
         return sum(one.facts["weight"] for one in self.sharing)
 
-    @property
+    @cached_property
     def high(self) -> int:
         """Vertical-high cores in use: each has a physical core nearly for itself."""
         return sum(one.high for one in self.sharing)
 
-    @property
+    @cached_property
     def others(self) -> int:
         """Logical cores in use that are not vertical-high: they have the other physical cores."""
         return sum(one.unparked - one.high for one in self.sharing)
 
-    @property
+    @cached_property
     def crowding(self) -> float | None:
         """Of those on each physical core they can have; None where there is none."""
         left = self.shared - self.high
