@@ -1,0 +1,254 @@
+"""zlens solve capacity: whose curve, what it says of sizes and deployments, and of runs.
+
+Publication: IBM, "z/VM for eighty logical processors" (tables 2 to 4).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zlens import models
+from zlens.catalog import machines
+from zlens.cli import main
+from zlens.errors import ScenarioError
+from zlens.models import capacity, sweeps
+from zlens.models.answer import Answer, by_name
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "sysinfo"
+SYSINFO = """\
+Manufacturer:         IBM
+Type:                 2964
+Model:                703              N96
+Sequence Code:        00000000000829E7
+CPUs Total:           4
+Capability:           492
+Secondary Capability: 400
+Adjustment 02-way:    61470
+Adjustment 03-way:    59694
+Adjustment 04-way:    58336
+"""
+
+
+def solve(**scenario: Any) -> Answer:
+    return models.solve("capacity", scenario)
+
+
+def runs(*of: tuple[int, float]) -> list[dict[str, Any]]:
+    return [{"processors": n, "itr": itr} for n, itr in of]
+
+
+# What it answers ----------------------------------------------------------------------------------
+
+
+def test_the_example_is_ibms() -> None:
+    answer = solve(**tomllib.loads(capacity.EXAMPLE))
+    sizes = by_name(answer.table("sizes"))
+    assert [sizes[n]["capability"] for n in (16, 32, 48, 64, 80)] == pytest.approx(
+        [11.54, 20.67, 28.94, 36.99, 44.32], abs=0.0065
+    )
+    deployed = answer.table("deployments")
+    assert deployed.column("sizes") == ["1 x 80", "2 x 40", "4 x 20", "8 x 10"]
+    assert deployed.column("capability") == pytest.approx([44.32, 49.76, 55.44, 64.16], abs=0.0051)
+    assert deployed.column("gain") == pytest.approx([0, 12.3, 25.1, 44.8], abs=0.05)
+    assert answer.table("runs").column("verdict") == ["base", "scales", "scales", "rolls off", "rolls off"]
+    assert answer.figure("efficiency") == pytest.approx(0.81, abs=0.01)
+    assert any(note.startswith("From 57 to 76 processors") for note in answer.notes)
+    assert {one.name for one in answer.assumptions} == {"rolloff_gain", "usl_fits_within"}
+
+
+def test_the_law_of_the_machines_own_curve_is_rejected() -> None:
+    answer = solve(machine="z14-m05", usl="curve")
+    miss = answer.figure("usl_miss")
+    assert miss is not None
+    assert miss >= 14
+    assert any("does not fit: it misses by 17.6%" in note for note in answer.notes)
+    assert answer.figure("usl_peak") is None
+    assert by_name(answer.table("law"))["gamma"]["how"] == "given"
+
+
+def test_a_law_that_fits_is_not_rejected() -> None:
+    made = [(n, 100 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))) for n in (1, 4, 8, 16, 32)]
+    answer = solve(run=runs(*made), usl_one=100.0)
+    law = by_name(answer.table("law"))
+    assert [law[name]["value"] for name in ("gamma", "alpha", "beta")] == pytest.approx([100, 0.03, 0.0004])
+    assert answer.figure("usl_peak") == pytest.approx((0.97 / 0.0004) ** 0.5)
+    assert not any("does not fit" in note for note in answer.notes)
+    noisy = [(n, rate * (1.2 if n == 8 else 1)) for n, rate in made]
+    assert any("does not fit" in note for note in solve(run=runs(*noisy)).notes)
+    assert not any("does not fit" in note for note in solve(run=runs(*noisy), usl_fits_within=50).notes)
+
+
+def test_a_peak_that_nothing_proves_is_said_so() -> None:
+    def noted(beta: float) -> bool:
+        noise = (1.01, 0.99, 1.01, 0.99, 1.01, 0.99)
+        sizes = (1, 2, 4, 8, 16, 32)
+        made = [
+            (n, part * 100 * n / (1 + 0.05 * (n - 1) + beta * n * (n - 1)))
+            for n, part in zip(sizes, noise, strict=True)
+        ]
+        answer = solve(run=runs(*made))
+        assert answer.figure("usl_peak") is not None
+        return any("whether the throughput has a peak at all" in note for note in answer.notes)
+
+    assert noted(0.0001)
+    assert not noted(0.002)
+
+
+def test_three_runs_make_a_law_that_nothing_tests() -> None:
+    answer = solve(run=runs((1, 10), (4, 30), (16, 60)))
+    assert any("nothing tells whether it fits" in note for note in answer.notes)
+    assert by_name(answer.table("law"))["alpha"]["low"] is None
+    few = solve(run=runs((1, 10), (4, 30)))
+    assert any("three sizes and more" in note for note in few.notes)
+    assert [table.key for table in few.tables] == ["runs"]
+
+
+def test_without_a_curve_linear_is_expected() -> None:
+    answer = solve(run=runs((2, 20), (4, 39), (8, 40)), usl="no")
+    assert answer.table("runs").column("ratio") == [1, 2, 4]
+    assert answer.table("runs").column("verdict") == ["base", "scales", "rolls off"]
+    assert any("Expected is linear" in note for note in answer.notes)
+    assert {one.name for one in answer.assumptions} == {"rolloff_gain"}
+    harder = solve(run=runs((2, 20), (4, 39), (8, 40)), usl="no", rolloff_gain=0.99)
+    assert harder.table("runs").column("verdict") == ["base", "rolls off", "rolls off"]
+
+
+def test_busy_that_differs_is_warned_of() -> None:
+    low = [{"processors": 2, "etr": 50.0, "busy": 60.0}, {"processors": 4, "etr": 150.0, "busy": 90.0}]
+    answer = solve(machine="z14-m05", run=low)
+    assert any("60.0% to 90.0% busy" in note for note in answer.notes)
+    assert "busy_apart" in {one.name for one in answer.assumptions}
+    near = [{**run, "busy": 90.0} for run in low]
+    assert not any("busy: processors" in note for note in solve(machine="z14-m05", run=near).notes)
+
+
+def test_a_run_without_busy_has_no_itr() -> None:
+    answer = solve(run=[{"processors": 2, "etr": 50.0}, {"processors": 4, "etr": 90.0}])
+    assert answer.table("runs").column("itr") == [None, None]
+    assert answer.table("runs").column("etrr") == [1, 1.8]
+    assert answer.table("runs").column("verdict") == ["", ""]
+    assert any("no ITR" in note for note in answer.notes)
+
+
+def test_interpolated_factors_are_said() -> None:
+    answer = solve(machine="z14-m05", sizes=[19, 80, 95, 161])
+    table = answer.table("sizes")
+    assert table.column("how") == ["between", "stated", "beyond", "not known"]
+    errors = table.column("error")
+    assert errors[1] == 0
+    assert errors[3] is None
+    assert 0.3 < float(errors[0] or 0) < 0.6
+    assert any("Factors of 19 processors" in note for note in answer.notes)
+    assert any("ends at 80 processors: for 95, 161" in note for note in answer.notes)
+    assert table.column("capability")[3] is None
+
+
+def test_more_partitions_than_processors_are_left_out() -> None:
+    answer = solve(machine="z14-m05", processors=3)
+    assert answer.table("deployments").column("sizes") == ["1 x 3", "1 x 2 + 1 x 1"]
+    assert any("do not make 4, 8 partitions" in note for note in answer.notes)
+
+
+def test_a_sweep_has_a_row_for_each_number() -> None:
+    scenario = {"machine": "z13-n96", "processors": 1, "partitions": [1, 2]}
+    answer = sweeps.solve("capacity", scenario, "processors=1:96")
+    curve = dict(machines.machines()["z13-n96"].curve)
+    found = answer.table("sweep").column("capability")
+    assert found == pytest.approx([n * curve[n] for n in range(1, 97)])
+    split = answer.table("sweep").column("capability_2 partitions")
+    assert split[0] is None
+    assert split[11] == pytest.approx(12 * curve[6])
+
+
+# Whose curve --------------------------------------------------------------------------------------
+
+
+def test_factors_and_adjustments_of_ones_own() -> None:
+    one = solve(factors={"2": 0.938, "4": 0.89}, sizes=[1, 2, 4]).table("sizes")
+    assert one.column("capability") == pytest.approx([1, 1.876, 3.56])
+    two = solve(adjustments=[61470, 59694, 58336], sizes=[1, 2, 4]).table("sizes")
+    assert two.column("capability") == pytest.approx([1, 1.876, 3.5605], abs=1e-4)
+
+
+def test_a_file_of_sysinfo(tmp_path: Path) -> None:
+    path = tmp_path / "sysinfo"
+    path.write_text(SYSINFO, encoding="utf-8")
+    answer = solve(data=str(path), processors=4)
+    assert answer.figure("capability") == pytest.approx(4 * 58336 / 65536)
+    assert answer.table("sizes").column("processors") == [1, 2, 3, 4]
+    assert any("IFLs and zIIPs have the secondary one, 400" in note for note in answer.notes)
+    with pytest.raises(ScenarioError, match="system NONE is not in it"):
+        solve(data=str(path), system="NONE")
+
+
+def test_monitor_data_name_a_machine(tmp_path: Path) -> None:
+    """A Linux that reads no factors still tells its machine type and capability, as monitor data do."""
+    path = tmp_path / "sysinfo"
+    text = "".join(line for line in SYSINFO.splitlines(keepends=True) if "Adjustment" not in line)
+    path.write_text(text.replace("2964", "3906"), encoding="utf-8")
+    answer = solve(data=str(path), processors=80)
+    assert answer.figure("capability") == pytest.approx(44.32)
+    assert any("that of z14-m05 in the catalog; whether it is" in note for note in answer.notes)
+    path2 = tmp_path / "other"
+    path2.write_text(text.replace("2964", "9175"), encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"9175 .*no curve is known"):
+        solve(data=str(path2))
+
+
+@pytest.mark.parametrize(
+    ("dump", "machine"),
+    [("s390-lpar", "z196-m49"), ("s390-lpar-drawer", "z13-n96"), ("s390-nested-virt", "z13-n63-400")],
+)
+def test_catalog_and_machine_say_the_same(dump: str, machine: str) -> None:
+    path = SAMPLES / dump / "proc" / "sysinfo"
+    if not path.exists():
+        pytest.skip("no samples here")
+    curve = machines.machines()[machine].curve
+    sizes = [n for n, _ in curve]
+    found = solve(data=str(path), sizes=sizes).table("sizes")
+    assert found.column("factor") == [value for _, value in curve]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "said"),
+    [
+        ({}, "no curve and no run"),
+        ({"machine": "z99"}, 'machine is "z99"'),
+        ({"machine": "z14-m05", "factors": {"2": 0.9}}, "machine and factors each give a curve"),
+        ({"factors": {"two": 0.9}}, "factors.two"),
+        ({"factors": {"1": 0.9, "2": 0.8}}, "factors.1"),
+        ({"factors": {"0": 0.9}}, "factors.0"),
+        ({"sizes": [2], "run": [{"processors": 1, "itr": 2}]}, "sizes needs the curve"),
+        ({"usl": "curve", "run": [{"processors": 1, "itr": 2}]}, "usl needs the curve"),
+        ({"run": [{"processors": 1}]}, "run 1 has no throughput"),
+        ({"run": [{"processors": 1, "etr": 1, "busy": 50, "itr": 2}]}, "itr beside etr and busy"),
+        ({"run": [{"processors": 0, "itr": 2}]}, "run"),
+        ({"data": "/nowhere/at/all"}, "nowhere"),
+    ],
+)
+def test_a_wrong_scenario_says_what_is_wrong(scenario: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        solve(**scenario)
+    assert said in str(caught.value)
+
+
+def test_degenerate_runs_are_answered() -> None:
+    assert solve(run=runs((1, 5))).table("runs").column("verdict") == ["base"]
+    same = solve(run=runs((4, 5), (4, 6), (4, 7)))
+    assert same.table("runs").column("gain") == [None, None, None]
+    flat = solve(run=runs((1, 5), (2, 5), (4, 5), (8, 5)))
+    assert by_name(flat.table("law"))["alpha"]["value"] == pytest.approx(1)
+
+
+def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "capacity.toml"
+    path.write_text(capacity.EXAMPLE, encoding="utf-8")
+    assert main(["solve", "capacity", str(path), "--set", "machine=z13-n96"]) == 0
+    text = capsys.readouterr().out
+    assert "Partitions of z13 model N96" in text
+    assert main(["solve", "capacity", str(path), "--format", "html"]) == 0
+    assert "Effective capability" in capsys.readouterr().out
