@@ -306,6 +306,13 @@ def test_volumes_take_the_aliases_of_their_use() -> None:
     assert by_name(answer.table("devices"))["P"]["aliases"] == 14
 
 
+def test_a_use_wants_what_all_its_volumes_need() -> None:
+    devices = [{"name": f"D{at}", "use": "A", "rate": 1000 * at, "serv": 1.0} for at in (1, 2)]
+    rows = by_name(solved(9, [{"name": "A", "share": 1}, {"name": "B", "share": 1}], devices).table("uses"))
+    assert rows["A"]["wants"] == pytest.approx(1 / 2 + 4 / 3)
+    assert rows["B"]["gets"] == pytest.approx(9 - 1 / 2 - 4 / 3)
+
+
 def test_nothing_of_anything() -> None:
     assert pool(0, (100, None), (200, 5)) == [0, 0]
     assert pool(8, (0, None), (0, None)) == pytest.approx([4, 4])

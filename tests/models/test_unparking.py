@@ -90,6 +90,41 @@ def test_needed_and_powered(change: dict[str, Any], expected: tuple[int, int, in
     assert tuple(unparked(solved(**{**ORDER, **change})).values()) == expected
 
 
+def test_which_cores_run_and_how_busy_they_are() -> None:
+    rows = by_name(solved(**{**ORDER, "projection": 2069}).table("models"))
+    keys = ("unparked", "highs", "mediums", "lows", "parked", "busy")
+    assert [rows["LARGE"][key] for key in keys] == [26, 19, 1, 6, 2, None]
+    assert [rows["SMALL"][key] for key in keys] == [22, 19, 1, 2, 6, None]
+    few = {"highs": 19, "used": 1500, "projection_factor": 1, "projection_base": 0}
+    rows = by_name(solved(**few).table("models"))
+    assert [rows["SMALL"][key] for key in keys] == [15, 15, 0, 0, 4, 100]
+    assert rows["LARGE"]["busy"] == pytest.approx(1500 / 19)
+    assert [row["in_effect"] for row in rows.values()] == [True, False, False]
+    # No core is more than busy.
+    assert by_name(solved(highs=2, used=900).table("models"))["SMALL"]["busy"] == 100
+
+
+def test_small_says_what_it_costs_where_it_parks_and_is_busy() -> None:
+    def warned(**scenario: Any) -> bool:
+        return any("wait longer to be dispatched" in note for note in solved(**scenario).notes)
+
+    assert warned(highs=80, used=1440)
+    assert not warned(highs=80, used=100)
+    assert not warned(highs=2, used=190)
+
+
+def test_a_partition_wants_at_least_what_it_uses() -> None:
+    base = {"highs": 10, "lows": 6, "weight": 100, "used": 400, "excessuse": "HIGH"}
+    one = {"name": "B", "weight": 100, "entitlement": 1000, "used": 600}
+    other = {"name": "C", "weight": 100, "entitlement": 500, "used": 700}
+    found = [
+        solved(**base, partition=[one, {**other, **more}]).figure("excess")
+        for more in ({}, {"demand": 100}, {"demand": 800})
+    ]
+    assert found == pytest.approx([200, 200, 200])
+    assert solved(**base, partition=[one, {**other, "used": 600}]).figure("excess") == pytest.approx(300)
+
+
 def test_order_and_bounds_of_the_models() -> None:
     """N(small) <= N(medium) <= N(large) on thousands of partitions, and each says what its name says."""
     chance = random.Random(6)
@@ -243,6 +278,7 @@ def test_wlm_over_intervals() -> None:
         ],
     )  # fmt: skip
     assert answer.table("intervals").column("lows") == [2, 3, 2, 1]
+    assert answer.table("intervals").column("above") == [80, 180, -20, -420]
     assert answer.figure("unparked") == 7
     assert {one.name for one in answer.assumptions} == {"wlm_unpark_busy", "wlm_park_busy", "wlm_order"}
 
