@@ -239,10 +239,10 @@ def test_patterns_of_writes() -> None:
 
 
 def test_a_hot_set_in_numbers() -> None:
-    """20 % of 1,000 MiB have 80 % of 50 MiB a second, for the 10 seconds of the first pass."""
-    hot = {"pattern": "hot set", "hot_pages": 20, "hot_writes": 80}
+    """10 % of 1,000 MiB have 80 % of 50 MiB a second, for the 10 seconds of the first pass."""
+    hot = {"pattern": "hot set", "hot_pages": 10, "hot_writes": 80}
     answer = solved({"memory": 1000, "change_rate": 50, **hot}, rate=100)
-    expected = 200 * (1 - math.exp(-40 * 10 / 200)) + 800 * (1 - math.exp(-10 * 10 / 800))
+    expected = 100 * (1 - math.exp(-40 * 10 / 100)) + 900 * (1 - math.exp(-10 * 10 / 900))
     assert pages(answer)[1] / 256 == pytest.approx(expected)
 
 

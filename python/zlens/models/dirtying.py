@@ -15,7 +15,7 @@ from typing import Protocol
 #: Ranks of Zipf's law that are counted one by one; those behind are integrated.
 _ONE_BY_ONE = 200
 #: Width of the pieces of the integral: so much from end to end.
-_GROWTH = 1.25
+_GROWTH = 1.6
 #: Places and weights of Gauss and Legendre on -1 to 1, 5 points.
 _GAUSS = (
     (0.0, 128 / 225),
