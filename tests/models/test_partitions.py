@@ -36,7 +36,7 @@ def test_weights_of_the_planning_guide() -> None:
     each = [value / 6 for value in column(answer, "each_pct", "polarization")]
     assert each == pytest.approx([23.1, 1.3, 34.6], abs=0.06)
     assert column(answer, "allocation") == pytest.approx([1, 3, 2])
-    assert any("P0, P2 cannot use what the weight gives" in note for note in answer.notes)
+    assert any("P0, P2 cannot use what the weight gives: too few" in note for note in answer.notes)
 
 
 def test_seven_horizontal_cores_of_four() -> None:
@@ -284,6 +284,28 @@ def test_limits_of_zvm_for_a_partition_of_two_types() -> None:
     assert column(answer, "chosen", "zvm") == [False, False, True]
     assert column(answer, "processors", "zvm") == [34, 34, 64]
     assert column(answer, "defined", "zvm") == [34, 34, 34]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"cores": 81}, "V has 81 cores, and z/VM 7.4 supports 80 of them with non-SMT"),
+        ({"cores": 41, "smt": "SMT-2"}, "V has 41 cores, and z/VM 7.4 supports 40 of them with SMT-2"),
+        (
+            {"cores": 36, "smt": "SMT-1", "zvm": 6.4},
+            "V has 36 cores, and z/VM 6.4 uses the first 32 with SMT-1",
+        ),
+        ({"mode": "other", "smt": "SMT-1"}, "V: z/VM has no SMT-1 for these types of cores in mode other"),
+        ({"zvm": "7.1 VM66265"}, "on the z14 only"),
+        ({"cores": 80}, None),
+        ({"cores": 40, "smt": "SMT-2"}, None),
+    ],
+)
+def test_what_zvm_does_not_support_is_said(change: dict[str, Any], says: str | None) -> None:
+    one = {"name": "V", "type": "IFL", "cores": 4, "weight": 100, "zvm": "7.4", **change}
+    answer = models.solve("partitions", {"processors": {"IFL": 100}, "partition": [one]})
+    said = [note for note in answer.notes if "z/VM" in note]
+    assert (says is None and not said) or any(says is not None and says in note for note in said)
 
 
 def test_physlog_takes_what_pr_sm_uses_itself() -> None:

@@ -310,6 +310,25 @@ def zvm_rows(partitions: Sequence[dict[str, Any]]) -> list[Row]:
     return rows
 
 
+def zvm_notes(rows: Sequence[Row]) -> list[str]:
+    """What is wrong with the levels of multithreading that are chosen, and what a limit depends on."""
+    found: list[str] = []
+    for name, release, mode, smt, chosen, defined, limit, used, _, _ in rows:
+        if not chosen:
+            continue
+        if limit is None:
+            found.append(f"{name}: z/VM has no {smt} for these types of cores in mode {mode}")
+        elif used is None:
+            found.append(
+                f"{name} has {defined} cores, and z/VM {release} supports {limit} of them with {smt}"
+            )
+        elif used != defined:
+            found.append(f"{name} has {defined} cores, and z/VM {release} uses the first {used} with {smt}")
+    known = dict.fromkeys(str(row[1]) for row in rows)
+    found += [f"z/VM {name}: {note}" for name in known if (note := zvm_limits.release(name).note)]
+    return found
+
+
 def physlog(lines: Sequence[dict[str, Any]]) -> Table:
     columns = (
         Column("type", "Type"),
@@ -373,7 +392,8 @@ def _of_partitions(pool: Pool, shown: Mapping[int, str]) -> list[str]:
                      "cores or caps hold them")  # fmt: skip
     few = [one for one in pool.sharing if one.unparked < one.entitled - NOTHING]
     if few:
-        found.append(f"{kind}: {names(few)} cannot use what the weight gives: too few logical cores")
+        found.append(f"{kind}: {names(few)} cannot use what the weight gives: "
+                     "too few logical cores are online or unparked")  # fmt: skip
     below = [
         one
         for one in pool.sharing

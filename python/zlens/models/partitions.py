@@ -38,8 +38,14 @@ _PARTITION = Spec(
             "how its weight is spread over its logical cores",
             default="vertical",
         ),
-        Key("demand", _CORES, "what it would use if nothing held it; all it can get", "cores", default=None),
-        Key("unparked", Whole(1, 1000), "cores it uses: high ones first; all", default=None),
+        Key(
+            "demand",
+            _CORES,
+            "what it would use if nothing held it; left out: all it can get",
+            "cores",
+            default=None,
+        ),
+        Key("unparked", Whole(1, 1000), "cores it uses, high ones first; left out: all", default=None),
         Key("capped", Flag(), "initial capping: never more than its weight gives", default=False),
         Key("absolute_cap", Number(0, 1000, above=True), "absolute capping", "cores", default=None),
         Key("group", Text(), "its group of absolute group capping", default=None),
@@ -225,7 +231,7 @@ def solve(scenario: Scenario) -> Answer:
         found,
         [figure for pool in pools for figure in _figures(pool)],
         [chart],
-        tables.notes(pools, shown, scenario["crowded_from"]),
+        [*tables.notes(pools, shown, scenario["crowded_from"]), *tables.zvm_notes(limits)],
         follow=("partitions", "allocation"),
     )
 
@@ -320,18 +326,16 @@ def _figures(pool: Pool) -> list[Figure]:
     key, kind = pool.kind.lower(), pool.kind
     used = pool.used
     figures = [
-        Figure(f"used_{key}", used, "cores", f"{kind}: used of the shared cores"),
-        Figure(f"idle_{key}", pool.capacity - used, "cores", f"{kind}: idle of the shared cores"),
+        Figure(f"used_{key}", used, "cores", f"{kind} used of what is shared"),
+        Figure(f"idle_{key}", pool.capacity - used, "cores", f"{kind} idle of what is shared"),
     ]
     if pool.high or pool.others:
         left = pool.shared - pool.high
         figures += [
-            Figure(f"high_{key}", float(pool.high), "cores", f"{kind}: vertical-high", 0),
-            Figure(
-                f"not_high_{key}", float(pool.others), "cores", f"{kind}: unparked and not vertical-high", 0
-            ),
-            Figure(f"left_{key}", float(left), "cores", f"{kind}: physical ones left for those", 0),
-            Figure(f"crowding_{key}", pool.crowding, "", f"{kind}: logical cores on each of those", 1),
+            Figure(f"high_{key}", float(pool.high), "cores", f"{kind} Vh in use", 0),
+            Figure(f"not_high_{key}", float(pool.others), "cores", f"{kind} not Vh in use", 0),
+            Figure(f"left_{key}", float(left), "cores", f"{kind} left for those", 0),
+            Figure(f"crowding_{key}", pool.crowding, "", f"{kind} not Vh per core left", 1),
         ]
     return figures
 

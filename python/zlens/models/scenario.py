@@ -120,7 +120,8 @@ class Choice:
         return "one of " + ", ".join(f'"{word}"' for word in self.of)
 
     def check(self, value: Any, where: str, problem: Problem) -> str:
-        if value not in self.of:
+        # 7.4 without quotes is a number to TOML.
+        if str(value) not in self.of:
             raise problem.value(where, value, self.words())
         return str(value)
 
