@@ -158,7 +158,7 @@ def test_smtmet_rows_of_an_idle_system_are_another_matter() -> None:
     assert abs(factor - 103.2) > 5
     assert any("nearly idle" in note for note in found.notes)
     busy = answer(core=[{"name": "0", "thread_density": 1.12, "max_capacity_factor": 200, "core_busy": 20}])
-    assert not busy.notes
+    assert not any("nearly idle" in note for note in busy.notes)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +175,11 @@ def test_density_from_busy(case: str, threads: float, busy: float, density: floa
     assert row["thread_density"] == pytest.approx(density, abs=0.012)
     assert row["capacity_factor_pct"] is None
     assert row["mt_utilization_pct"] is None
+
+
+def test_rounding_leads_no_density_beyond_two_threads() -> None:
+    assert core(core_busy=50.0, threads_busy=[50.3, 50.3])["thread_density"] == 2
+    assert core(core_busy=50.0, threads_busy=[49.6, 0])["thread_density"] == 1
 
 
 #: RMF CPU Activity, MT=2: processor, LPAR busy, MVS busy of both threads, productivity, utilization.
@@ -234,6 +239,7 @@ def test_rmf_used_and_available_from_printed_productivities() -> None:
     row = by_name(answer(core=cores).table("types"))["ZIIP"]
     assert row["used_pct"] == pytest.approx(245.62, abs=0.015)
     assert row["available_pct"] == pytest.approx(154.38, abs=0.015)
+    assert row["productivity_pct"] == pytest.approx(100 * 245.62 / (78.23 + 59.46 + 80.77 + 63.67), abs=0.01)
     assert row["thread_density"] is None
 
 
@@ -421,6 +427,16 @@ def test_shares_and_types() -> None:
     # One core whose use is not known leaves that of its type unknown.
     assert (rows["ZIIP"]["cores"], rows["ZIIP"]["used_pct"], rows["ZIIP"]["share_pct"]) == (2, None, 200)
     assert found.figure("left_ziip") is None
+
+
+def test_capacity_that_idle_second_threads_leave_is_said() -> None:
+    full = {"name": "0", "core_busy": 100, "max_capacity_factor": 150}
+    one, two = ({**full, "threads_busy": threads} for threads in ([60, 60], [100, 100]))
+    (note,) = answer(core=[one]).notes
+    assert note.startswith("IFL: 27 % of a core is left though cores were 100 % busy")
+    assert answer(core=[two]).notes == []
+    # With a core half idle most of what is left is no surprise.
+    assert answer(core=[{**one, "core_busy": 50, "threads_busy": [50, 45]}]).notes == []
 
 
 def test_what_mt1_time_rests_on_is_said() -> None:

@@ -138,6 +138,30 @@ def test_path_factors_of_the_published_runs() -> None:
     assert paths["SMT-2", "servers"] == pytest.approx(1.632 / (1.28 / 1.04), abs=0.002)
 
 
+def test_density_and_factor_that_a_run_does_not_say() -> None:
+    """SMT: serialization, from thread and core busy and the largest factor alone: 1.28 and 104 %."""
+    run = {key: value for key, value in SERIAL.items() if key not in ("thread_density", "capacity_factor")}
+    row = of(answer(BASE, run), "SMT-2", "against")
+    assert row["thread_density"] == pytest.approx(2 * 61.1 / 95.5)
+    assert row["capacity_factor_pct"] == pytest.approx(100 + 15 * (2 * 61.1 / 95.5 - 1))
+    assert row["path"] == pytest.approx(1.60, abs=0.005)
+
+
+def test_the_base_is_the_measured_run_without_smt_wherever_it_stands() -> None:
+    known = {"name": "known", "cores": 3, "part": [{**part, "demand": 1.0} for part in BASE["part"]]}
+    found = answer(known, SERIAL, BASE)
+    assert found.table("against").title == "Measured, against SMT-0"
+    assert of(found, "SMT-0", "against")["etr_ratio"] == 1
+
+
+def test_busy_of_each_guest() -> None:
+    """What is given comes back, and what is left is shared by the twelve servers."""
+    busy = {(row[0], row[1]): row[3] for row in answer(*RUNS).table("demands").rows}
+    assert busy["SMT-0", "clients"] == pytest.approx(70.5)
+    assert busy["SMT-0", "servers"] == pytest.approx((3 * 95.8 - 3 * 70.5) / 12)
+    assert busy["2 vCPUs", "clients"] == pytest.approx(143.8)
+
+
 def test_littles_law_of_a_service_class() -> None:
     """SMT: RMF Workload Activity: 12.69 in the system, 8960.87 a second: 1.416 ms."""
     run = {
@@ -445,6 +469,10 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ([{**BASE, "part": [{"name": "P", "busy": 400}, {"name": "Q"}]}], "its parts were busier than its 3"),
         ([{**BASE, "part": [{"name": "P", "demand": 1}, {"name": "Q"}]}], "a demand of some parts only"),
         ([{**BASE, "thread_density": 1.5}], "run.SMT-0.thread_density of a run with one thread"),
+        (
+            [{**ALONE, "threads": 2, "etr": 1, "processor_busy": 61, "core_busy": 50}],
+            "its threads sum to 2.44 of core_busy",
+        ),
         ([BASE, calibrated(SERIAL, "none")], "calibrated_by is none, and no measured run is called so"),
         (
             [BASE, {**ALONE, "part": [{"name": "clients", "path": 1}, {"name": "servers"}]}],

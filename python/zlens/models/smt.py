@@ -25,6 +25,8 @@ _FACTOR = Number(50, 400)
 _ROUNDING = 0.02
 #: A core less busy than this is nearly idle: 1 %.
 _NEARLY_IDLE = 0.01
+#: Capacity left beyond what core busy lets one expect, in cores, that deserves a word.
+_SURPRISING = 0.1
 
 _CORE = Spec(
     (
@@ -210,13 +212,19 @@ def solve(scenario: Scenario) -> Answer:
             "the scenario has no core, time, hyptop or run", "add one: zlens solve smt --example"
         )
     answer = Answer("smt", scenario.title or "Multithreading", [])
-    cores, of_threads = _cores(scenario, answer)
+    found = [_metrics(scenario, says) for says in scenario["core"]]
+    cores, of_threads = _cores(scenario, answer, found)
     times = [*of_threads, *(_time(scenario, says) for says in scenario["time"])]
     if any(row[1] != row[3] and row[2] is not None for row in times):
         scenario.assume("smt_mt1_rule")
     if cores:
         answer.tables.append(Table("cores", "Cores", _CORES, cores))
-        _types(scenario, answer, cores)
+        _types(scenario, answer, found)
+        series = (
+            Series("core busy", [_percent(one.busy) for one in found]),
+            Series("MT utilization", [_percent(one.utilisation) for one in found]),
+        )
+        answer.charts.append(Chart("Cores", "bars", [str(row[0]) for row in cores], series, "%"))
     if times:
         answer.tables.append(Table("times", "Processor time", _TIMES, times))
     if scenario["hyptop"]:
@@ -228,13 +236,14 @@ def solve(scenario: Scenario) -> Answer:
     return answer
 
 
-def _cores(scenario: Scenario, answer: Answer) -> tuple[list[tuple[Value, ...]], list[tuple[Value, ...]]]:
+def _cores(
+    scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]
+) -> tuple[list[tuple[Value, ...]], list[tuple[Value, ...]]]:
     """A row for each core, and one for the time of each thread whose samples there are."""
     rows: list[tuple[Value, ...]] = []
     times: list[tuple[Value, ...]] = []
     unseen, idle = [], []
-    for says in scenario["core"]:
-        found = _metrics(scenario, says)
+    for says, found in zip(scenario["core"], metrics, strict=True):
         given = _part(says["max_capacity_factor"])
         if says["samples"] is not None:
             threads = smt_metrics.of_threads(says["samples"], found.maximum, says["sample"])
@@ -251,8 +260,8 @@ def _cores(scenario: Scenario, answer: Answer) -> tuple[list[tuple[Value, ...]],
         )
     if unseen:
         answer.notes.append(
-            f"core {', '.join(unseen[:5])}: one thread or two were never active, so that no largest capacity "
-            "factor shows; give max_capacity_factor from another time"
+            f"core {', '.join(unseen[:5])}: no largest capacity factor, without which not all is computed; give "
+            "max_capacity_factor, or samples or counters of times with one and with two threads active"
         )
     if idle:
         answer.notes.append(
@@ -338,14 +347,17 @@ def _of(found: Metrics) -> tuple[float | None, ...]:
     )
 
 
-def _types(scenario: Scenario, answer: Answer, rows: Sequence[tuple[Value, ...]]) -> None:
-    """A row for each type of core, figures and a chart."""
+def _types(scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]) -> None:
+    """A row and figures for each type of core."""
     of_types: list[tuple[Value, ...]] = []
     for kind in TYPES:
-        of_kind = [says for says in scenario["core"] if says["type"] == kind]
-        if not of_kind:
+        cores = [
+            (found, says["share"] / 100.0)
+            for says, found in zip(scenario["core"], metrics, strict=True)
+            if says["type"] == kind
+        ]
+        if not cores:
             continue
-        cores = [(_metrics(scenario, says), says["share"] / 100) for says in of_kind]
         whole, used, left = smt_metrics.together(cores)
         share = sum(share for _, share in cores)
         of_types.append((kind, len(cores), *_of(whole), _percent(used), 100.0 * share, _percent(left)))
@@ -355,15 +367,16 @@ def _types(scenario: Scenario, answer: Answer, rows: Sequence[tuple[Value, ...]]
         }
         for key, value in (("used", used), ("left", left)):
             answer.figures.append(Figure(f"{key}_{kind.lower()}", _percent(value), "% of 1", texts[key]))
+        if (
+            whole.busy is not None
+            and left is not None
+            and left - len(cores) * (1.0 - whole.busy) > _SURPRISING
+        ):
+            answer.notes.append(
+                f"{kind}: {100.0 * left:.0f} % of a core is left though cores were {100.0 * whole.busy:.0f} % "
+                "busy: second threads were idle, and only more virtual processors at once can use them"
+            )
     answer.tables.append(Table("types", "Types of cores", _OF_TYPES, of_types))
-    columns = ("core_busy_pct", "mt_utilization_pct")
-    places = [str(row[0]) for row in rows]
-    busy, used_pct = (
-        [_number(row[[one.key for one in _CORES].index(key)]) for row in rows] for key in columns
-    )
-    answer.charts.append(
-        Chart("Cores", "bars", places, (Series("core busy", busy), Series("MT utilization", used_pct)), "%")
-    )
 
 
 def _time(scenario: Scenario, says: Mapping[str, Any]) -> tuple[Value, ...]:
@@ -422,7 +435,3 @@ def _part(percent: float | None) -> float | None:
 
 def _percent(part: float | None) -> float | None:
     return None if part is None else 100.0 * part
-
-
-def _number(value: Value) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

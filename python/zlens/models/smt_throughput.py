@@ -20,6 +20,8 @@ from zlens.models.scenario import Key, Many, Number, Scenario, Spec, Text, Whole
 from zlens.models.smt_bounds import Bound, Part
 
 _FILE = Path(__file__).parent.parent / "catalog" / "models" / "smt_published.toml"
+#: Rounding of printed percentages can lead this far beyond 1 or 2 threads.
+_ROUNDING = 0.02
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
 #: More runs than this make no figures: nobody reads a sweep of so many.
@@ -184,8 +186,9 @@ def extend(answer: Answer, scenario: Scenario) -> None:
     """Adds what there is to say of the runs of a scenario."""
     runs = [_run(scenario, says) for says in scenario["run"]]
     _together(scenario, runs)
-    base = _base(scenario, runs)
-    expected = [_expected(scenario, answer, run, base, runs) for run in runs]
+    known = {run.name: run for run in runs if run.raw is not None}
+    base = _base(scenario, known)
+    expected = [_expected(scenario, answer, run, base, known) for run in runs]
     pairs = list(zip(runs, expected, strict=True))
     answer.tables += [
         Table("runs", "Throughput", _RUNS, [_row(run, one) for run, one in pairs]),
@@ -255,7 +258,14 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
         return 1.0, 1.0, 1.0
     density = says["thread_density"]
     if density is None and says["core_busy"] and says["processor_busy"] is not None:
-        density = min(2.0, max(1.0, 2.0 * says["processor_busy"] / says["core_busy"]))
+        density = 2.0 * says["processor_busy"] / says["core_busy"]
+        if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
+            raise scenario.problem.wrong(
+                f"run.{says['name']}: its threads sum to {density:.2f} of core_busy",
+                "processor_busy and core_busy must be of one interval",
+                "1 to 2",
+            )
+        density = min(2.0, max(1.0, density))
     factor = None if says["capacity_factor"] is None else says["capacity_factor"] / 100.0
     maximum = None if says["max_capacity_factor"] is None else says["max_capacity_factor"] / 100.0
     if factor is None and density is not None and maximum is not None:
@@ -278,29 +288,27 @@ def _together(scenario: Scenario, runs: Sequence[Run]) -> None:
             raise wrong(f"run.{run.name} has a path of some parts only", "give each a path, or calibrated_by")
 
 
-def _base(scenario: Scenario, runs: Sequence[Run]) -> Run | None:
+def _base(scenario: Scenario, known: Mapping[str, Run]) -> Run | None:
     """The named one; else the first measured run, one without multithreading before others."""
     name = scenario["base"]
     if name is None:
-        known = [run for run in runs if run.raw is not None]
-        return min(known, key=lambda run: (not run.measured, run.says["threads"]), default=None)
-    return _named(scenario, runs, name, "base")
+        return min(known.values(), key=lambda run: (not run.measured, run.says["threads"]), default=None)
+    return _named(scenario, known, name, "base")
 
 
-def _named(scenario: Scenario, runs: Sequence[Run], name: str, where: str) -> Run:
-    found = next((run for run in runs if run.name == name and run.raw is not None), None)
+def _named(scenario: Scenario, known: Mapping[str, Run], name: str, where: str) -> Run:
+    found = known.get(name)
     if found is None:
-        known = (
-            ", ".join(run.name for run in runs if run.raw is not None) or "a run with etr and processor_busy"
-        )
         raise scenario.problem.wrong(
-            f"{where} is {name}, and no measured run is called so", "name another run", known
+            f"{where} is {name}, and no measured run is called so",
+            "name another run",
+            ", ".join(list(known)[:20]) or "a run with etr and processor_busy",
         )
-    return found  # fmt: skip
+    return found
 
 
 def _expected(
-    scenario: Scenario, answer: Answer, run: Run, base: Run | None, runs: Sequence[Run]
+    scenario: Scenario, answer: Answer, run: Run, base: Run | None, known: Mapping[str, Run]
 ) -> Expected:
     """Bounds from its own demands where it has any, else from the base run's; a point with path factors."""
     point = any(part["path"] for part in run.says["part"]) or run.says["calibrated_by"] is not None
@@ -316,7 +324,7 @@ def _expected(
             "add a run with etr, processor_busy and busy of its parts, or demand to each part",
         )
     by = run.says["calibrated_by"]
-    from_run = base if by is None else _named(scenario, runs, by, f"run.{run.name}.calibrated_by")
+    from_run = base if by is None else _named(scenario, known, by, f"run.{run.name}.calibrated_by")
     if point and not from_run.measured:
         raise scenario.problem.wrong(
             f"run.{run.name} is to be predicted from run.{from_run.name}, which was not measured",
