@@ -353,6 +353,7 @@ def test_the_example_is_sound() -> None:
         ({}, "there is neither use nor device"),
         ({"use": [{"name": "A", "share": 1}] * 2}, "use A is there twice"),
         ({"device": [{"name": "A", "rate": 1, "serv": 1}] * 2}, "device A is there twice"),
+        ({"use": [{"name": f"U{at}", "share": 1} for at in range(101)]}, "there are 101 uses of one pool"),
         ({"device": [{"name": "A", "rate": 1}]}, "device.A needs serv, or pend, disc and conn"),
         ({"device": [{"name": "A", "rate": 1, "pend": 1, "disc": 1}]}, "device.A needs serv"),
         ({"device": [{"name": "A", "rate": 1, "serv": 1, "conn": 1}]}, "device.A needs serv"),

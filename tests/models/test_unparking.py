@@ -213,8 +213,12 @@ def test_whole_numbers_of_the_kernel_leave_a_gap() -> None:
         steal: rules.linux(6, 12, [100] * 100 + [steal] * 400, 30, 16)[-1].cores for steal in (29, 30, 44)
     }
     assert back == {29: 12, 30: 6, 44: 6}
-    answer = solved(policy="linux", highs=6, lows=6, steal=[44] * 60)
-    assert any("from 45%" in note and "below 30%" in note for note in answer.notes)
+    for steals, threshold, noted in (([44] * 60, 30, True), ([45] * 5, 30, False), ([29] * 60, 30, False)):
+        answer = solved(policy="linux", highs=6, lows=6, steal=steals, steal_threshold=threshold)
+        assert any("from 45% on" in note and "below 30%" in note for note in answer.notes) == noted
+    always = solved(policy="linux", highs=6, lows=6, steal=[100] * 400, steal_threshold=90)
+    assert always.figure("changes") == 0
+    assert any("no steady steal" in note for note in always.notes)
     # Percent is cut off before it is averaged.
     assert rules.linux(6, 12, [15.99], 30, 16)[0].average == 0
 

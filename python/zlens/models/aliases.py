@@ -7,6 +7,7 @@ partitions, with entitlement and distribution of excess. Times are in millisecon
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +102,8 @@ bursts = "paging"
 
 #: More aliases than this no table goes through for one volume; more volumes than that get no such rows.
 _MOST_STEPS, _MOST_VOLUMES = 32, 8
+#: Minidisk and paging I/O are two; more than this nobody has.
+_MOST_USES = 100
 #: So rarely does anybody wait that one more alias makes no difference.
 _RARELY = 0.005
 
@@ -219,12 +222,11 @@ def _together(scenario: Scenario, uses: Sequence[dict[str, Any]], devices: Seque
     if not uses and not devices:
         raise wrong("there is neither use nor device", "add [[use]] or [[device]]")
     for kind, entries in (("use", uses), ("device", devices)):
-        names = [one["name"] for one in entries]
-        twice = (
-            sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-        )
-        if twice:
-            raise wrong(f"{kind} {twice[0]} is there twice", "give each a name of its own")
+        for name, times in Counter(one["name"] for one in entries).items():
+            if times > 1:
+                raise wrong(f"{kind} {name} is there twice", "give each a name of its own")
+    if len(uses) > _MOST_USES:
+        raise wrong(f"there are {len(uses):,} uses of one pool", f"have {_MOST_USES} at most")
     known = {one["name"] for one in uses}
     for one in devices:
         here = f"device.{one['name']}"

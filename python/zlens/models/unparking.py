@@ -441,11 +441,12 @@ def _linux(scenario: Scenario, cores: rules.Cores) -> Answer:
         notes.append(
             "without entitled cores, or without vertical-lows, the kernel leaves all cores at high capacity"
         )
-    elif max(one.steal for one in ticks) >= threshold and not changes:
+    elif not changes and threshold <= max(one.steal for one in ticks) < threshold + _STEAL_WEIGHT - 1:
+        out = threshold + _STEAL_WEIGHT - 1
         notes.append(
             f"the average is cut to whole percent and stops up to {_STEAL_WEIGHT - 1} points below a steal "
-            f"that stays the same: steady steal takes vertical-lows out from "
-            f"{threshold + _STEAL_WEIGHT - 1}%, and lets them in again below {threshold}%"
+            f"that stays the same: {f'from {out}% on steady steal' if out <= 100 else 'no steady steal'} "
+            f"takes vertical-lows out, and below {threshold}% lets them in again"
         )
     series = (
         Series("steal", [float(one.steal) for one in ticks]),
