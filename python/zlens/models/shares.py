@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from zlens.charts import Chart, Series
@@ -179,7 +179,7 @@ def allocate(
     """
     capacity = 100.0 * processors
     normal = normalised(users, absolute_at_most)
-    maxima = [_maximum(user, users, absolute_at_most) for user in users]
+    maxima = _maxima(users, absolute_at_most)
     limits = [None if part is None else capacity * part for part in maxima]
     weights: list[float] = []
     caps: list[float] = []
@@ -196,38 +196,50 @@ def allocate(
         free = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
         found = free
     sums = [sum(found[at] for at in places) for places in inside]
+    full = sum(sums) >= capacity - _NOTHING
+    full_pools = _full_pools(users, sums, pools or {})
     shares = []
     for n, user in enumerate(users):
         wanted = sum(caps[at] for at in inside[n])
-        share = Share(100.0 * normal[n], capacity * normal[n], limits[n], sums[n], "")
-        shares.append(
-            replace(share, bound_by=_bound(user, share, wanted, sums, users, pools or {}, processors))
-        )
+        held = _bound(user, sums[n], wanted, limits[n], full, full_pools) if processors else "no processor"
+        shares.append(Share(100.0 * normal[n], capacity * normal[n], limits[n], sums[n], held))
     return shares
 
 
 def normalised(users: Sequence[User], absolute_at_most: float) -> list[float]:
     """Parts of one: absolute shares as they are or scaled down, relative ones of what they leave."""
-    absolute = sum(user.absolute or 0.0 for user in users) / 100
+    absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
-    most = absolute_at_most / 100 if relative else 1.0
-    scale = most / absolute if absolute > most else 1.0
-    rest = 1.0 - absolute * scale
+    scale, rest = _scale(absolute, relative, absolute_at_most)
     return [
         user.absolute / 100 * scale if user.absolute is not None else rest * (user.relative or 0.0) / relative
         for user in users
     ]
 
 
-def _maximum(user: User, users: Sequence[User], absolute_at_most: float) -> float | None:
-    """The maximum share as a part of one; a relative one is what a share of that size would be."""
-    if user.limit == "none":
-        return None
-    if user.maximum_absolute is not None:
-        return user.maximum_absolute / 100
-    as_share = replace(user, relative=user.maximum_relative, absolute=None)
-    others = [as_share if one is user else one for one in users]
-    return normalised(others, absolute_at_most)[[one is user for one in users].index(True)]
+def _scale(absolute: float, relative: float, absolute_at_most: float) -> tuple[float, float]:
+    """What absolute shares (percent in all) are scaled by, and the part of one that relative ones have."""
+    most = absolute_at_most / 100 if relative else 1.0
+    scale = most / (absolute / 100) if absolute / 100 > most else 1.0
+    return scale, 1.0 - absolute / 100 * scale
+
+
+def _maxima(users: Sequence[User], absolute_at_most: float) -> list[float | None]:
+    """Maximum shares as parts of one; a relative one is what a share of that size would be."""
+    absolute = sum(user.absolute or 0.0 for user in users)
+    relative = sum(user.relative or 0.0 for user in users)
+    found: list[float | None] = []
+    for user in users:
+        if user.limit == "none":
+            found.append(None)
+        elif user.maximum_absolute is not None:
+            found.append(user.maximum_absolute / 100)
+        else:
+            maximum = user.maximum_relative or 0.0
+            others = relative - (user.relative or 0.0)
+            _, rest = _scale(absolute - (user.absolute or 0.0), others + maximum, absolute_at_most)
+            found.append(rest * maximum / (others + maximum))
+    return found
 
 
 def _filled(
@@ -246,50 +258,45 @@ def _filled(
     kept = floor or [0.0] * len(caps)
     groups: list[Group] = []
     members: dict[str, list[int | Group]] = {}
+    used = dict.fromkeys(pools, 0.0)
     for user, places, limit in zip(users, inside, limits, strict=True):
         found: list[int | Group] = list(places)
         if limit is not None and (soft or user.limit == "hard"):
             found = [Group(tuple(places), max(0.0, limit - sum(kept[at] for at in places)))]
         if user.pool in pools:
             members.setdefault(user.pool or "", []).extend(found)
+            used[user.pool or ""] += sum(kept[at] for at in places)
         else:
             groups += [one for one in found if isinstance(one, Group)]
     for name, of_pool in members.items():
-        used = sum(kept[at] for user, at in _places(users, inside) if user.pool == name)
-        groups.append(Group(tuple(of_pool), max(0.0, pools[name] - used)))
+        groups.append(Group(tuple(of_pool), max(0.0, pools[name] - used[name])))
     room = [max(0.0, cap - has) for cap, has in zip(caps, kept, strict=True)]
     more = group_fill(max(0.0, capacity - sum(kept)), weights, room, groups)
     return [has + more for has, more in zip(kept, more, strict=True)]
 
 
-def _places(users: Sequence[User], inside: Sequence[range]) -> list[tuple[User, int]]:
-    return [(user, at) for user, places in zip(users, inside, strict=True) for at in places]
+def _full_pools(users: Sequence[User], sums: Sequence[float], pools: dict[str, float]) -> set[str]:
+    """CPU pools whose members use all that the pool may."""
+    used = dict.fromkeys(pools, 0.0)
+    for user, total in zip(users, sums, strict=True):
+        if user.pool in used:
+            used[user.pool or ""] += total
+    return {name for name, limit in pools.items() if used[name] >= limit - _NOTHING}
 
 
 def _bound(
-    user: User,
-    share: Share,
-    wanted: float,
-    sums: Sequence[float],
-    users: Sequence[User],
-    pools: dict[str, float],
-    processors: float,
+    user: User, allocation: float, wanted: float, limit: float | None, full: bool, full_pools: set[str]
 ) -> str:
     """What holds a user: the first of demand, virtual processors, its limit, its pool; else its share."""
-    if not processors:
-        return "no processor"
-    if share.allocation >= wanted - _NOTHING:
+    if allocation >= wanted - _NOTHING:
         asked = sum(user.demands)
         return "virtual CPUs" if asked > wanted + _NOTHING else "demand"
-    if share.limit is not None and user.limit == "hard" and share.allocation >= share.limit - _NOTHING:
+    if limit is not None and user.limit == "hard" and allocation >= limit - _NOTHING:
         return "LIMITHARD"
-    if user.pool in pools:
-        used = sum(total for one, total in zip(users, sums, strict=True) if one.pool == user.pool)
-        if used >= pools[user.pool or ""] - _NOTHING:
-            return f"pool {user.pool}"
-    full = sum(sums) >= 100.0 * processors - _NOTHING
-    if share.limit is not None and full and share.allocation <= share.limit + _NOTHING:
-        return "LIMITSOFT" if share.allocation >= share.limit - _NOTHING else "share"
+    if user.pool in full_pools:
+        return f"pool {user.pool}"
+    if limit is not None and full and allocation <= limit + _NOTHING:
+        return "LIMITSOFT" if allocation >= limit - _NOTHING else "share"
     return "share"
 
 
