@@ -146,6 +146,10 @@ def test_bursts_by_kind_and_by_number() -> None:
     device = {"name": "D", "rate": 180, "serv": 0.855}
     by_kind = solved(0, [], [{**device, "bursts": "paging"}]).table("devices")
     assert by_kind.column("response") == pytest.approx([1.5], abs=0.005)
+    table = solved(0, [], [{**device, "bursts": "paging"}]).table("bursts")
+    assert table.column("resp") == [1.5, 6.46, 18.0, 25.2, 30.8]
+    assert all("Eighty Logical Processors" in str(source) for source in table.column("source"))
+    assert all(one.key != "bursts" for one in solved(0, [], [device]).tables)
     by_number = solved(0, [], [{**device, "burst": 2}]).table("devices").column("response")[0]
     plain = solved(0, [], [device])
     wait = plain.table("devices").column("response")[0] - 0.855  # type: ignore[operator]

@@ -145,6 +145,17 @@ _STEPS = (
 )
 
 
+_PUBLISHED = (
+    Column("name", "Kind"),
+    Column("rate", "Rate", "1/s"),
+    Column("serv", "Serv", "ms", decimals=3),
+    Column("resp", "Resp", "ms", decimals=2),
+    Column("busy", "Busy", "%", "of the one exposure"),
+    Column("burst", "Burst", "x", "measured wait over that of M/M/1", 2),
+    Column("source", "Source"),
+)
+
+
 def allocate(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
     """Aliases in use of each, by share; what one does not want goes to the others by share."""
     return water_fill(aliases, shares, [min(want, aliases) for want in wants])
@@ -194,6 +205,7 @@ def solve(scenario: Scenario) -> Answer:
         steps, curves = _steps(volumes, aliases)
         tables += [_shown("devices", "Volumes", _DEVICES, lines)]
         tables += [Table("by_aliases", "By number of aliases of its own", _STEPS, steps)]
+        tables += _published({one["bursts"] for one in devices} - {"chance"})
         charts += curves
         figures.append(_mean_response(volumes, lines))
     follow = ("uses", "gets") if uses else ("devices", "response")
@@ -422,6 +434,16 @@ def _steps(volumes: Sequence[_Volume], aliases: int) -> tuple[list[tuple[Any, ..
     series = tuple(Series(name, [*of_it, *[of_it[-1]] * (longest - len(of_it))]) for name, of_it in curves)
     places = [float(at) for at in range(longest)]
     return rows, [Chart("Response by number of aliases", "lines", places, series, "ms", "aliases")]
+
+
+def _published(kinds: set[str]) -> list[Table]:
+    """The measurements that bursts were taken from."""
+    rows = [
+        (kind, one.rate, one.serv, one.resp, 100 * one.utilisation, one.factor, measured.source)
+        for kind, measured in dasd.published().items()
+        for one in (measured.rows if kind in kinds else ())
+    ]
+    return [Table("bursts", "Bursts as published", _PUBLISHED, rows)] if rows else []
 
 
 def _mean_response(volumes: Sequence[_Volume], rows: Sequence[tuple[Any, ...]]) -> Figure:

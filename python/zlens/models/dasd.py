@@ -65,8 +65,11 @@ def burst_of(rate: float, serv: float, resp: float, aliases: int) -> float | Non
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """A published row: busy part of the exposure, and the factor."""
+    """A published row: what was printed, busy part of the exposure, and the factor."""
 
+    rate: float
+    serv: float
+    resp: float
     utilisation: float
     factor: float
 
@@ -99,6 +102,6 @@ def published() -> dict[str, Published]:
         for rate, serv, resp in facts["rows"]:
             factor = burst_of(rate, serv, resp, 0)
             assert factor is not None
-            rows.append(Burst(rate * serv / 1000, factor))
+            rows.append(Burst(rate, serv, resp, rate * serv / 1000, factor))
         found[kind] = Published(tuple(sorted(rows, key=lambda row: row.utilisation)), facts["source"])
     return found
