@@ -217,6 +217,12 @@ def test_groups_that_cross() -> None:
     answer = solved(10, entries, group=groups, msu_per_core=100)
     assert column(answer, "allocation") == pytest.approx([2.5, 0.5, 0.5, 6.5])
     assert column(answer, "bound_by") == ["group H", "group Z", "group Z", "weight"]
+    # Who is held by which goes by how high each has risen for its weight.
+    entries[1]["weight"] = 300
+    groups[1]["capacity"] = 200
+    answer = solved(10, entries, group=groups, msu_per_core=100)
+    assert column(answer, "allocation") == pytest.approx([1.5, 1.5, 0.5, 6.5])
+    assert column(answer, "bound_by") == ["group H", "group Z", "group Z", "weight"]
 
 
 #: PR/SM Planning Guide, processing weight management: weights and cores, and the columns of its tables. In

@@ -334,8 +334,8 @@ def _figures(pool: Pool) -> list[Figure]:
         figures += [
             Figure(f"high_{key}", float(pool.high), "cores", f"{kind} Vh in use", 0),
             Figure(f"not_high_{key}", float(pool.others), "cores", f"{kind} not Vh in use", 0),
-            Figure(f"left_{key}", float(left), "cores", f"{kind} left for those", 0),
-            Figure(f"crowding_{key}", pool.crowding, "", f"{kind} not Vh per core left", 1),
+            Figure(f"left_{key}", float(left), "cores", f"{kind} cores no Vh holds", 0),
+            Figure(f"crowding_{key}", pool.crowding, "", f"{kind} not Vh per such core", 1),
         ]
     return figures
 

@@ -78,6 +78,8 @@ def vertical(entitled: float, cores: int, integer: str = "all high") -> Polarity
     one medium               one of them is medium all the same (IBM-MAIN: always at least one medium, z10)
     one medium beside lows   only where there are more logical cores (sample study of the LPARDesign tool for
                              a z16: 3.0 on 3 cores are 3 high, on 6 cores 2 high, 1 medium and 3 low)
+
+    No exception is made for the z13 (constant `z13_exception`).
     """
     whole = math.floor(entitled + _WHOLE)
     if entitled >= cores - _WHOLE:
