@@ -15,7 +15,17 @@ from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, Spec, checked
 
 #: In the order of the list that is shown.
-MODELS = ("shares", "partitions", "queueing", "unparking", "relocation", "smt", "capacity", "aliases")
+MODELS = (
+    "shares",
+    "partitions",
+    "queueing",
+    "unparking",
+    "relocation",
+    "smt",
+    "capacity",
+    "aliases",
+    "paging",
+)
 
 
 class Model(Protocol):
