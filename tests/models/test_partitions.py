@@ -49,6 +49,13 @@ def test_seven_horizontal_cores_of_four() -> None:
     rows = by_name(models.solve("partitions", scenario).table("polarization"))
     assert rows["A"]["each_pct"] == pytest.approx(57.14, abs=0.2)
     assert (rows["A"]["high"], rows["B"]["each_pct"]) == (None, None)
+    flat = [{**one, "polarization": "horizontal"} for one in entries]
+    answer = models.solve("partitions", {**scenario, "partition": flat})
+    assert (answer.figure("high_ifl"), answer.figure("not_high_ifl"), answer.figure("left_ifl")) == (
+        0,
+        17,
+        10,
+    )
     vertical = models.solve(
         "partitions", {**scenario, "partition": [{**entries[0], "polarization": "vertical"}, entries[1]]}
     )
@@ -75,6 +82,7 @@ def test_too_many_vertical_lows() -> None:
     assert found["run_time"] == pytest.approx(18.534, abs=0.001)
     assert found["run_time_high"] == 100
     assert answer.figure("crowding_ifl") == pytest.approx(8.5)
+    assert (answer.figure("left_ifl"), answer.figure("idle_ifl")) == (4, 0)
     assert any(
         "34 logical cores that are not vertical-high compete for 4 physical" in one for one in answer.notes
     )
