@@ -237,7 +237,7 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
         elif full > bound:
             spoke = True
             answer.notes.append(
-                f"Above {bound:g}% full blocks of pages become small and I/O grows, as Velocity Software has it; "
+                f"Above {bound:g}% full blocks of pages become small and I/O grows (Velocity Software); "
                 "IBM's formula is satisfied"
             )
     if used is not None:
@@ -317,9 +317,9 @@ def _io(scenario: Scenario, answer: Answer) -> None:
     if per_page is None:
         answer.notes.append(
             "How the service of a paging I/O grows with its pages is on no public page: busy is between an "
-            "I/O that takes no longer and one that takes as much longer as it has more pages (guest I/O of 64 "
-            "records instead of one took 11.4 times as long in command mode, 9.5 times in transport mode, IBM "
-            "2013)"
+            "I/O that takes no longer and one that takes as much longer as it has more pages (guest I/O of "
+            "64 records instead of one took 11.4 times as long in command mode, 9.5 times in transport mode, "
+            "IBM 2013)"
         )
     if today.busy_least > 100:
         answer.notes.append("The volumes are more than wholly busy: rates, service time or volumes are wrong")
