@@ -50,6 +50,13 @@ CLIENTS = run("6 clients", 6, 1, 73.7, etr=1.303, processor_busy=95.6, core_busy
 RUNS = [BASE, SERIAL, VCPUS, CLIENTS]
 
 
+def unmeasured(one: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The configuration of a run without what was measured of it."""
+    kept = {key: one[key] for key in ("name", "cores", "threads", "max_capacity_factor") if key in one}
+    parts = [{key: value for key, value in part.items() if key != "busy"} for part in one["part"]]
+    return {**kept, "part": parts, **more}
+
+
 def calibrated(one: dict[str, Any], by: str, **more: Any) -> dict[str, Any]:
     """The same run with path factors of another, or of itself."""
     return {**one, "calibrated_by": by, **more}

@@ -433,7 +433,7 @@ def test_capacity_that_idle_second_threads_leave_is_said() -> None:
     full = {"name": "0", "core_busy": 100, "max_capacity_factor": 150}
     one, two = ({**full, "threads_busy": threads} for threads in ([60, 60], [100, 100]))
     (note,) = answer(core=[one]).notes
-    assert note.startswith("IFL: 27 % of a core is left though cores were 100 % busy")
+    assert note.startswith("IFL: 27 % of one core is left of 1 though they were 100 % busy")
     assert answer(core=[two]).notes == []
     # With a core half idle most of what is left is no surprise.
     assert answer(core=[{**one, "core_busy": 50, "threads_busy": [50, 45]}]).notes == []

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from smt_runs import BASE, CLIENTS, RUNS, SERIAL, VCPUS, calibrated, with_paths
+from smt_runs import BASE, CLIENTS, RUNS, SERIAL, VCPUS, calibrated, unmeasured, with_paths
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import queues, smt_bounds, smt_throughput
+from zlens.models import queues, smt_bounds, smt_tables
 from zlens.models.answer import Answer, by_name
 from zlens.models.smt_bounds import Part
 
@@ -148,7 +148,11 @@ def test_density_and_factor_that_a_run_does_not_say() -> None:
 
 
 def test_the_base_is_the_measured_run_without_smt_wherever_it_stands() -> None:
-    known = {"name": "known", "cores": 3, "part": [{**part, "demand": 1.0} for part in BASE["part"]]}
+    known = {
+        "name": "known",
+        "cores": 3,
+        "part": [{**part, "demand": 1.0} for part in unmeasured(BASE)["part"]],
+    }
     found = answer(known, SERIAL, BASE)
     assert found.table("against").title == "Measured, against SMT-0"
     assert of(found, "SMT-0", "against")["etr_ratio"] == 1
@@ -195,9 +199,7 @@ def test_capacity_factors_say_1_05_where_0_649_was_measured() -> None:
     found = answer(BASE, with_paths(SERIAL, 1.0))
     assert of(found, "SMT-2")["predicted"] == pytest.approx(1.05, abs=0.01)
     # What the note says, unasked, of a run that has no path factors.
-    bare = {**SERIAL, "etr": None, "processor_busy": None}
-    bare = {key: value for key, value in bare.items() if value is not None}
-    (note,) = answer(BASE, bare).notes
+    (note,) = answer(BASE, unmeasured(SERIAL)).notes
     assert "they say 1.05 of the run without SMT, and 0.649 was measured" in note
 
 
@@ -264,8 +266,7 @@ def test_smt_off_from_a_run_with_smt() -> None:
     found = answer(SERIAL, off, calibrated(BASE, "off"), base="SMT-2")
     assert of(found, "SMT-0")["predicted"] == pytest.approx(1.0)
     assert of(found, "SMT-0")["demands"] == "its own"
-    bare = {key: value for key, value in off.items() if key not in ("etr", "processor_busy")}
-    assert of(answer(SERIAL, bare), "off")["bound"] == pytest.approx(
+    assert of(answer(SERIAL, unmeasured(off)), "off")["bound"] == pytest.approx(
         min(3 / (5.649 / (1.28 / 1.04)), 3 / (4.41 / (1.28 / 1.04))), abs=0.001
     )
 
@@ -394,7 +395,7 @@ def test_a_closed_network_stays_below_the_bound_and_comes_near() -> None:
 
 def test_published_ranges_are_what_is_published() -> None:
     """SMT: the chart's nine ratios, relocation of 25 guests; z/VM 6.4 Performance: statement for the z14."""
-    shown = {one["what"]: one for one in smt_throughput.ranges()}
+    shown = {one["what"]: one for one in smt_tables.ranges()}
     chart = [1.36, 1.12, 1.21, 1.26, 1.38, 0.65, 1.07, 1.30, 1.28]
     nine = shown["external throughput of nine measured workloads"]
     assert (nine["low"], nine["high"]) == (min(chart), max(chart))
@@ -441,11 +442,8 @@ def test_nothing_at_all() -> None:
 def test_sweeps_follow_runs(runs: int) -> None:
     from zlens.models import sweeps
 
-    asked = [{**calibrated(VCPUS, "SMT-2"), "name": f"R{at}"} for at in range(runs)]
-    bare = [
-        {key: value for key, value in run.items() if key not in ("etr", "processor_busy")} for run in asked
-    ]
-    scenario = {"run": [BASE, SERIAL, *bare]}
+    asked = [unmeasured(VCPUS, name=f"R{at}", calibrated_by="SMT-2") for at in range(runs)]
+    scenario = {"run": [BASE, SERIAL, *asked]}
     found = sweeps.solve("smt", scenario, "run.R0.part.clients.guests=1:3")
     columns = [column.key for column in found.tables[0].columns]
     most = found.tables[0].column("bound_R0")
@@ -463,6 +461,10 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ([{"name": "A", "cores": 1, "part": []}], "run[1].part is a list of 0"),
         ([ALONE], "run.A has no demands, and no run was measured"),
         ([{**ALONE, "etr": 1}], "run.A has etr without processor_busy"),
+        (
+            [BASE, {**ALONE, "part": [{"name": "P", "busy": 5}]}],
+            "run.A.part.P.busy of a run that was not measured",
+        ),
         ([BASE, BASE], "two runs have the same name"),
         ([{**BASE, "part": [{"name": "P"}, {"name": "P", "busy": 1}]}], "two parts of run.SMT-0"),
         ([{**BASE, "part": [{"name": "P"}, {"name": "Q"}]}], "run.SMT-0 has more than one part without busy"),
@@ -472,6 +474,14 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         (
             [{**ALONE, "threads": 2, "etr": 1, "processor_busy": 61, "core_busy": 50}],
             "its threads sum to 2.44 of core_busy",
+        ),
+        (
+            [BASE, calibrated(SERIAL, "SMT-0")],
+            "run.SMT-2.calibrated_by is SMT-0, which was measured with threads = 1, not 2",
+        ),
+        (
+            [BASE, with_paths({**unmeasured(CLIENTS), "name": "SMT-2"}, 1.6)],
+            "run.SMT-2 is to be predicted without max_capacity_factor",
         ),
         ([BASE, calibrated(SERIAL, "none")], "calibrated_by is none, and no measured run is called so"),
         (

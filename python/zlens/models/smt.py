@@ -260,8 +260,8 @@ def _cores(
         )
     if unseen:
         answer.notes.append(
-            f"core {', '.join(unseen[:5])}: no largest capacity factor, without which not all is computed; give "
-            "max_capacity_factor, or samples or counters of times with one and with two threads active"
+            f"core {', '.join(unseen[:5])}: no largest capacity factor, without which not all is computed; "
+            "give max_capacity_factor, or samples or counters of times with one and with two threads active"
         )
     if idle:
         answer.notes.append(
@@ -373,8 +373,9 @@ def _types(scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]) -> No
             and left - len(cores) * (1.0 - whole.busy) > _SURPRISING
         ):
             answer.notes.append(
-                f"{kind}: {100.0 * left:.0f} % of a core is left though cores were {100.0 * whole.busy:.0f} % "
-                "busy: second threads were idle, and only more virtual processors at once can use them"
+                f"{kind}: {100.0 * left:.0f} % of one core is left of {len(cores)} though they were "
+                f"{100.0 * whole.busy:.0f} % busy: second threads were idle, and only more virtual processors "
+                "at once can use them"
             )
     answer.tables.append(Table("types", "Types of cores", _OF_TYPES, of_types))
 

@@ -6,20 +6,17 @@ capacity factors say how fast cores work, not how much work a transaction become
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from zlens.charts import Chart, Series
 from zlens.models import smt_bounds
-from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.answer import Answer, Figure, Table, Value
 from zlens.models.scenario import Key, Many, Number, Scenario, Spec, Text, Whole
 from zlens.models.smt_bounds import Bound, Part
+from zlens.models.smt_tables import AGAINST, BOUNDS, DEMANDS, RUNS, published
 
-_FILE = Path(__file__).parent.parent / "catalog" / "models" / "smt_published.toml"
 #: Rounding of printed percentages can lead this far beyond 1 or 2 threads.
 _ROUNDING = 0.02
 #: Two threads never do more than twice the work of one.
@@ -74,57 +71,6 @@ RUN = Spec(
         Key("calibrated_by", Text(), "measured run whose path factors hold for this one", default=None),
         Key("part", Many(PART, least=1), "who runs a part of each transaction"),
     )
-)
-
-_RUNS = (
-    Column("name", "Run"),
-    Column("cores", "Cores"),
-    Column("threads", "Threads", text="threads per core"),
-    Column("etr", "Measured", "1/s", "measured throughput", 3),
-    Column("bound", "At most", "1/s", "lowest of its bounds", 3),
-    Column("held_by", "Held by", text="what the lowest bound is of"),
-    Column("reached_pct", "Reached", "%", "measured throughput of the bound"),
-    Column("demands", "Demands", text="where the demands of the bounds are from"),
-    Column("predicted", "Predicted", "1/s", "point value; only with path factors", 3),
-    Column("error_pct", "Error", "%", "predicted against measured"),
-    Column("density", "Density", "", "thread density where the bound of other demands is reached", 2),
-)
-_BOUNDS = (
-    Column("run", "Run"),
-    Column("held_by", "Bound"),
-    Column("demand", "Demand", "s", "processor time in a transaction; work, where it is another run's", 5),
-    Column("at_once", "At once", "", "processors or virtual CPUs", 0),
-    Column("most", "At most", "1/s", "throughput", 3),
-    Column("binds", "Binds"),
-)  # fmt: skip
-_AGAINST = (
-    Column("run", "Run"),
-    Column("etr_ratio", "ETRR", "", "external throughput against the base run", 3),
-    Column("itr_ratio", "ITRR", "", "internal throughput, by busy of all logical processors", 3),
-    Column("time_ratio", "CPU/tran", "", "raw processor time of a transaction against the base run", 3),
-    Column("thread_density", "Density", "", "threads active while a core is busy", 2),
-    Column("capacity_factor_pct", "CF", "%", "capacity factor"),
-    Column("max_capacity_factor_pct", "Max CF", "%", "largest capacity factor"),
-    Column("slowing", "Slowing", "", "of that, by threads beside each other: density / CF", 3),
-    Column("path", "Path", "", "of that, what slowing does not explain", 3),
-    Column("response", "Response", "s", "transactions in the system / throughput", 4),
-)
-_DEMANDS = (
-    Column("run", "Run"),
-    Column("part", "Part"),
-    Column("virtual_cpus", "VCPUs", "", "virtual processors of all its guests"),
-    Column("busy_pct", "Busy", "% of 1", "of each of its guests"),
-    Column("demand", "Demand", "s", "raw processor time of a transaction", 5),
-    Column("ratio", "Ratio", "", "against the base run", 3),
-    Column("path", "Path", "", "what slower threads do not explain of it", 3),
-)
-_PUBLISHED = (
-    Column("what", "Published: with SMT-2 against without"),
-    Column("machine", "Machine"),
-    Column("low", "From", "ratio", decimals=2),
-    Column("high", "To", "ratio", decimals=2),
-    Column("mean", "Mean", "ratio", decimals=2),
-    Column("publication", "Publication"),
 )
 
 
@@ -191,16 +137,16 @@ def extend(answer: Answer, scenario: Scenario) -> None:
     expected = [_expected(scenario, answer, run, base, known) for run in runs]
     pairs = list(zip(runs, expected, strict=True))
     answer.tables += [
-        Table("runs", "Throughput", _RUNS, [_row(run, one) for run, one in pairs]),
-        Table("bounds", "Bounds", _BOUNDS, [row for run, one in pairs for row in _bound_rows(run, one)]),
+        Table("runs", "Throughput", RUNS, [_row(run, one) for run, one in pairs]),
+        Table("bounds", "Bounds", BOUNDS, [row for run, one in pairs for row in _bound_rows(run, one)]),
     ]
     measured = [run for run in runs if run.measured]
     if measured:
         of = base if base is not None and base.measured else measured[0]
         rows = [_against(run, of) for run in measured]
-        answer.tables.append(Table("against", f"Measured, against {of.name}", _AGAINST, rows))
+        answer.tables.append(Table("against", f"Measured, against {of.name}", AGAINST, rows))
         rows = [row for run in measured for row in _demand_rows(run, of)]
-        answer.tables.append(Table("demands", "Demands", _DEMANDS, rows))
+        answer.tables.append(Table("demands", "Demands", DEMANDS, rows))
     if any(run.says["threads"] == 2 for run in runs):
         answer.tables.append(published())
     for run, one in pairs if len(pairs) <= _MOST_FIGURES else ():
@@ -224,6 +170,12 @@ def _run(scenario: Scenario, says: Mapping[str, Any]) -> Run:
     if measured != (says["processor_busy"] is not None):
         there, lacks = ("etr", "processor_busy") if measured else ("processor_busy", "etr")
         raise wrong(f"{here} has {there} without {lacks}", f"add {lacks}, or leave {there} out")
+    for part in says["part"]:
+        if part["busy"] is not None and not measured:
+            raise wrong(
+                f"{here}.part.{part['name']}.busy of a run that was not measured",
+                "add etr and processor_busy, or leave it out",
+            )
     given = [part["demand"] for part in says["part"]]
     raw: Sequence[float] | None = None
     if None not in given:
@@ -330,6 +282,12 @@ def _expected(
             f"run.{run.name} is to be predicted from run.{from_run.name}, which was not measured",
             f"add etr and processor_busy to run.{from_run.name}",
         )
+    if by is not None and from_run.says["threads"] != run.says["threads"]:
+        raise scenario.problem.wrong(
+            f"run.{run.name}.calibrated_by is {by}, which was measured with threads = "
+            f"{from_run.says['threads']}, not {run.says['threads']}",
+            "path factors come from a measured run with as many threads; leave it out for bounds alone",
+        )
     work, paths = _of_parts(scenario, run, base), None
     if point:
         grown = _of_parts(scenario, run, from_run)
@@ -340,6 +298,12 @@ def _expected(
         work = [demand * path for demand, path in zip(work, paths, strict=True)]
     parts = run.parts(work)
     maximum = _maximum(answer, run, from_run, base)
+    if maximum is None and point:
+        raise scenario.problem.wrong(
+            f"run.{run.name} is to be predicted without max_capacity_factor",
+            "add it; without it there are bounds alone",
+        )
+    maximum = maximum or _TWICE
     cores, threads = run.says["cores"], run.says["threads"]
     if threads == 2:
         scenario.assume("smt_idle_cores_first")
@@ -391,7 +355,7 @@ def _of_parts(scenario: Scenario, run: Run, of: Run) -> list[float]:
     return [known[part["name"]] for part in run.says["part"]]  # fmt: skip
 
 
-def _maximum(answer: Answer, run: Run, from_run: Run, base: Run) -> float:
+def _maximum(answer: Answer, run: Run, from_run: Run, base: Run) -> float | None:
     """Largest capacity factor of a run: its own, else of the run its path factors are of, or of the base."""
     if run.says["threads"] == 1:
         return 1.0
@@ -407,7 +371,7 @@ def _maximum(answer: Answer, run: Run, from_run: Run, base: Run) -> float:
     answer.notes.append(
         f"{run.name}: without max_capacity_factor its bounds are those of 200 %, the most two threads can do"
     )
-    return _TWICE
+    return None
 
 
 def _reached(scenario: Scenario, run: Run) -> float | None:
@@ -507,22 +471,6 @@ def _demand_rows(run: Run, base: Run) -> list[tuple[Value, ...]]:
             run.work[n] / path if path and run.work else None,
         ))  # fmt: skip
     return rows
-
-
-@cache
-def ranges() -> list[dict[str, Any]]:
-    """What IBM has published of multithreading against none."""
-    found: list[dict[str, Any]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["range"]
-    return found
-
-
-def published() -> Table:
-    """The published ranges as a table."""
-    rows = [
-        (one["what"], one["machine"], one["low"], one["high"], one.get("mean"), one["publication"])
-        for one in ranges()
-    ]
-    return Table("published", "", _PUBLISHED, rows)
 
 
 def _chart(pairs: Sequence[tuple[Run, Expected]]) -> Chart:
