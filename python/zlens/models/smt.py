@@ -373,9 +373,9 @@ def _types(scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]) -> No
             and left - len(cores) * (1.0 - whole.busy) > _SURPRISING
         ):
             answer.notes.append(
-                f"{kind}: {100.0 * left:.0f} % of one core is left of {len(cores)} though they were "
-                f"{100.0 * whole.busy:.0f} % busy: second threads were idle, and only more virtual processors "
-                "at once can use them"
+                f"{kind}: {100.0 * left:.0f} % of one core is left of {len(cores)} though they "
+                f"were {100.0 * whole.busy:.0f} % busy: second threads were idle, and only more virtual "
+                "processors at once can use them"
             )
     answer.tables.append(Table("types", "Types of cores", _OF_TYPES, of_types))
 
