@@ -119,6 +119,18 @@ def test_the_criterion_is_five_percent(etrr: float, itrr: float, verdict: str) -
     assert answer.figure("worse") == (verdict == "worse")
 
 
+def test_a_workload_that_fell_far_is_an_outlier_too() -> None:
+    names = pairs_of([*around(1.0, 0.02, 20), 0.5], [1.0] * 21)
+    rows = study(names).table("pairs")
+    assert rows.column("outlier") == [False] * 20 + [True]
+    assert "The mean ETR ratio is within 5 % of 1." in study(names).notes
+    for mean in (0.95, 1.05):
+        edge = study(pairs_of([mean] * 2, [1.0] * 2))
+        assert "The mean ETR ratio is within 5 % of 1." in edge.notes
+    low = study(pairs_of([0.9, 0.92], [1.0, 1.0]))
+    assert "The mean ETR ratio is not within 5 % of 1." in low.notes
+
+
 def test_the_criterion_may_be_another() -> None:
     answer = study([{"name": "a", "etrr": 0.93}], criterion=10)
     assert by_name(answer.table("pairs"))["a"]["verdict"] == "within"

@@ -374,6 +374,7 @@ def test_printed_rows_raise_no_doubt(table: str, run: str) -> None:
         ([{"name": "a", "processors": 1, "etr": 1.0, "busy": 101}], "a number from 0 to 100"),
         ([{"name": "a", "processors": 4, "cores": 8, "etr": 1.0}], "a processor or more on each core"),
         ([{"name": "a", "processors": 1, "etr": 1.0, "from": "09:00"}], "names no file"),
+        ([{"name": "a", "processors": 1, "etr": 1.0, "also": {"run": 1}}], "also.run is a name of ours"),
     ],
 )
 def test_what_is_refused(runs: list[dict[str, Any]], words: str) -> None:

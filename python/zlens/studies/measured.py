@@ -191,8 +191,16 @@ def _numbers(rows: list[Row]) -> dict[str, float | None]:
         "cpi_given": cpi,
         "finite_cpi": waiting,
         "complexity_cpi": None if cpi is None or waiting is None else cpi - waiting,
-        "ghz": _mean([row["ghz"] for row in rows], [row["cycle_rate"] or 0.0 for row in rows]),
+        "ghz": _speed(rows),
     }
+
+
+def _speed(rows: list[Row]) -> float | None:
+    """Cycles of all intervals over the time that they took."""
+    if any(not row["ghz"] or not row["cycle_rate"] for row in rows):
+        return None
+    cycles = [row["seconds"] * row["cycle_rate"] for row in rows]
+    return sum(cycles) / sum(each / row["ghz"] for each, row in zip(cycles, rows, strict=True))
 
 
 def _mean(values: list[float | None], weights: list[float]) -> float | None:

@@ -53,6 +53,9 @@ def run_of(
     """A run of checked values, and what was measured where it names a file; where: its place in the TOML."""
     facts: dict[str, Any] = {}
     found = None
+    for ours in ("run", "table"):
+        if ours in (values["also"] or {}):
+            raise problem.wrong(f"{where}.also.{ours} is a name of ours", cure="give the number another name")
     if values["file"] is not None:
         window = {key: values[key] for key, *_ in WINDOW}
         try:

@@ -1,0 +1,154 @@
+"""A run from what was recorded: means over a window, sums over sums, and what is left out."""
+
+from __future__ import annotations
+
+import datetime as dt
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from zlens.errors import InputError
+from zlens.models.scenario import Problem
+from zlens.readers import SystemInfo
+from zlens.session import Session
+from zlens.studies import measured, run_keys
+from zlens.studies.measured import Measured
+
+START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
+
+#: Two intervals of which the second is three times as long, has twice the processors and other instructions.
+FIRST: dict[str, Any] = {
+    "system": "S",
+    "source": "zvm-monitor",
+    "interval_end": START,
+    "seconds": 60.0,
+    "flag": None,
+    "online": 2.0,
+    "unparked": 2.0,
+    "busy_pct": 50.0,
+    "guest_pct": 40.0,
+    "chargeable_cp_pct": 6.0,
+    "nonchargeable_cp_pct": 4.0,
+    "etr": 100.0,
+    "response_s": 0.1,
+    "instruction_rate": 1e9,
+    "cycle_rate": 3e9,
+    "finite_rate": 1e9,
+    "ghz": 5.0,
+}
+SECOND: dict[str, Any] = FIRST | {
+    "interval_end": START + dt.timedelta(minutes=3),
+    "seconds": 180.0,
+    "online": 4.0,
+    "unparked": 3.0,
+    "busy_pct": 80.0,
+    "guest_pct": 60.0,
+    "chargeable_cp_pct": 15.0,
+    "nonchargeable_cp_pct": 5.0,
+    "etr": 200.0,
+    "response_s": 0.3,
+    "instruction_rate": 3e9,
+    "cycle_rate": 12e9,
+    "finite_rate": 6e9,
+    "ghz": 4.0,
+}
+
+
+def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
+    """What `_of_session` asks of a session."""
+
+    def sql(query: str) -> SimpleNamespace:
+        if "core_id" in query:
+            return SimpleNamespace(columns=["n"], rows=[] if cores is None else [(cores,)])
+        return SimpleNamespace(columns=list(FIRST), rows=[tuple(row.values()) for row in rows])
+
+    info = SystemInfo("S", "zvm-monitor", machine_type="3906", model="M05", release="7.1")
+    return cast(Session, SimpleNamespace(sql=sql, systems=[info], display=lambda time, _: time))
+
+
+def of(*rows: dict[str, Any], cores: int | None = None) -> Measured:
+    return measured._of_session(session(*rows, cores=cores), "a.data")
+
+
+def test_means_are_of_time_and_of_processors() -> None:
+    found = of(FIRST, SECOND).numbers
+    assert found["processors"] == pytest.approx(3.5)
+    assert found["unparked"] == pytest.approx(2.75)
+    # Processor seconds: 60 of 120 and 576 of 720, in 240 seconds.
+    assert found["total_pct"] == pytest.approx(100 * (60 + 576) / 240)
+    assert found["guest_pct"] == pytest.approx(100 * (48 + 432) / 240)
+    assert found["chargeable_pct"] == pytest.approx(100 * (7.2 + 108) / 240)
+    assert found["nonchargeable_pct"] == pytest.approx(100 * (4.8 + 36) / 240)
+    assert found["etr"] == pytest.approx((6000 + 36000) / 240)
+    assert found["response_ms"] == pytest.approx((6000 * 100 + 36000 * 300) / 42000)
+
+
+def test_cycles_are_sums_over_sums() -> None:
+    found = of(FIRST, SECOND).numbers
+    instructions, cycles, finite = 60e9 + 540e9, 180e9 + 2160e9, 60e9 + 1080e9
+    assert found["instructions_given"] == pytest.approx(instructions / 42000)
+    assert found["cpi_given"] == pytest.approx(cycles / instructions)
+    assert found["finite_cpi"] == pytest.approx(finite / instructions)
+    assert found["complexity_cpi"] == pytest.approx((cycles - finite) / instructions)
+    assert found["ghz"] == pytest.approx(2340 / (180 / 5 + 2160 / 4))
+
+
+def test_a_part_that_one_interval_does_not_tell_is_not_known() -> None:
+    found = of(FIRST, SECOND | {"guest_pct": None, "finite_rate": None}).numbers
+    assert not {"guest_pct", "finite_cpi", "complexity_cpi"} & set(found)
+    assert {"total_pct", "cpi_given"} <= set(found)
+
+
+def test_flagged_intervals_are_left_out() -> None:
+    found = of(FIRST, SECOND | {"flag": "gap"}, SECOND | {"busy_pct": None})
+    assert found.intervals == 1
+    assert found.numbers["etr"] == 100
+    assert any("2 intervals that are short" in note for note in found.notes)
+
+
+def test_intervals_without_throughput_are_left_out_where_others_have_it() -> None:
+    found = of(FIRST, SECOND | {"etr": None})
+    assert found.numbers["total_pct"] == pytest.approx(100)
+    assert any("tells of 1 of 2 intervals" in note for note in found.notes)
+    without = of(FIRST | {"etr": None}, SECOND | {"etr": None})
+    assert without.intervals == 2
+    assert "etr" not in without.numbers
+
+
+def test_the_same_time_told_twice_counts_once() -> None:
+    found = of(FIRST, SECOND, FIRST | {"source": "rmf-xml", "busy_pct": 1.0})
+    assert found.intervals == 2
+    assert found.numbers["total_pct"] == pytest.approx(100 * (60 + 576) / 240)
+
+
+def test_where_it_is_from() -> None:
+    found = of(FIRST, SECOND, cores=2)
+    assert (found.machine, found.release, found.seconds) == ("3906-M05", "7.1", 240)
+    assert (found.first, found.last) == ("2026-03-02 08:59:00", "2026-03-02 09:03:00")
+    assert found.numbers["cores_given"] == 2
+    assert "cores_given" not in of(FIRST).numbers
+
+
+def test_nothing_to_tell() -> None:
+    with pytest.raises(InputError, match="tells how busy"):
+        of(FIRST | {"busy_pct": None})
+
+
+def test_told_numbers_take_the_place_of_what_would_not_fit_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instructions per transaction of another ETR, and parts of another CPI, are not kept."""
+    monkeypatch.setattr(run_keys, "measured", lambda *_: of(FIRST, SECOND))
+
+    def run(**told: Any) -> Any:
+        empty = {key.name: None for key in run_keys.NAMED.keys}
+        return run_keys.run_of(empty | {"name": "x", "file": "a"} | told, "run[1]", Problem(None))[0]
+
+    whole = run()
+    assert whole.instructions == pytest.approx(600e9 / 42000)
+    assert whole.complexity_s == pytest.approx(whole.cpu_s * 1200 / 2340)
+    other = run(etr=10.0)
+    assert other.etr == 10.0
+    assert other.instructions == pytest.approx(other.cpu_s * other.ghz * 1e9 / other.cpi)
+    assert run(cpi=9.0).complexity_s is None
+    assert run(total_busy=100.0).guest_s is None
+    assert run(processors=8).busy == pytest.approx(whole.total / 8)
