@@ -33,14 +33,16 @@ def water_fill(capacity: float, weights: Sequence[float], caps: Sequence[float])
 
 def _level(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> float:
     """How far all rise; infinite where the caps of all who have weight fit into the capacity."""
-    rising = sorted((cap / weight, cap, weight) for weight, cap in zip(weights, caps, strict=True) if weight)
+    rising = [at for at, weight in enumerate(weights) if weight and caps[at]]
+    full = {at: caps[at] / weights[at] for at in rising}
+    rising.sort(key=full.__getitem__)
     # Weights still rising at each step, summed from the end: taking away what stops would leave a remainder.
-    slopes = list(accumulate(weight for _, _, weight in reversed(rising)))[::-1]
+    slopes = list(accumulate(weights[at] for at in reversed(rising)))[::-1]
     left = capacity
-    for (full, cap, _), slope in zip(rising, slopes, strict=True):
-        if full * slope >= left:
+    for at, slope in zip(rising, slopes, strict=True):
+        if full[at] * slope >= left:
             return max(left, 0.0) / slope
-        left -= cap
+        left -= caps[at]
     return float("inf")
 
 
@@ -71,7 +73,15 @@ def _hold(group: Group, weights: Sequence[float], caps: list[float]) -> list[int
     inside: list[int] = []
     for member in group.members:
         inside += [member] if isinstance(member, int) else _hold(member, weights, caps)
-    filled = water_fill(group.limit, [weights[at] for at in inside], [caps[at] for at in inside])
+    wanted = [caps[at] for at in inside]
+    if sum(wanted) <= group.limit:
+        return inside
+    heavy = [weights[at] for at in inside]
+    if len({*wanted}) == len({*heavy}) == 1:
+        # All alike, as the virtual processors of a user are: no need to sort them.
+        filled = [group.limit / len(inside)] * len(inside)
+    else:
+        filled = water_fill(group.limit, heavy, wanted)
     for at, cap in zip(inside, filled, strict=True):
         caps[at] = cap
     return inside

@@ -69,7 +69,7 @@ _POOL = Spec(
 
 SPEC = Spec(
     (
-        Key("processors", Named(Whole(0, 1000)), "logical processors of each type, dedicated ones included"),
+        Key("processors", Named(Number(0, 1000)), "logical processors of each type, dedicated ones included"),
         Key(
             "absolute_shares_at_most",
             Number(1, 100),
@@ -183,24 +183,24 @@ def allocate(
     limits = [None if part is None else capacity * part for part in maxima]
     weights: list[float] = []
     caps: list[float] = []
-    inside: list[range] = []
+    inside: list[slice] = []
     for user, part in zip(users, normal, strict=True):
         first = len(weights)
         weights += [part / len(user.demands)] * len(user.demands)
         caps += [min(demand, 100.0) for demand in user.demands]
-        inside.append(range(first, len(weights)))
+        inside.append(slice(first, len(weights)))
     hard = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
     found = hard
     if any(user.limit == "soft" for user in users):
         # What nobody else can use goes on to those whose limit is soft: the others keep what they have.
         free = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
         found = free
-    sums = [sum(found[at] for at in places) for places in inside]
+    sums = [sum(found[places]) for places in inside]
     full = sum(sums) >= capacity - _NOTHING
     full_pools = _full_pools(users, sums, pools or {})
     shares = []
     for n, user in enumerate(users):
-        wanted = sum(caps[at] for at in inside[n])
+        wanted = sum(caps[inside[n]])
         held = _bound(user, sums[n], wanted, limits[n], full, full_pools) if processors else "no processor"
         shares.append(Share(100.0 * normal[n], capacity * normal[n], limits[n], sums[n], held))
     return shares
@@ -247,7 +247,7 @@ def _filled(
     users: Sequence[User],
     weights: Sequence[float],
     caps: Sequence[float],
-    inside: Sequence[range],
+    inside: Sequence[slice],
     limits: Sequence[float | None],
     pools: dict[str, float],
     *,
@@ -260,16 +260,19 @@ def _filled(
     members: dict[str, list[int | Group]] = {}
     used = dict.fromkeys(pools, 0.0)
     for user, places, limit in zip(users, inside, limits, strict=True):
-        found: list[int | Group] = list(places)
+        own: Group | None = None
         if limit is not None and (soft or user.limit == "hard"):
-            found = [Group(tuple(places), max(0.0, limit - sum(kept[at] for at in places)))]
+            own = Group(tuple(range(places.start, places.stop)), max(0.0, limit - sum(kept[places])))
         if user.pool in pools:
-            members.setdefault(user.pool or "", []).extend(found)
-            used[user.pool or ""] += sum(kept[at] for at in places)
-        else:
-            groups += [one for one in found if isinstance(one, Group)]
+            of_pool = members.setdefault(user.pool or "", [])
+            of_pool += range(places.start, places.stop) if own is None else [own]
+            used[user.pool or ""] += sum(kept[places])
+        elif own is not None:
+            groups.append(own)
     for name, of_pool in members.items():
         groups.append(Group(tuple(of_pool), max(0.0, pools[name] - used[name])))
+    if floor is None:
+        return group_fill(capacity, weights, caps, groups)
     room = [max(0.0, cap - has) for cap, has in zip(caps, kept, strict=True)]
     more = group_fill(max(0.0, capacity - sum(kept)), weights, room, groups)
     return [has + more for has, more in zip(kept, more, strict=True)]
@@ -396,7 +399,7 @@ def _together(scenario: Scenario, users: Sequence[dict[str, Any]], pools: Sequen
         taken = sum(user["dedicated"] for user in users if user["type"] == kind)
         if taken > number:
             raise wrong(
-                f"{taken} processors of {kind} are dedicated, and there are {number}", "dedicate fewer"
+                f"{taken} processors of {kind} are dedicated, and there are {number:g}", "dedicate fewer"
             )
     for kind in {user["type"] for user in users} - set(scenario["processors"]):
         raise wrong(f"processors has no {kind}, and a user has virtual processors of that type",
