@@ -11,6 +11,17 @@ from typing import Any
 
 import pytest
 
+from monwrite_made import (
+    MINUTE_US,
+    S_US,
+    SIM_CONFIG,
+    START_US,
+    configuration,
+    interval,
+    processors,
+    sim_record,
+    write,
+)
 from zlens import models
 from zlens.catalog import machines
 from zlens.cli import main
@@ -185,7 +196,7 @@ def test_a_file_of_sysinfo(tmp_path: Path) -> None:
         solve(data=str(path), system="NONE")
 
 
-def test_monitor_data_name_a_machine(tmp_path: Path) -> None:
+def test_a_linux_that_reads_no_factors(tmp_path: Path) -> None:
     """A Linux that reads no factors still tells its machine type and capability, as monitor data do."""
     path = tmp_path / "sysinfo"
     text = "".join(line for line in SYSINFO.splitlines(keepends=True) if "Adjustment" not in line)
@@ -197,6 +208,42 @@ def test_monitor_data_name_a_machine(tmp_path: Path) -> None:
     path2.write_text(text.replace("2964", "9175"), encoding="utf-8")
     with pytest.raises(ScenarioError, match=r"9175 .*no curve is known"):
         solve(data=str(path2))
+
+
+def monitored(path: Path, machine_type: str, told: dict[str, Any], kinds: dict[str, Any]) -> str:
+    """A monitor file of a machine that tells its capability, with one processor of a kind."""
+    config = {**SIM_CONFIG, "MTRSYS_SYSMTYPE": machine_type}
+    groups = [configuration(START_US - 1_000_000, config)]
+    for minute in range(3):
+        end = START_US + minute * MINUTE_US
+        busy = processors(end, {0: {"SYTPRP_PFXUTIME": minute * S_US, **kinds}})
+        groups.append(interval(end, [*busy, sim_record("D0R19", end - 100, told)]))
+    return str(write(path, groups))
+
+
+@pytest.mark.parametrize(
+    ("told", "kind", "machine"),
+    [
+        ({"SYTSYG_CPUCAPAB": 3296, "SYTSYG_SCPCAPAB": 492}, 0, "z13-n63-400"),
+        ({"SYTSYG_CPUCAPAB": 3296, "SYTSYG_SCPCAPAB": 492}, 3, "z13-n96"),
+        ({"SYTSYG_CPUCAPAB": 492}, 3, "z13-n96"),
+    ],
+)
+def test_monitor_data_tell_type_and_capability(
+    tmp_path: Path, told: dict[str, Any], kind: int, machine: str
+) -> None:
+    """Of a slow CP model the CPs have the curve of the primary capability, the IFLs that of the secondary."""
+    path = monitored(tmp_path / "x", "2964", told, {"SYTPRP_PFXCPUTY": kind})
+    answer = solve(data=path, sizes=[2, 4])
+    curve = dict(machines.machines()[machine].curve)
+    assert answer.table("sizes").column("factor") == [curve[2], curve[4]]
+    assert any(f"that of {machine} in the catalog" in note for note in answer.notes)
+
+
+def test_a_capability_that_nobody_knows_has_no_curve(tmp_path: Path) -> None:
+    path = monitored(tmp_path / "x", "2964", {"SYTSYG_CPUCAPAB": 1000}, {"SYTPRP_PFXCPUTY": 0})
+    with pytest.raises(ScenarioError, match="of capability 1000 no curve"):
+        solve(data=path)
 
 
 @pytest.mark.parametrize(

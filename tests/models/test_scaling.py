@@ -175,6 +175,18 @@ def test_where_a_curve_says_nothing() -> None:
     assert scaling.deployment([(1, 1.0)], 4, 4).capability == 4
 
 
+def test_errors_of_partitions_add_up() -> None:
+    """Two partitions of 19 are as unsure as twice one of them."""
+    whole, one = scaling.deployment(Z14, 38, 2), scaling.factor(Z14, 19)
+    assert whole.how == "between"
+    assert one.error is not None
+    assert whole.error == pytest.approx(38 * one.error)
+    mixed = scaling.deployment(Z14, 39, 2)
+    assert mixed.sizes == (20, 19)
+    assert mixed.error == pytest.approx(19 * one.error)
+    assert scaling.deployment([(1, 1.0), (4, 0.8)], 4, 2).error is None
+
+
 def test_processors_are_spread_evenly() -> None:
     rng = random.Random(6)
     curve = machines.machines()["z13-n96"].curve
