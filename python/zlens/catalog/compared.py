@@ -63,9 +63,10 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that must be alike, why, and the query that tells it of each system."""
+    """Something that must be alike, why, and the query over a table that tells it of each system."""
 
     name: str
+    table: str
     why: str
     query: str
 
@@ -137,7 +138,7 @@ def facts() -> tuple[Fact, ...]:
     try:
         return tuple(Fact(**entry) for entry in entries)
     except TypeError:
-        raise CatalogError("a fact has a name, a why and a query", file=str(_FACTS)) from None
+        raise CatalogError("a fact has a name, a table, a why and a query", file=str(_FACTS)) from None
 
 
 def check() -> list[str]:

@@ -9,11 +9,13 @@ __all__ = ["AGAINST", "FORMS", "Choice", "Comparison", "Run", "Side", "compare",
 
 
 def render(comparison: Comparison, form: str) -> str:
-    """As text, csv or json."""
-    from zlens.compare import as_data, as_text
+    """As text, csv, json or html."""
+    from zlens.compare import as_data, as_html, as_text
 
     if form == "csv":
         return as_data.to_csv(comparison)
     if form == "json":
         return as_data.to_json(comparison)
+    if form == "html":
+        return as_html.render(comparison)
     return as_text.render(comparison)

@@ -113,13 +113,8 @@ def criterion_lines(compared: Compared, names: Sequence[str]) -> Iterator[str]:
             if each.ratio is None:
                 continue
             said = "within" if not each.outside else "outside, better" if each.better else "outside, WORSE"
-            sure = (
-                ""
-                if each.verdict.p is None
-                else ", beyond the noise"
-                if each.beyond
-                else ", within the noise"
-            )
+            sure = f"{'beyond' if each.beyond else 'within'} the noise"
+            sure = "not tested" if each.verdict.p is None else sure
             yield f"{row.name}: {names[each.other]}/{names[each.base]} {each.ratio:.3f}, {said}; {sure}"
 
 

@@ -149,14 +149,15 @@ def judge(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
 
 def _by_runs(base: Sequence[float], other: Sequence[float]) -> Verdict:
     samples = (float(len(base)), float(len(other)))
+    difference = _difference(base, other)
     parts = [(len(side), _variance(side)) for side in (base, other)]
     known = [(number, variance) for number, variance in parts if number >= FEWEST_RUNS]
     if len(known) == 2:
-        return _verdict("runs", _mean(other) - _mean(base), [(v / n, n - 1.0) for n, v in known], samples)
+        return _verdict("runs", difference, [(v / n, n - 1.0) for n, v in known], samples)
     # The runs of one side tell how runs of the other vary.
     number, variance = known[0]
     parts_of_error = [(variance * (1 / len(base) + 1 / len(other)), number - 1.0)]
-    return _verdict("runs", _mean(other) - _mean(base), parts_of_error, samples)
+    return _verdict("runs", difference, parts_of_error, samples)
 
 
 def _by_intervals(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
@@ -170,9 +171,7 @@ def _by_intervals(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdic
         (math.fsum(each.error**2 for each in side) / len(side) ** 2, effective - 1)
         for side, effective in zip((base, other), samples, strict=True)
     ]
-    difference = _mean([each.value for each in other]) - _mean([each.value for each in base])
-    if abs(difference) <= ROUNDING * max(abs(each.value) for each in (*base, *other)):
-        difference = 0.0
+    difference = _difference([each.value for each in base], [each.value for each in other])
     return _verdict("intervals", difference, parts, samples)
 
 
@@ -191,6 +190,12 @@ def _verdict(
     )
 
 
+def _difference(base: Sequence[float], other: Sequence[float]) -> float:
+    """Of the means; none where it is of rounding."""
+    before, after = _mean(base), _mean(other)
+    return 0.0 if math.isclose(before, after, rel_tol=ROUNDING) else after - before
+
+
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
@@ -199,6 +204,8 @@ def _variance(values: Sequence[float]) -> float:
     if len(values) < 2:
         return 0.0
     middle = _mean(values)
+    if all(math.isclose(each, middle, rel_tol=ROUNDING) for each in values):
+        return 0.0
     return math.fsum((each - middle) ** 2 for each in values) / (len(values) - 1)
 
 

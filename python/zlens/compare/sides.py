@@ -67,6 +67,8 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
         run.made = run.made or info.made
     _spans(session, systems)
     for fact in facts():
+        if fact.table != "system" and not session.fills(fact.table):
+            continue
         for system, said in session.sql(fact.query).rows:
             if system in systems and said:
                 systems[system].facts[fact.name] = " ".join(str(said).split())

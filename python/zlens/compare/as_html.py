@@ -1,0 +1,204 @@
+"""A comparison as one HTML file that fetches nothing: tables, waterfalls and what happened over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from zlens import charts
+from zlens.charts import Chart, Series
+from zlens.compare import as_text
+from zlens.compare.comparison import Compared, Comparison, Row, Step
+from zlens.compare.sides import Point, SystemRun
+from zlens.compare.waterfall import Waterfall
+
+#: Charts over time, of the surest and largest differences.
+_MOST_CHARTS = 6
+#: Points of a line; a longer run is shown in means of several intervals.
+_MOST_POINTS = 240
+#: Bars of the chart of differences.
+_MOST_BARS = 20
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 14px/1.5 system-ui, sans-serif; margin: 1.5rem; max-width: 72rem; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; margin-bottom: 1.5rem; }}
+th, td {{ padding: .15rem .6rem; text-align: right; white-space: nowrap; }}
+th {{ vertical-align: bottom; border-bottom: 1px solid GrayText; }}
+th[scope=rowgroup] {{ text-align: left; padding-top: .8rem; }}
+.t {{ text-align: left; }}
+.m {{ color: GrayText; }}
+.sure {{ font-weight: bold; }}
+.warn {{ border-left: .3rem solid #c80; padding-left: 1rem; }}
+svg {{ max-width: 760px; width: 100%; font-size: 12px; display: block; }}
+svg text {{ fill: currentColor; }}
+svg .g {{ stroke: currentColor; stroke-opacity: .15; }}
+.wide {{ overflow-x: auto; }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def render(comparison: Comparison) -> str:
+    body = [part for compared in comparison.systems for part in _system(comparison, compared)]
+    body += _list("", comparison.notes)
+    titles = ", ".join(compared.title for compared in comparison.systems)
+    return _PAGE.format(title=escape(f"Comparison of {titles}"), body="\n".join(body))
+
+
+def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
+    names = [side.name for side in comparison.sides]
+    yield f"<h1>Comparison of {escape(compared.title)}</h1>"
+    yield from _sides(comparison, compared)
+    if compared.warnings:
+        yield "<div class=warn>"
+        yield from _list("Not alike", compared.warnings)
+        yield "</div>"
+    yield from _list("IBM's regression criterion, 5 %", list(as_text.criterion_lines(compared, names)))
+    first, rest = compared.ordered()
+    tested, beyond = compared.tested()
+    yield f"<h2>Differences beyond the noise: {beyond} of {tested} tested</h2>"
+    if first:
+        yield charts.svg(_ratios(first, names))
+        yield from _table(first, names)
+    for step in compared.steps:
+        for each in step.waterfalls:
+            yield from _waterfall(each, step, names)
+    shown = [row for row in first if row.metric.column != "online"][:_MOST_CHARTS]
+    if shown:
+        yield "<h2>Over time</h2>"
+        for row in shown:
+            yield f"<h3>{escape(row.name)}</h3>"
+            yield charts.svg(_over_time(row, compared, names))
+    if rest:
+        yield "<h2>Within the noise, or not tested</h2>"
+        yield from _table(rest, names)
+    yield from _list("Notes", compared.notes)
+
+
+def _sides(comparison: Comparison, compared: Compared) -> Iterator[str]:
+    yield "<div class=wide><table><thead><tr><th class=t>Side</th><th class=t>Run</th><th class=t>System</th>"
+    yield "<th class=t>Time</th><th>Intervals</th></tr></thead><tbody>"
+    for side, name in zip(comparison.sides, compared.systems, strict=True):
+        for run in side.runs:
+            if name in run.systems:
+                one = run.systems[name]
+                words = (side.name, run.label, one.system, as_text.span(one))
+                cells = "".join(f"<td class=t>{escape(word)}</td>" for word in words)
+                yield f"<tr>{cells}<td>{one.intervals:,}</td></tr>"
+    yield "</tbody></table></div>"
+
+
+def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        if title:
+            yield f"<h2>{escape(title)}</h2>"
+        yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def _table(rows: Sequence[Row], names: Sequence[str]) -> Iterator[str]:
+    heads = [f"<th>{escape(name)}</th>" for name in names]
+    for change in rows[0].changes:
+        heads.append(
+            f"<th>{escape(names[change.other])} : {escape(names[change.base])}</th><th class=t>Form</th>"
+        )
+        heads.append("<th>Noise</th><th class=t></th>")
+    yield f"<div class=wide><table><thead><tr><th class=t></th><th class=t>Unit</th>{''.join(heads)}"
+    yield "<th>Samples</th></tr></thead><tbody>"
+    group = ""
+    for row in rows:
+        if row.metric.group != group:
+            group = row.metric.group
+            yield f"<tr><th scope=rowgroup colspan={3 + len(heads) * 3}>{escape(group)}</th></tr>"
+        cells = [f"<td{_dim(value is None)}>{as_text.number(value)}</td>" for value in row.values]
+        for change in row.changes:
+            sure = " class=sure" if change.beyond else ""
+            why = escape(change.verdict.why)
+            cells.append(f"<td{sure}>{as_text.shown(change)}</td><td class=t>{change.form}</td>")
+            cells.append(f"<td>{as_text.noise_of(row, change)}</td>")
+            cells.append(f'<td class=t title="{why}">{_words(as_text.marks(change))}</td>')
+        unit = f"<td class=t>{escape(row.metric.unit)}</td>"
+        cells.append(f"<td>{as_text.samples(row)}</td>")
+        yield f"<tr><td class=t>{escape(row.name)}</td>{unit}{''.join(cells)}</tr>"
+    yield "</tbody></table></div>"
+
+
+def _dim(missing: bool) -> str:
+    return " class=m" if missing else ""
+
+
+def _words(marks: str) -> str:
+    """What the marks of the text mean."""
+    known = {"*": "beyond noise", "?": "no test possible", "!": "outside 5 %", "+": "better", "-": "worse"}
+    return ", ".join(known[mark] for mark in marks)
+
+
+def _ratios(rows: Sequence[Row], names: Sequence[str]) -> Chart:
+    """The largest differences in percent of their base; of shares, too."""
+    kept = [row for row in rows if any(change.percent is not None for change in row.changes)][:_MOST_BARS]
+    series = tuple(
+        Series(
+            f"{names[change.other]} against {names[change.base]}",
+            [row.changes[at].percent if row.changes[at].beyond else None for row in kept],
+        )
+        for at, change in enumerate(rows[0].changes)
+    )
+    return Chart("Differences beyond the noise", "bars", [row.name for row in kept], series, "% of base")
+
+
+def _waterfall(each: Waterfall, step: Step, names: Sequence[str]) -> Iterator[str]:
+    """Parts as bars, and as a table that adds up."""
+    base, other = names[step.base], names[step.other]
+    yield f"<h2>{escape(each.title)}: {escape(other)} against {escape(base)}</h2>"
+    places = [part.name for part in each.parts]
+    yield charts.svg(
+        Chart(
+            each.title, "bars", places, (Series("change", [part.change for part in each.parts]),), each.unit
+        )
+    )
+    rows = [(base, as_text.number(each.start), "")]
+    for part in each.parts:
+        share = f"{100 * part.change / each.start:+.1f}" if each.start else ""
+        rows.append((part.name, as_text.signed(part.change), share))
+    rows.append((other, as_text.number(each.end), ""))
+    yield "<table><thead><tr><th class=t></th>"
+    yield f"<th>{escape(each.unit)}</th><th>% of base</th></tr></thead><tbody>"
+    for name, value, share in rows:
+        yield f"<tr><td class=t>{escape(name)}</td><td>{value}</td><td>{share}</td></tr>"
+    yield "</tbody></table>"
+    yield from _list("", [each.note] if each.note else [])
+
+
+def _over_time(row: Row, compared: Compared, names: Sequence[str]) -> Chart:
+    """The first run of each side along the minutes since its first interval."""
+    lines = [_line(row, runs[0]) if runs else {} for runs in compared.sides]
+    places = sorted({minute for line in lines for minute in line})
+    series = tuple(
+        Series(name, [line.get(minute) for minute in places]) for name, line in zip(names, lines, strict=True)
+    )
+    return Chart(row.name, "lines", places, series, row.metric.unit, "minutes")
+
+
+def _line(row: Row, run: SystemRun) -> dict[float, float]:
+    points = run.series.get((row.metric.key, row.subject), [])
+    if not points:
+        return {}
+    first, many = points[0][0], -(-len(points) // _MOST_POINTS)
+    found = {}
+    for at in range(0, len(points), many):
+        some: list[Point] = points[at : at + many]
+        below = sum(each[2] for each in some)
+        minute = round((some[0][0] - first).total_seconds() / 60, 3)
+        found[minute] = row.metric.scale * sum(each[1] for each in some) / below
+    return found

@@ -1,0 +1,237 @@
+"""`zlens compare` as its user types it, over files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import monwrite_made as made
+from zlens import cli
+from zlens.demo import machine, monwrite
+
+#: z/VM Performance Update 6.4, RSCS TCPNJE encryption: processor time of a transaction, by case. Of the four
+#: published ratios to the case before and to case 1, these are the ones that are told exactly.
+INCREMENTAL = (1.56, 0.891, 1.105)
+CASES = ("case1", "case2a", "case2b", "case3")
+
+
+@pytest.fixture(autouse=True)
+def no_data_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path / "data"))
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    try:
+        status = cli.main(["compare", *words])
+    except SystemExit as leave:
+        status = int(leave.code or 0)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def differences(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    status, out, err = run(capsys, *words, "--format", "json")
+    assert status == 0, err
+    return [each for each in json.loads(out) if each["kind"] == "difference"]
+
+
+def minutes_of(
+    path: Path, busies: Sequence[float], cpus: int = 2, config: dict[str, str] | None = None
+) -> str:
+    """A file of one-minute intervals in which every processor was so busy for users."""
+    user = wait = 10**12
+    groups = [made.configuration(made.START_US - made.MINUTE_US, {**made.CONFIG, **(config or {})})]
+    for number, busy in enumerate([0.0, *busies]):
+        user += round(60 * made.TOD_S * busy)
+        wait += round(60 * made.TOD_S * (1 - busy))
+        end = made.START_US + number * made.MINUTE_US
+        values = {"SYTPRP_PFXUTIME": user, "SYTPRP_PFXTMSYS": 10**12, "SYTPRP_PFXTOTWT": wait}
+        groups.append(made.interval(end, made.processors(end, dict.fromkeys(range(cpus), values))))
+    return str(made.write(path, groups))
+
+
+def throughput(path: Path, rate: float) -> str:
+    path.write_text(f"start,end,tps\n2026-03-02T09:00:00Z,2026-03-02T12:00:00Z,{rate}\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def encryption(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The command line of the four cases, each with its throughput."""
+    folder = tmp_path_factory.mktemp("tcpnje")
+    words: list[str] = []
+    busy = 0.2
+    for case, ratio in zip(CASES, (1.0, *INCREMENTAL), strict=True):
+        busy *= ratio
+        words += ["--"] * bool(words)
+        # Twice the transactions in one of the cases: it is time of a transaction that is compared.
+        rate = 40.0 if case == "case2b" else 20.0
+        words.append(minutes_of(folder / f"{case}.monwrite", [busy * rate / 20] * 12))
+        words += ["--throughput", throughput(folder / f"{case}.csv", rate)]
+    return words
+
+
+def test_zvm_performance_update_tcpnje_encryption(
+    encryption: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table of ratios of CPU/tx, incremental; since case 1 they are held in test_comparison."""
+    status, out, err = run(capsys, *encryption, "--against", "previous")
+    assert status == 0
+    assert err.count("tell of 12 of 12 intervals") == 4
+    line = next(line for line in out.splitlines() if line.startswith("CPU/tx "))
+    assert re.findall(r"([\d.]+)  new/base", line) == ["1.560", "0.891", "1.105"]
+    assert "CPU/tx: case2a/case1 1.560, outside, WORSE; beyond the noise" in out
+    assert "CPU/tx: case3/case2b 1.105, outside, WORSE; beyond the noise" in out
+    assert "ETR: case2a/case1 1.000, within; within the noise" in out
+    assert "ITR: case2a/case1 0.641, outside, WORSE; beyond the noise" in out
+    assert "What the change is made of: case3 against case2b" in out
+    first = out.index("Differences beyond the noise")
+    assert first < out.index("CPU/tx  ", first) < out.index("Samples:")
+
+
+def test_windows_of_one_file_take_inputs_of_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = minutes_of(tmp_path / "day.monwrite", [0.2] * 15 + [0.5] * 15)
+    status, out, _ = run(capsys, path, "--to", "09:15", "--", "--from", "09:15", "--name", "after")
+    assert status == 0
+    assert re.search(r"^base +.*09:00 to .*09:15, 15 intervals$", out, re.MULTILINE)
+    assert re.search(r"^after +.*09:15 to .*09:30, 15 intervals$", out, re.MULTILINE)
+    [row] = [line for line in out.splitlines() if line.startswith("Busy  ")]
+    assert row.split() == ["Busy", "%", "20.00", "50.00", "+30.00", "points", "±0.0000", "*", "15", "/", "15"]
+
+
+def test_hours_of_base_hold_for_a_side_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = minutes_of(tmp_path / "a.monwrite", [0.2] * 5 + [0.9] * 5)
+    second = minutes_of(tmp_path / "b.monwrite", [0.3] * 5 + [0.1] * 5)
+    # A window of its own is a window of its own: --to of BASE is no part of it.
+    words = [first, "--to", "09:05", "--", second, "--", second, "--from", "09:05", "--name", "c"]
+    busy = [each for each in differences(capsys, *words) if each["metric"] == "load.busy_pct"]
+    assert [each["base_value"] for each in busy] == pytest.approx([20, 20])
+    assert [each["other_value"] for each in busy] == pytest.approx([30, 10])
+
+
+def test_every_input_of_a_side_is_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [minutes_of(tmp_path / f"r{n}.mon", [busy] * 3) for n, busy in enumerate((0.30, 0.31, 0.32, 0.33))]
+    [busy] = [e for e in differences(capsys, *runs[:3], "--", runs[3]) if e["metric"] == "load.busy_pct"]
+    assert (busy["tested_by"], busy["base_samples"], busy["other_samples"]) == ("runs", 3, 1)
+    assert busy["base_value"] == pytest.approx(31)
+    assert busy["beyond_noise"] is False
+
+
+def test_a_plus_sign_joins_inputs_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = minutes_of(tmp_path / "one.mon", [0.2] * 12)
+    other = minutes_of(tmp_path / "other.mon", [0.3] * 12, config={"MTRSYS_SYSTMID": "SECOND"})
+    status, out, _ = run(capsys, one, "+", other, "--name", "both", "--", one, "+", other)
+    assert status == 0
+    assert "Comparison of MADETEST" in out
+    assert "Comparison of SECOND" in out
+    for words in ([one, "+", "--", other], ["+", one, "--", other], [one, "+", "+", other, "--", other]):
+        status, _, err = run(capsys, *words)
+        assert status == 2
+        assert "plus sign" in err
+
+
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The demo's machine through an hour without a story: nobody comes or goes, and load stays."""
+    path = tmp_path_factory.mktemp("steady") / "steady.monwrite"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "_shape", lambda number: 0.3)
+        patch.setattr(machine.Hour, "_config_events", lambda self, begin_s: [])
+        monwrite.File(str(path)).write(machine.Hour(530))
+    return str(path)
+
+
+def test_halves_of_a_steady_run_hardly_differ(steady: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = differences(capsys, steady, "--to", "09:00", "--", "--from", "09:00")
+    tested = [each for each in found if each["beyond_noise"] is not None]
+    assert len(tested) >= 12
+    assert sum(each["beyond_noise"] for each in tested) <= 0.05 * len(tested)
+
+
+def test_a_change_in_a_steady_run_is_found(
+    steady: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same machine with CP working harder for its guests by a tenth."""
+    path = tmp_path / "slower.monwrite"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "_shape", lambda number: 0.3)
+        patch.setattr(machine.Hour, "_config_events", lambda self, begin_s: [])
+        hour = machine.Hour(531)
+        for guest in hour.guests:
+            guest.overhead *= 1.1
+        monwrite.File(str(path)).write(hour)
+    found = {each["metric"]: each for each in differences(capsys, steady, "--", str(path))}
+    assert found["load.tv"]["beyond_noise"]
+    assert found["load.tv"]["better"] is False
+    assert not found["load.guest_pct"]["beyond_noise"]
+
+
+def test_csv_has_the_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = minutes_of(tmp_path / "one.mon", [0.2] * 12)
+    two = minutes_of(tmp_path / "two.mon", [0.3] * 12)
+    status, out, _ = run(capsys, one, "--", two, "--format", "csv", "--form", "percent")
+    assert status == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert {row["form"] for row in rows} == {"points", "percent"}
+    busy = next(row for row in rows if row["metric"] == "load.busy_pct")
+    assert float(busy["change"]) == pytest.approx(10)
+    assert float(busy["percent"]) == pytest.approx(50)
+
+
+def test_what_is_not_alike_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = minutes_of(tmp_path / "one.mon", [0.2] * 12)
+    two = minutes_of(tmp_path / "two.mon", [0.2] * 30, cpus=4)
+    status, out, _ = run(capsys, one, "--", two)
+    assert status == 0
+    assert "processors online differs: one 2.0; two 4.0" in out
+    assert "lengths differ: intervals of one 12, two 30" in out
+    _, out, _ = run(capsys, one, "--", one)
+    assert "Not alike" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing to compare with; zlens compare BASE -- OTHER"),
+        (["FILE"], "nothing to compare with"),
+        (["--", "FILE"], "BASE names no input"),
+        (["FILE", "--"], "side 2 names neither inputs nor a window"),
+        (["FILE", "--name", "x", "--", "FILE", "--name", "x"], "two sides are called 'x'"),
+        (["FILE", "--form", "percent", "--burg", "--", "FILE"], "--burg is a form by itself"),
+        (["FILE", "--every", "5m", "--", "FILE", "--every", "10m"], "--every stands there twice"),
+        (["FILE", "--system", "NONE", "--", "FILE"], "there is no system NONE in the input"),
+        (["FILE", "--", "FILE", "--wrong"], "unrecognized arguments: --wrong"),
+    ],
+)
+def test_wrong_command_lines(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = minutes_of(tmp_path / "one.mon", [0.2] * 3)
+    status, out, err = run(capsys, *(path if word == "FILE" else word for word in words))
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_systems_of_other_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = minutes_of(tmp_path / "one.mon", [0.2] * 12)
+    two = minutes_of(tmp_path / "two.mon", [0.2] * 12, config={"MTRSYS_SYSTMID": "SECOND"})
+    _, out, _ = run(capsys, one, "--", two)
+    assert "Comparison of MADETEST - SECOND" in out
+    status, _, err = run(
+        capsys,
+        one,
+        "+",
+        two,
+        "--",
+        minutes_of(tmp_path / "c.mon", [0.2] * 3, config={"MTRSYS_SYSTMID": "THIRD"}),
+    )
+    assert status == 2
+    assert "no system in common (one: MADETEST, SECOND; c: THIRD)" in err

@@ -1,0 +1,384 @@
+"""Sides held against each other: published tables, forms, what is not alike, and parts that add up."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens.catalog import compared as declared
+from zlens.catalog import metrics
+from zlens.compare import Choice, Comparison, Run, Side, compare, render
+from zlens.compare import waterfall as falls
+from zlens.compare.comparison import Row
+from zlens.compare.sides import SystemRun
+from zlens.errors import CatalogError, QueryError
+
+START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
+CPU_TX = "per_transaction.cpu_s"
+
+
+def side(
+    name: str, values: dict[str, float], *, subject: tuple[str, ...] = (), runs: int = 1, **facts: str
+) -> Side:
+    """A side whose metrics are these values in each of twelve intervals, in units of the tables."""
+    machine_type = facts.pop("machine_type", None)
+    made = []
+    for number in range(runs):
+        run = SystemRun("SYSA", facts, intervals=12, machine_type=machine_type)
+        run.first, run.last = START, START + dt.timedelta(minutes=12)
+        for key, value in values.items():
+            ends = [START + dt.timedelta(minutes=minute) for minute in range(12)]
+            run.series[key, subject] = [(end, value, 1.0) for end in ends]
+        made.append(Run(f"{name}{number}", {"SYSA": run}))
+    return Side(name, made)
+
+
+def row_of(comparison: Comparison, key: str) -> Row:
+    return next(row for row in comparison.systems[0].rows if row.metric.key == key)
+
+
+def cases() -> list[Side]:
+    """z/VM Performance Update 6.4: CPU/tx of the four cases, as far as ratios tell them."""
+    cost, sides = 0.002, []
+    for name, ratio in (("case1", 1.0), ("case2A", 1.56), ("case2B", 0.891), ("case3", 1.105)):
+        cost *= ratio
+        sides.append(side(name, {CPU_TX: cost}))
+    return sides
+
+
+@pytest.mark.parametrize(
+    ("against", "printed"), [("first", ("1.56", "1.39", "1.54")), ("previous", ("1.56", "0.891", "1.105"))]
+)
+def test_zvm_performance_update_tcpnje_encryption(against: str, printed: tuple[str, ...]) -> None:
+    """RSCS TCPNJE encryption: Ratio, CPU/tx, incremental and since Case 1."""
+    comparison = compare(cases(), Choice(against=against))
+    changes = row_of(comparison, CPU_TX).changes
+    assert [change.base for change in changes] == ([0, 0, 0] if against == "first" else [0, 1, 2])
+    for change, text in zip(changes, printed, strict=True):
+        assert change.form == "new/base"
+        assert change.value is not None
+        assert f"{change.value:.{len(text.partition('.')[2])}f}" == text
+
+
+#: Exploring CPU MF (Burg, SHARE 8882, 2011), HiperDispatch=Yes customer improvement on z10: without and with.
+#: Numbers in the table are rounded; these round to them, and their ratios to the ratios of the table.
+HIPERDISPATCH = {
+    "cpi": (8.22, 7.46, "1.10"), "problem_state_pct": (53.7, 52.8, "1.02"),
+    "est_instr_cmplx_cpi": (3.79, 3.74, "1.01"), "est_finite_cpi": (4.45, 3.71, "1.20"),
+    "est_scpl1m": (115, 97, "1.19"), "l1mp": (3.87, 3.83, "1.01"), "l15p": (63.7, 70.3, "0.91"),
+    "l2lp": (23.1, 19.8, "1.17"), "l2rp": (6.68, 3.71, "1.80"), "memp": (6.6, 6.3, "1.05"),
+    "rni": (0.89, 0.76, "1.17"), "lpar_cpu_pct": (1745.1, 1632.3, "1.07"),
+}  # fmt: skip
+
+
+def test_exploring_cpumf_hiperdispatch_improvement() -> None:
+    sides = [
+        side(name, {f"cpumf_type.{key}": each[at] for key, each in HIPERDISPATCH.items()}, subject=("CP",))
+        for at, name in enumerate(("No", "Yes"))
+    ]
+    text = render(compare(sides, Choice(burg=True)), "text")
+    lines = text.splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("CPU MF of CP"))
+    table = lines[start + 1 : lines.index("", start)]
+    ratios = next(line for line in table if line.startswith("Yes improvement"))
+    # In the order of the publication.
+    assert ratios.split()[2:] == [each[2] for each in HIPERDISPATCH.values()]
+    assert table[-3].split()[0] == "No"
+    assert table[-2].split()[:2] == ["Yes", "7.4600"]
+    heading = " ".join(table[at] for at in range(4))
+    for word in ("CPI", "Prb", "SCPL1M", "L15P", "MEMP", "Intensity", "LPARCPU"):
+        assert word in heading
+    # Everywhere the form is base/new, of shares as well.
+    forms = {
+        change.form for row in compare(sides, Choice(burg=True)).systems[0].rows for change in row.changes
+    }
+    assert forms == {"base/new"}
+
+
+#: z/VM support for eighty logical processors, tables 8 (LARGE) and 9 (SMALL), the largest run of each: per
+#: transaction percent of a processor and counters.
+LARGE = {
+    "guest_s": 0.2292,
+    "chargeable_cp_s": 0.1682,
+    "nonchargeable_cp_s": 0.0314,
+    "cp_s": 0.1997,
+    "instructions": 6525397.94,
+    "cpi": 3.429,
+    "est_instr_cmplx_cpi": 1.146,
+    "est_finite_cpi": 2.283,
+}
+SMALL = {
+    "guest_s": 0.2813,
+    "chargeable_cp_s": 0.1197,
+    "nonchargeable_cp_s": 0.0203,
+    "cp_s": 0.1400,
+    "instructions": 6257968.36,
+    "cpi": 3.510,
+    "est_instr_cmplx_cpi": 1.135,
+    "est_finite_cpi": 2.375,
+}
+
+
+def published(run: dict[str, float]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name, value in run.items():
+        found[f"per_transaction.{name}"] = value / 100 if name.endswith("_s") else value
+    total = run["guest_s"] + run["chargeable_cp_s"] + run["nonchargeable_cp_s"]
+    found[CPU_TX] = total / 100
+    return found
+
+
+def test_zvm_eighty_processors_change_of_a_transaction() -> None:
+    place, cause = falls.of(published(LARGE), published(SMALL))
+    assert place.start == pytest.approx(4.288)
+    assert place.end == pytest.approx(4.213)
+    assert {part.name: part.change for part in place.parts} == {
+        "guests": pytest.approx(0.521),
+        "CP, chargeable": pytest.approx(-0.485),
+        "CP, non-chargeable": pytest.approx(-0.111),
+    }
+    parts = {part.name: part.change for part in cause.parts}
+    assert math.fsum(parts.values()) == pytest.approx(cause.end - cause.start)
+    # Fewer instructions, each of which waited longer; nobody says how fast the processors are.
+    assert parts["instructions"] < 0
+    assert parts["complexity CPI"] < 0
+    assert parts["finite CPI"] > 0
+    assert parts["instructions"] == pytest.approx(
+        4.25 * math.log(SMALL["instructions"] / LARGE["instructions"]), rel=0.01
+    )
+    assert cause.note
+
+
+def test_waterfall_is_the_same_in_either_direction() -> None:
+    one, other = published(LARGE), published(SMALL)
+    for there, back in zip(falls.of(one, other), falls.of(other, one), strict=True):
+        for a, b in zip(there.parts, back.parts, strict=True):
+            assert a.name == b.name
+            assert a.change == pytest.approx(-b.change)
+
+
+def test_waterfall_says_what_its_parts_do_not_explain() -> None:
+    """Counters know the speed here, and tell less than timers do."""
+    one = {**published(LARGE), "per_transaction.ghz": 5.2}
+    other = {**published(SMALL), "per_transaction.ghz": 5.2, CPU_TX: 0.05}
+    cause = falls.by_cause(one, other)
+    assert cause is not None
+    parts = {part.name: part.change for part in cause.parts}
+    assert parts["speed"] == 0
+    assert math.fsum(parts.values()) == pytest.approx(cause.end - cause.start)
+    told = 1000 * (SMALL["instructions"] * 3.510 - LARGE["instructions"] * 3.429) / 5.2e9
+    assert parts["not explained by these"] == pytest.approx(cause.end - cause.start - told)
+
+
+def test_waterfall_of_a_faster_machine() -> None:
+    one = {**published(LARGE), "per_transaction.ghz": 5.0}
+    other = {**published(LARGE), "per_transaction.ghz": 5.5}
+    cause = falls.by_cause(one, other)
+    assert cause is not None
+    assert {part.name for part in cause.parts if part.change < 0} == {"speed"} | {
+        part.name for part in cause.parts if part.name.startswith("not") and part.change < 0
+    }
+
+
+def test_waterfall_without_transactions_is_of_busy() -> None:
+    names = ("busy_pct", "guest_pct", "chargeable_cp_pct", "nonchargeable_cp_pct")
+    one = {f"load.{name}": value for name, value in zip(names, (50.0, 40.0, 6.0, 4.0), strict=True)}
+    other = {f"load.{name}": value for name, value in zip(names, (60.0, 47.0, 8.0, 5.0), strict=True)}
+    [only] = falls.of(one, other)
+    assert [part.change for part in only.parts] == [7.0, 2.0, 1.0]
+    assert falls.of({}, {}) == []
+    assert falls.of({**one, CPU_TX: 0.0}, {**other, CPU_TX: 0.0}) == []
+
+
+@pytest.mark.parametrize(
+    ("form", "value"), [("new/base", 1.25), ("base/new", 0.8), ("percent", 25.0), ("points", 0.5)]
+)
+def test_forms(form: str, value: float) -> None:
+    sides = [
+        side("a", {CPU_TX: 0.002, "load.busy_pct": 40.0}),
+        side("b", {CPU_TX: 0.0025, "load.busy_pct": 50.0}),
+    ]
+    comparison = compare(sides, Choice(form=form))
+    [change] = row_of(comparison, CPU_TX).changes
+    assert (change.form, change.value) == (form, pytest.approx(value))
+    # A share is told in points, whatever the form of others is.
+    [share] = row_of(comparison, "load.busy_pct").changes
+    assert (share.form, share.value) == ("points", pytest.approx(10))
+
+
+def test_better_and_worse() -> None:
+    names = {"per_transaction.etr": (100.0, 94.0), CPU_TX: (0.002, 0.0019), "load.online": (4.0, 6.0)}
+    sides = [side(name, {key: both[at] for key, both in names.items()}) for at, name in enumerate("ab")]
+    comparison = compare(sides)
+    told = {key: row_of(comparison, key).changes[0] for key in names}
+    assert [told[key].better for key in names] == [False, True, None]
+    # 5 % are IBM's criterion: 0.94 and 0.95 of the base.
+    assert [told[key].outside for key in names] == [True, False, True]
+    text = render(comparison, "text")
+    assert "ETR: b/a 0.940, outside, WORSE; beyond the noise" in text
+    assert "CPU/tx: b/a 0.950, within; beyond the noise" in text
+
+
+def test_beyond_the_noise_stands_first_and_the_largest_above() -> None:
+    names = {"load.tv": (1.2, 1.2), "per_transaction.etr": (100.0, 99.0), "load.page_rate": (100.0, 300.0)}
+    sides = [side(name, {key: both[at] for key, both in names.items()}) for at, name in enumerate("ab")]
+    [compared] = compare(sides).systems
+    first, rest = compared.ordered()
+    assert [row.metric.key for row in first] == ["load.page_rate", "per_transaction.etr"]
+    assert [row.metric.key for row in rest] == ["load.tv"]
+
+
+def test_across_generations_few_things_are_compared_unless_asked() -> None:
+    names = ("cpi", "l1mp", "memp", "problem_state_pct", "ghz", "rni", "est_finite_cpi", "l3p")
+    values = {f"cpumf_type.{name}": 2.0 for name in names}
+    sides = [
+        side("old", values, subject=("CP",), machine_type="2097"),
+        side("new", values, subject=("CP",), machine_type="3906"),
+    ]
+    sides[0].runs[0].systems["SYSA"].series["load.tv", ()] = [(START, 1.0, 1.0)]
+    [compared] = compare(sides).systems
+    assert {row.metric.column for row in compared.rows} == set(names[:5])
+    assert any("different generations (z10 and z14)" in note for note in compared.notes)
+    [everything] = compare(sides, Choice(across=True)).systems
+    assert {row.metric.column for row in everything.rows} == {*names, "tv"}
+    assert any("different generations" in warning for warning in everything.warnings)
+    # Another model of the same generation is another matter.
+    sides[1] = side("new", values, subject=("CP",), machine_type="2098")
+    assert len(compare(sides).systems[0].rows) == len(names) + 1
+
+
+@pytest.mark.parametrize("fact", declared.facts(), ids=lambda fact: fact.name)
+def test_every_fact_that_differs_is_said(fact: declared.Fact) -> None:
+    sides = [side("a", {CPU_TX: 1.0}, **{fact.name: "one"}), side("b", {CPU_TX: 1.0}, **{fact.name: "two"})]
+    [compared] = compare(sides).systems
+    assert compared.warnings == [f"{fact.name} differs: a one; b two ({fact.why})"]
+    same = [side(name, {CPU_TX: 1.0}, **{fact.name: "one"}) for name in "ab"]
+    assert compare(same).systems[0].warnings == []
+    # What one side does not tell is not another thing.
+    assert compare([same[0], side("b", {CPU_TX: 1.0})]).systems[0].warnings == []
+
+
+def test_issue_names_what_must_be_alike() -> None:
+    """Other machine, capability, cores, MT level, release, storage, interval."""
+    names = {fact.name for fact in declared.facts()}
+    assert names >= {
+        "machine",
+        "capability",
+        "cores",
+        "processors online",
+        "threads of a core",
+        "release",
+        "storage",
+        "interval",
+    }
+
+
+def test_html_is_one_file_that_fetches_nothing() -> None:
+    one = {**published(LARGE), "per_transaction.etr": 3745.58}
+    two = {**published(SMALL), "per_transaction.etr": 3417.83}
+    sides = [
+        side("large <b>", {key: value for key, value in run.items() if value is not None})
+        for run in (one, two)
+    ]
+    sides[1].name = "small"
+    text = render(compare(sides), "html")
+    assert text.startswith("<!DOCTYPE html>")
+    assert "default-src 'none'" in text
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "<script" not in text
+    assert "large &lt;b&gt;" in text
+    assert "<b>" not in text
+    # Differences, two waterfalls, and lines over time.
+    assert text.count("<svg") >= 5
+    assert text.count("<polyline") >= 2
+    assert "Processor time of a transaction, by cause" in text
+    assert "ETR: small/large &lt;b&gt; 0.912, outside, WORSE" in text
+
+
+def test_nothing_to_compare() -> None:
+    with pytest.raises(QueryError, match="nothing to compare with"):
+        compare([side("a", {CPU_TX: 1.0})])
+    text = render(compare([side("a", {}), side("b", {})]), "text")
+    assert "Nothing that is compared can be computed" in text
+    assert render(compare([side("a", {}), side("b", {})]), "csv").count("\n") == 1
+    assert "<svg" not in render(compare([side("a", {}), side("b", {})]), "html")
+
+
+def test_one_side_without_a_value() -> None:
+    comparison = compare([side("a", {CPU_TX: 0.002, "load.tv": 1.1}), side("b", {CPU_TX: 0.002})])
+    row = row_of(comparison, "load.tv")
+    assert row.values == (pytest.approx(1.1), None)
+    assert row.changes[0].value is None
+    for form in ("text", "csv", "json", "html"):
+        assert render(comparison, form)
+
+
+def test_from_and_to_nothing() -> None:
+    comparison = compare([side("a", {"load.page_rate": 0.0}), side("b", {"load.page_rate": 5.0})])
+    [change] = row_of(comparison, "load.page_rate").changes
+    assert change.value is None
+    assert change.beyond
+    for form in ("text", "csv", "json", "html"):
+        assert render(comparison, form)
+    # What is nothing everywhere is left out.
+    assert not compare([side(name, {"load.page_rate": 0.0}) for name in "ab"]).systems[0].rows
+
+
+def test_the_catalog_declares_what_the_issue_names() -> None:
+    keys = {metric.key for metric in declared.declared()}
+    wanted = ("etr", "itr", "response_s", "cpu_s", "guest_s", "cp_s", "instructions", "est_finite_cpi")
+    assert {f"per_transaction.{name}" for name in (*wanted, "est_instr_cmplx_cpi")} <= keys
+    assert {"load.busy_pct", "load.guest_pct", "load.chargeable_cp_pct", "load.nonchargeable_cp_pct"} <= keys
+    assert {"load.tv", "load.page_rate", "cpumf_type.rni", "cpumf_type.l3p", "cpumf_type.memp"} <= keys
+    assert {"guest.cpu_wait_pct", "guest.page_wait_pct", "device.resp_s", "workload.response_s"} <= keys
+    for metric in declared.declared():
+        column = metrics.table(metric.table).column(metric.column)
+        assert column is not None
+        # Shares are compared in points.
+        if metric.form == "points":
+            assert column.unit == "%"
+    assert declared.check() == []
+
+
+@pytest.mark.parametrize("query", [fact.query for fact in declared.facts()])
+def test_facts_are_asked_in_sql_that_runs(query: str) -> None:
+    with zlens.session.nothing() as session:
+        assert session.sql(query).rows == []
+
+
+GROUP = 'title = "T"\norder = 1\n\n[[metric]]\n'
+GOOD = 'table = "load"\ncolumn = "tv"\nheading = "T/V"\naggregate = "mean"\nweight = ["online", "seconds"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (GROUP + GOOD.replace('"tv"', '"nothing"'), "load.nothing is no column of numbers"),
+        (GROUP + GOOD.replace('"online"', '"nothing"'), "load has no column 'nothing'"),
+        (GROUP + GOOD.replace('"mean"', '"median"'), "aggregate is 'median'"),
+        (GROUP + GOOD.replace('"mean"', '"total"'), "a total has none"),
+        (GROUP + GOOD + 'form = "percent"\n', "form is 'percent'"),
+        (GROUP + GOOD + 'direction = "up"\n', "direction is 'up'"),
+        (GROUP + GOOD + "colour = 1\n", "colour = 1 is not understood"),
+        (GROUP + GOOD + 'by = ["seconds"]\n', "by takes columns of the key"),
+        (GROUP + GOOD + 'where = { flag = "x\' OR 1" }\n', "where takes names"),
+        (GROUP + GOOD + "[[metric]]\n" + GOOD, "load.tv is compared twice"),
+        (GROUP + 'table = "load"\ncolumn = "tv"\n', "lacks aggregate"),
+        (GOOD, "is no group of metrics"),
+        ("order = ", "not valid TOML"),
+    ],
+)
+def test_wrong_declarations(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(CatalogError, match=said.replace("(", r"\(")):
+        declared.read(tmp_path)
+
+
+def test_a_good_declaration(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(GROUP + GOOD, encoding="utf-8")
+    [metric] = declared.read(tmp_path)
+    assert (metric.key, metric.unit, metric.weight) == ("load.tv", "ratio", ("online", "seconds"))

@@ -1,0 +1,134 @@
+"""Noise that remembers: the test is held against scipy, and against made series without any difference."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from scipy import stats
+
+from zlens.compare import noise
+from zlens.compare.noise import Estimate
+
+
+def remembering(
+    memory: float, number: int, draw: random.Random, level: float = 100.0
+) -> list[tuple[float, float]]:
+    """An autoregression of one step, with variance 1 / (1 - memory squared)."""
+    value = draw.gauss(0, 1) / (1 - memory * memory) ** 0.5
+    found = []
+    for _ in range(number):
+        value = memory * value + draw.gauss(0, 1)
+        found.append((level + value, 1.0))
+    return found
+
+
+def estimated(pairs: list[tuple[float, float]], seed: str = "x") -> Estimate:
+    one = noise.estimate(pairs, seed)
+    assert one is not None
+    return one
+
+
+@pytest.mark.parametrize(("t", "freedom"), [(0.0, 3.0), (0.1, 1.0), (2.0, 3.3), (12.0, 40.0), (3.0, 200.5)])
+def test_student_against_scipy(t: float, freedom: float) -> None:
+    assert noise.two_sided(t, freedom) == pytest.approx(2 * stats.t.sf(t, freedom), rel=1e-10)
+    assert noise.quantile(freedom) == pytest.approx(stats.t.isf(0.005, freedom), rel=1e-9)
+
+
+def test_runs_against_scipy() -> None:
+    base, other = [30.0, 31.0, 32.5, 29.0], [33.0, 36.0, 35.0]
+    verdict = noise.judge([Estimate(v, 0, 3, 3) for v in base], [Estimate(v, 0, 3, 3) for v in other])
+    assert verdict.by == "runs"
+    assert verdict.samples == (4, 3)
+    assert verdict.p == pytest.approx(stats.ttest_ind(base, other, equal_var=False).pvalue)
+
+
+def test_one_run_against_three_is_held_against_their_spread() -> None:
+    base = [Estimate(v, 0, 3, 3) for v in (30.0, 31.0, 32.0)]
+    # t = 2 / (1 x sqrt(1 + 1/3)), two degrees of freedom
+    verdict = noise.judge(base, [Estimate(33.0, 0, 3, 3)])
+    assert verdict.p == pytest.approx(2 * stats.t.sf(2 / (4 / 3) ** 0.5, 2))
+    assert verdict.beyond is False
+    # The least difference that would be beyond the noise.
+    assert noise.judge(base, [Estimate(31 + 1.001 * (verdict.noise or 0), 0, 3, 3)]).beyond
+    assert not noise.judge(base, [Estimate(31 + 0.999 * (verdict.noise or 0), 0, 3, 3)]).beyond
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.5, 0.7])
+def test_halves_of_steady_series_differ_in_few_of_hundreds(memory: float) -> None:
+    """At 1 %; a test that takes intervals for independent samples is wrong every seventh time and more."""
+    draw = random.Random(f"steady {memory}")
+    wrong = naive = tested = 0
+    for number in range(150):
+        series = remembering(memory, 120, draw)
+        halves = series[:60], series[60:]
+        verdict = noise.judge(*([estimated(half, f"{number}")] for half in halves))
+        tested += verdict.p is not None
+        wrong += bool(verdict.beyond)
+        naive += stats.ttest_ind(*([value for value, _ in half] for half in halves)).pvalue < noise.LEVEL
+    assert tested >= 120
+    assert wrong <= 5
+    if memory:
+        assert naive >= 12
+
+
+def test_a_real_difference_is_found() -> None:
+    draw = random.Random("different")
+    found = 0
+    for number in range(40):
+        base = estimated(remembering(0.5, 60, draw), f"{number}")
+        other = estimated(remembering(0.5, 60, draw, 102.0), f"{number}")
+        found += bool(noise.judge([base], [other]).beyond)
+    assert found >= 36
+
+
+def test_effective_samples_of_what_remembers() -> None:
+    """n (1 - r) / (1 + r) of an autoregression, within what a sample tells of it."""
+    draw = random.Random("effective")
+    for memory in (0.0, 0.5, 0.8):
+        one = estimated(remembering(memory, 2000, draw))
+        assert one.effective == pytest.approx(2000 * (1 - memory) / (1 + memory), rel=0.25)
+        assert one.error == pytest.approx(1 / (1 - memory) / 2000**0.5, rel=0.25)
+
+
+def test_value_is_the_ratio_of_sums() -> None:
+    one = estimated([(10.0, 1.0), (10.0, 4.0), (0.0, 0.0)] * 5)
+    assert one.value == pytest.approx(4.0)
+    assert one.intervals == 10
+
+
+def test_no_test_where_too_little_is_known() -> None:
+    draw = random.Random("few")
+    short = estimated(remembering(0, 9, draw))
+    assert noise.judge([short], [short]).why == "only 9 intervals"
+    ramp = estimated([(float(minute), 1.0) for minute in range(60)])
+    verdict = noise.judge([ramp], [ramp])
+    assert (verdict.by, verdict.beyond) == ("none", None)
+    assert verdict.why.endswith("independent samples")
+    assert noise.judge([short], []).why == "only one side has a value"
+    assert noise.estimate([], "x") is None
+    assert noise.estimate([(1.0, 0.0)], "x") is None
+
+
+def test_what_never_changes_within_a_side() -> None:
+    four, six = estimated([(4.0, 1.0)] * 12), estimated([(6.0, 1.0)] * 12)
+    assert noise.judge([four], [six]).beyond is True
+    assert noise.judge([four], [four]).beyond is False
+    # Nor is the last digit of a sum a difference.
+    nearly = estimated([(4.0 + 1e-13 * (at % 2), 1.0) for at in range(12)])
+    assert noise.judge([four], [nearly]).beyond is False
+    runs = [[Estimate(value, 0, 3, 3)] * 3 for value in (4.0, 4.0 + 1e-13)]
+    assert noise.judge(*runs).beyond is False
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    pairs = remembering(0.6, 40, random.Random("seed"))
+    assert noise.estimate(pairs, "1") == noise.estimate(pairs, "1")
+
+
+def test_a_month_of_minutes_is_quick_enough_to_wait_for() -> None:
+    """Blocks grow, and not their number: a month takes hardly longer than a day."""
+    assert noise._block(43_200, 0.0) == 432
+    assert noise._block(60, 0.0) == 4
+    assert noise._block(60, 0.8) > 4
+    assert noise._block(60, 0.99) <= 15
