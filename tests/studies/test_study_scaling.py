@@ -212,6 +212,15 @@ def test_factors_as_linux_has_them() -> None:
     assert answer.table("scaling").column("expected") == pytest.approx([1, 2 * 61_669 / 65_536])
 
 
+def test_long_lists_are_cut() -> None:
+    runs = [{"name": str(n), "processors": n, "itr": 100.0 + n % 2} for n in range(101, 301)]
+    notes = study(runs, factors=CAF).notes
+    assert any(note.startswith("The factors of 101, 102,") and "and 52 more cores" in note for note in notes)
+    assert sum("the ITR falls." in note for note in notes) == 8
+    assert "There are 22 more of these." in notes
+    assert max(map(len, notes)) < 400
+
+
 def test_without_factors_linear_scaling_is_expected() -> None:
     answer = study(rich("table 4"))
     assert answer.table("scaling").column("expected") == pytest.approx([1, 2, 3, 4, 5])

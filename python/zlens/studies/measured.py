@@ -199,8 +199,9 @@ def _speed(rows: list[Row]) -> float | None:
     """Cycles of all intervals over the time that they took."""
     if any(not row["ghz"] or not row["cycle_rate"] for row in rows):
         return None
-    cycles = [row["seconds"] * row["cycle_rate"] for row in rows]
-    return sum(cycles) / sum(each / row["ghz"] for each, row in zip(cycles, rows, strict=True))
+    cycles: list[float] = [row["seconds"] * row["cycle_rate"] for row in rows]
+    time: float = sum(each / row["ghz"] for each, row in zip(cycles, rows, strict=True))
+    return sum(cycles) / time
 
 
 def _mean(values: list[float | None], weights: list[float]) -> float | None:

@@ -14,6 +14,7 @@ from zlens.models import scaling
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.scenario import Key, Many, Number, Scenario, Spec, Text
 from zlens.studies.measured import Measured
+from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
 from zlens.studies.run_keys import KEYS, run_of
 from zlens.studies.run_tables import told, window
 from zlens.studies.runs import Run
@@ -339,24 +340,23 @@ def _notes(
         yield from _carried(key, heading, pairs, apart)
     if any(apart):
         names = [one.name for one, out in zip(pairs, apart, strict=True) if out]
-        more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
-        yield f"Look at the outliers one by one: {'; '.join(names[:8])}{more}."
+        yield f"Look at the outliers one by one: {few(names, '; ')}."
     if len(pairs) < 5:
         yield "Of so few pairs mean and deviation say little, and outliers cannot be told."
+    yield from first(_of_pairs(pairs))
+    if as_published:
+        yield AS_PUBLISHED
+
+
+def _of_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
     for one in pairs:
-        for run, found in zip(one.runs, one.measured, strict=True):
-            yield from run.doubts()
-            yield from found.notes if found is not None else ()
-        machines = {found.machine for found in one.measured if found is not None and found.machine}
-        if len(machines) > 1:
-            yield f"{one.name}: the runs are of different machines ({', '.join(sorted(machines))})."
+        yield from of_runs(list(zip(one.runs, one.measured, strict=True)))
+        yield from of_machines(one.measured, f"{one.name}: the runs")
         if one.runs and one.runs[0].processors != one.runs[1].processors:
             yield (
                 f"{one.name}: the runs have a different number of processors, so that the ratio of ITR is "
                 "not one of efficiency."
             )
-    if as_published:
-        yield "Busy is rounded to 0.1 %, as published tables have it."
 
 
 def _carried(key: str, heading: str, pairs: Sequence[Pair], apart: Sequence[bool]) -> Iterator[str]:

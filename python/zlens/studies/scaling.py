@@ -7,14 +7,12 @@ capability, "gradual rolloff with no sharp inflection points".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
 
 from zlens.models import capacity_source, scaling, usl
 from zlens.models.answer import Answer, Figure
-from zlens.models.constants import constant
 from zlens.models.scenario import Flag, Key, Many, Named, Number, Scenario, Spec, Text, Whole
-from zlens.studies import scaling_tables
+from zlens.studies import scaling_notes, scaling_tables
+from zlens.studies.beside import Beside
 from zlens.studies.measured import Measured, placed
 from zlens.studies.run_keys import NAMED, run_of
 from zlens.studies.runs import Run
@@ -134,26 +132,6 @@ also = { paging_rate = 201000 }
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """A run, how it scales, the factor of its cores, and what was measured where it was."""
-
-    run: Run
-    scaled: scaling.Scaled
-    factor: scaling.Factor | None
-    measured: Measured | None
-
-    @property
-    def caf(self) -> float | None:
-        """Capacity adjustment factor of so many cores."""
-        return self.factor.value if self.factor else None
-
-    @property
-    def capability(self) -> float | None:
-        """Cores x factor, in single cores."""
-        return None if self.caf is None else self.scaled.run.processors * self.caf
-
-
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     found = _runs(scenario, as_published)
     known = _known(scenario)
@@ -180,7 +158,7 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
         scaling_tables.tables(rows, fit, relative=relative),
         list(_figures(rows, bends)),
         list(scaling_tables.charts(rows, fit, relative=relative)),
-        [*_notes(rows, bends, fit, scenario), *_source(known), *_said(rows, as_published)],
+        list(scaling_notes.notes(rows, bends, fit, scenario, known, as_published)),
         follow=("scaling", "itrr"),
     )
 
@@ -266,116 +244,3 @@ def _figures(rows: list[Beside], bends: list[scaling.Rolloff]) -> Iterator[Figur
         yield Figure("efficiency", last.efficiency, "", "Efficiency of it", 3)
     if bends:
         yield Figure("rolls_off_after", float(bends[0].after), "cores", "Rolls off after", 0)
-
-
-# What an analyst should read beside the numbers ----------------------------------------------------
-
-
-def _notes(
-    rows: list[Beside], bends: list[scaling.Rolloff], fit: usl.Fit | None, scenario: Scenario
-) -> Iterator[str]:
-    curve = any(one.factor is not None for one in rows)
-    expected = "capability" if curve else "number of cores"
-    for bend in bends:
-        if bend.falls:
-            yield f"From {bend.after} to {bend.until} cores the ITR falls."
-        else:
-            yield (
-                f"From {bend.after} to {bend.until} cores the ITR ratio gains {100 * bend.gain:.0f} % of "
-                f"what the {expected} gains: the workload rolls off there."
-            )
-    gains = [one.scaled.gain for one in rows if one.scaled.gain is not None]
-    if not gains:
-        scenario.unused("rolloff_gain")
-    if gains and not bends:
-        yield (
-            f"No rolloff: at each step the ITR ratio gains {100 * min(gains):.0f} % or more of what the "
-            f"{expected} gains."
-        )
-    if gains and not curve:
-        yield (
-            "No capacity adjustment factors are given (machine or factors), so that linear scaling is what "
-            "is expected, which no machine reaches."
-        )
-    yield from _factors(rows)
-    yield from _busy(rows, scenario)
-    yield from _elsewhere(rows)
-    if any(one.run.cores != one.run.processors for one in rows):
-        yield (
-            "Under SMT busy is that of threads. A thread beside a busy one is slower than one alone, so that "
-            "the ITR promises more than the cores have to give, and a change of ITR over the SMT level is no "
-            "change of capacity."
-        )
-    if fit is not None and fit.worst > constant("usl_fits_within").default / 100:
-        scenario.assume("usl_fits_within")
-        yield (
-            f"The Universal Scalability Law does not fit: it misses a run by {100 * fit.worst:.1f} %. "
-            "Take nothing from its parameters."
-        )
-
-
-def _source(known: capacity_source.Known | None) -> Iterator[str]:
-    if known is not None:
-        yield f"Factors: {known.text}. {known.source}."
-        yield from known.notes
-
-
-def _factors(rows: list[Beside]) -> Iterator[str]:
-    for how, word in (("between", "interpolated in ln n"), ("beyond", "extrapolated in ln n")):
-        those = {
-            one.scaled.run.processors: one.factor for one in rows if one.factor and one.factor.how == how
-        }
-        if those:
-            errors = [each.error / each.value for each in those.values() if each.error and each.value]
-            within = f", to {100 * max(errors):.1f} % or so" if errors else ""
-            yield f"The factors of {', '.join(map(str, those))} cores are {word}{within}."
-    if any(one.factor is not None and one.factor.value is None for one in rows):
-        yield "Where the factors do not reach, nothing is expected."
-
-
-def _busy(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
-    """IBM's reference workloads run at about 90 %; ITR flatters a run that is less busy than another."""
-    told = [(one.run.busy, one.run.name) for one in rows if one.run.busy is not None]
-    apart = constant("busy_apart").default
-    if len(told) < 2 or rows[0].run.busy is None:
-        return
-    base, name = told[0]
-    (low, least), (high, most) = min(told), max(told)
-    if high - base > apart or base - low > apart:
-        scenario.assume("busy_apart")
-    if high - base > apart:
-        yield (
-            f"{name} is {base:.1f} % busy and {most} {high:.1f} %. Processors are more efficient when less "
-            "busy, so that the ITR of the base is optimistic and the ratios to it are too low."
-        )
-    if base - low > apart:
-        yield (
-            f"{name} is {base:.1f} % busy and {least} {low:.1f} %. Processors are more efficient when less "
-            "busy, so that the ratios of less busy runs are optimistic."
-        )
-
-
-def _elsewhere(rows: list[Beside]) -> Iterator[str]:
-    for before, after in pairwise(rows):
-        more = scaling.ratio(after.scaled.itr, before.scaled.itr)
-        done = scaling.ratio(after.run.etr, before.run.etr)
-        if more is not None and done is not None and done < 1 < more:
-            yield (
-                f"From {before.run.name} to {after.run.name} the ETR falls while the ITR rises: something "
-                "other than processors holds the workload back."
-            )
-
-
-def _said(rows: list[Beside], as_published: bool) -> Iterator[str]:
-    for one in rows:
-        yield from one.run.doubts()
-        if one.measured is not None:
-            yield from one.measured.notes
-    machines = {one.measured.machine for one in rows if one.measured and one.measured.machine}
-    if len(machines) > 1:
-        yield (
-            f"The runs are of different machines ({', '.join(sorted(machines))}): processor time of one is "
-            "not that of another."
-        )
-    if as_published:
-        yield "Busy is rounded to 0.1 %, as published tables have it."

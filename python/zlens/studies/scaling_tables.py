@@ -6,15 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from zlens.charts import Chart, Series
 from zlens.models import scaling, usl
 from zlens.models.answer import Column, Table, Value
+from zlens.studies.beside import Beside
 from zlens.studies.run_tables import told, window
-
-if TYPE_CHECKING:
-    from zlens.studies.scaling import Beside
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,29 @@
+"""A run of a scaling study beside the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zlens.models import scaling
+from zlens.studies.measured import Measured
+from zlens.studies.runs import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A run, how it scales, the factor of its cores, and what was measured where it was."""
+
+    run: Run
+    scaled: scaling.Scaled
+    factor: scaling.Factor | None
+    measured: Measured | None
+
+    @property
+    def caf(self) -> float | None:
+        """Capacity adjustment factor of so many cores."""
+        return self.factor.value if self.factor else None
+
+    @property
+    def capability(self) -> float | None:
+        """Cores x factor, in single cores."""
+        return None if self.caf is None else self.scaled.run.processors * self.caf

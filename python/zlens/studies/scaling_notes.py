@@ -1,0 +1,124 @@
+"""What an analyst should read beside the numbers of a scaling study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from zlens.models import capacity_source, scaling, usl
+from zlens.models.constants import constant
+from zlens.models.scenario import Scenario
+from zlens.studies.beside import Beside
+from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
+
+
+def notes(
+    rows: list[Beside],
+    bends: list[scaling.Rolloff],
+    fit: usl.Fit | None,
+    scenario: Scenario,
+    known: capacity_source.Known | None,
+    as_published: bool,
+) -> Iterator[str]:
+    """How it scales, what makes ratios doubtful, where the factors are from."""
+    yield from _shape(rows, bends, scenario)
+    yield from _factors(rows)
+    yield from _busy(rows, scenario)
+    yield from first(_elsewhere(rows))
+    if any(one.run.cores != one.run.processors for one in rows):
+        yield (
+            "Under SMT busy is that of threads. A thread beside a busy one is slower than one alone, so that "
+            "the ITR promises more than the cores have to give, and a change of ITR over the SMT level is no "
+            "change of capacity."
+        )
+    if fit is not None and fit.worst > constant("usl_fits_within").default / 100:
+        scenario.assume("usl_fits_within")
+        yield (
+            f"The Universal Scalability Law does not fit: it misses a run by {100 * fit.worst:.1f} %. "
+            "Take nothing from its parameters."
+        )
+    if known is not None:
+        yield f"Factors: {known.text}. {known.source}."
+        yield from known.notes
+    yield from first(of_runs([(one.run, one.measured) for one in rows]))
+    yield from of_machines([one.measured for one in rows], "The runs")
+    if as_published:
+        yield AS_PUBLISHED
+
+
+def _shape(rows: list[Beside], bends: list[scaling.Rolloff], scenario: Scenario) -> Iterator[str]:
+    curve = any(one.factor is not None for one in rows)
+    expected = "capability" if curve else "number of cores"
+    yield from first(_bent(bends, expected))
+    gains = [one.scaled.gain for one in rows if one.scaled.gain is not None]
+    if not gains:
+        scenario.unused("rolloff_gain")
+    if gains and not bends:
+        yield (
+            f"No rolloff: at each step the ITR ratio gains {100 * min(gains):.0f} % or more of what the "
+            f"{expected} gains."
+        )
+    if gains and not curve:
+        yield (
+            "No capacity adjustment factors are given (machine or factors), so that linear scaling is what "
+            "is expected, which no machine reaches."
+        )
+
+
+def _bent(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
+    for bend in bends:
+        if bend.falls:
+            yield f"From {bend.after} to {bend.until} cores the ITR falls."
+        else:
+            yield (
+                f"From {bend.after} to {bend.until} cores the ITR ratio gains {100 * bend.gain:.0f} % of "
+                f"what the {expected} gains: the workload rolls off there."
+            )
+
+
+def _factors(rows: list[Beside]) -> Iterator[str]:
+    for how, word in (("between", "interpolated in ln n"), ("beyond", "extrapolated in ln n")):
+        those = {
+            one.scaled.run.processors: one.factor
+            for one in rows
+            if one.factor and one.factor.how == how and one.factor.value
+        }
+        if those:
+            errors = [each.error / each.value for each in those.values() if each.error and each.value]
+            within = f" (estimated error {100 * max(errors):.1f} %)" if errors else ""
+            yield f"The factors of {few(list(those))} cores are {word}{within}."
+    if any(one.factor is not None and one.factor.value is None for one in rows):
+        yield "Where the factors do not reach, nothing is expected."
+
+
+def _busy(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
+    """IBM's reference workloads run at about 90 %; ITR flatters a run that is less busy than another."""
+    told = [(one.run.busy, one.run.name) for one in rows if one.run.busy is not None]
+    apart = constant("busy_apart").default
+    if len(told) < 2 or rows[0].run.busy is None:
+        return
+    base, name = told[0]
+    (low, least), (high, most) = min(told), max(told)
+    if high - base > apart or base - low > apart:
+        scenario.assume("busy_apart")
+    if high - base > apart:
+        yield (
+            f"{name} is {base:.1f} % busy and {most} {high:.1f} %. Processors are more efficient when less "
+            "busy, so that the ITR of the base is optimistic and the ratios to it are too low."
+        )
+    if base - low > apart:
+        yield (
+            f"{name} is {base:.1f} % busy and {least} {low:.1f} %. Processors are more efficient when less "
+            "busy, so that the ratios of less busy runs are optimistic."
+        )
+
+
+def _elsewhere(rows: list[Beside]) -> Iterator[str]:
+    for before, after in pairwise(rows):
+        more = scaling.ratio(after.scaled.itr, before.scaled.itr)
+        done = scaling.ratio(after.run.etr, before.run.etr)
+        if more is not None and done is not None and done < 1 < more:
+            yield (
+                f"From {before.run.name} to {after.run.name} the ETR falls while the ITR rises: something "
+                "other than processors holds the workload back."
+            )
