@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from zlens import models
+from zlens.catalog.roles import code_table
 from zlens.errors import ScenarioError
 from zlens.models import as_html, as_text, relocation, sweeps
 from zlens.models.answer import Answer, by_name
@@ -154,6 +155,7 @@ def test_starts_of_devices_hold_a_link_back() -> None:
     link = {"from": "LPAR1", "to": "LPAR2", "chpid": [chpid], "ssch_per_device": 45}
     answer = models.solve("relocation", {"link": link, "guest": [{"name": "A", "memory": 1}]})
     assert answer.figure("link") == pytest.approx(342e6 / 2**20)
+    assert answer.table("chpids").column("starts") == pytest.approx([450])
     answer = models.solve("relocation", {"link": {**link, "rate": 50}, "guest": [{"name": "A", "memory": 1}]})
     assert answer.figure("link") == 50
 
@@ -166,6 +168,17 @@ def test_sides_that_are_not_named() -> None:
     answer = models.solve("relocation", {"link": link, "guest": [{"name": "A", "memory": 1}]})
     assert answer.table("devices").column("own") == [1, None]
     assert any("EBCDIC" in note for note in answer.notes)
+
+
+def test_end_codes_of_the_monitor_record() -> None:
+    """Notes of MRUSERLE (D4R12), z/VM 7.3."""
+    codes = code_table("relocation_end")
+    assert sorted(map(int, codes)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]
+    assert [codes[str(code)] for code in (0, 4, 5)] == [
+        "completed",
+        "MAXTOTAL exceeded",
+        "MAXQUIESCE exceeded",
+    ]
 
 
 BUSY = {"change_rate": 500, "changing": 2000, "pattern": "sweep"}

@@ -45,6 +45,9 @@ _CHPIDS = (
     Column("ctcs", "CTCs"),
     Column("written", "Written", text="CTC devices on which the system that sends writes"),
     Column("rate", "Carries", "MB/s", "10^6 bytes"),
+    Column(
+        "starts", "Starts", "1/s", "SSCH of its CTC devices, by the MB that one carried where it was measured"
+    ),
 )
 _DEVICES = (
     Column("device", "Device"),
@@ -67,7 +70,7 @@ def link(scenario: Scenario) -> tuple[float, list[Figure], list[Table], list[str
         _chpid_row(given, chpid, [one for one in devices if one.chpid == at], mine)
         for at, chpid in enumerate(chpids)
     ]
-    carried = math.fsum(row[-1] for row in rows) / MB_IN_MIB
+    carried = math.fsum(row[4] for row in rows) / MB_IN_MIB
     rate = carried if given["rate"] is None else given["rate"]
     factor = isfc.capacity_factor([chpid["speed"] for chpid in chpids])
     figures = [
@@ -104,7 +107,7 @@ def _chpid_row(
         share=chpid["share"],
         ssch=given["ssch_per_device"],
     )
-    return chpid["name"], chpid["speed"], len(devices), written, carries
+    return chpid["name"], chpid["speed"], len(devices), written, carries, carries / isfc.mb_per_ssch()
 
 
 def _device_row(
