@@ -14,6 +14,7 @@ SUMMARY = "what should happen: an exact answer to a scenario"
 DESCRIPTION = """\
 Solve a model of the machine exactly. A scenario is a small TOML file; --example prints one to begin with.
 --set changes a value for this run, --sweep asks for a range of values and prints a row for each.
+--from takes the scenario from a measured interval and prints what should have happened beside what did.
 """
 EXAMPLES = """\
 Examples:
@@ -21,6 +22,7 @@ Examples:
   zlens solve shares --example > shares.toml
   zlens solve shares shares.toml
   zlens solve shares shares.toml --set user.LINUX1.relative=400 --format json
+  zlens solve shares --from monwrite.data --at '2026-03-02 09:15'
   zlens solve shares shares.toml --sweep user.LINUX1.relative=100:1000:100 --format html -o sweep.html
 """
 
@@ -46,6 +48,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="solve for each value of a key and print the figures of each",
     )
     parser.add_argument(
+        "--from",
+        dest="measured",
+        nargs="+",
+        metavar="INPUT",
+        help="make the scenario of a measured interval (shares): the busiest, or that of --at",
+    )
+    parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
+    parser.add_argument("--system", metavar="NAME", help="the system, where the input holds several")
+    parser.add_argument(
         "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
@@ -65,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.keys:
         text = _keys(arguments.model)
     else:
-        text = rendered(_answer(arguments), arguments.format)
+        text = rendered(_expected(arguments) if arguments.measured else _answer(arguments), arguments.format)
     with output.opened(arguments.output) as out:
         out.write(text)
     return 0
@@ -88,6 +99,42 @@ def _answer(arguments: argparse.Namespace) -> Answer:
     if arguments.sweep:
         return sweeps.solve(arguments.model, values, arguments.sweep, file=arguments.scenario)
     return models.solve(arguments.model, values, file=arguments.scenario)
+
+
+def _expected(arguments: argparse.Namespace) -> Answer:
+    """What should have happened in a measured interval beside what did."""
+    from importlib import import_module
+
+    import zlens
+    from zlens import lab, models
+    from zlens.cli import inputs
+    from zlens.lab import moments
+    from zlens.options import parse_moment
+    from zlens.progress import Progress
+
+    models.find(arguments.model)
+    if arguments.model not in lab.EXPECTED:
+        raise QueryError(
+            f"no scenario of {arguments.model} can be made of what was measured",
+            expected=f"one of {', '.join(lab.EXPECTED)}",
+        )
+    if arguments.scenario is not None or arguments.sweep:
+        raise QueryError(
+            "--from takes the place of a scenario and has no sweep", cure="leave one of them out"
+        )
+    with (
+        inputs.files_of(arguments.measured) as files,
+        Progress() as progress,
+        zlens.open(files, progress=progress) as session,
+    ):
+        progress.close()
+        system = moments.system(session, "guest", arguments.system)
+        at = parse_moment(arguments.at) if arguments.at else None
+        end = moments.moment(session, system, at)
+        answer: Answer = import_module(f"zlens.lab.{arguments.model}").compare(
+            session, system, end, arguments.set
+        )
+        return answer
 
 
 def _keys(model: str) -> str:

@@ -1,0 +1,11 @@
+"""Where what was measured meets what should have happened: scenarios from measured intervals, and the two
+side by side.
+
+`EXPECTED` names the models that can be asked of a measured interval; each is a module here with
+`compare(session, system, moment, settings)`.
+"""
+
+from __future__ import annotations
+
+#: Models of which a scenario can be made of what was measured.
+EXPECTED = ("shares",)

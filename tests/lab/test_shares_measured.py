@@ -1,0 +1,182 @@
+"""Shares of a measured interval: the scenario made of it, and expected beside observed."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.fake_session import FakeSession
+from zlens.cli import main
+from zlens.demo import sim
+from zlens.errors import QueryError, ScenarioError
+from zlens.lab import moments, shares
+from zlens.models.answer import Answer, by_name
+from zlens.options import parse_moment
+
+END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
+HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
+
+
+def virtual(userid: str, used: float, waited: float | None, idle: float = 0.0, **more: Any) -> dict[str, Any]:
+    """A virtual processor that waited for a processor in that percent of its samples."""
+    states = {"dormant_pct": idle, "test_idle_pct": 0.0, "cpu_wait_pct": waited, "limit_wait_pct": 0.0}
+    if waited is None:
+        states = {}
+    return {**HEAD, "userid": userid, "vcpu": 0, "basis": "sample", "cpu_type": "IFL", "cpu_pct": used} | (
+        states | more
+    )
+
+
+def session(
+    virtuals: list[dict[str, Any]], relative: dict[str, float | None], processors: int = 3, **cpu: Any
+) -> FakeSession:
+    users = [
+        {
+            **HEAD,
+            "userid": userid,
+            "basis": "sample",
+            "share_kind": "relative" if share else "absolute",
+            "share": share,
+        }
+        for userid, share in relative.items()
+    ]
+    return FakeSession(
+        {
+            "system": [{"system": "VM1", "source": "zvm-monitor", "utc_offset_s": 7200}],
+            "load": [
+                {**HEAD, "busy_pct": 90.0},
+                {**HEAD, "interval_end": END + timedelta(seconds=60), "busy_pct": 10.0},
+                {**HEAD, "interval_end": END + timedelta(seconds=120), "busy_pct": 99.0, "flag": "gap"},
+            ],
+            "cpu": [{**HEAD, "cpu_id": n, "cpu_type": "IFL", **cpu} for n in range(processors)],
+            "guest": users,
+            "guest_cpu": virtuals,
+        }
+    )
+
+
+def four_hungry(observed: list[float]) -> FakeSession:
+    names = ["A", "B", "C", "D"]
+    rows = [virtual(name, used, 25.0) for name, used in zip(names, observed, strict=True)]
+    return session(rows, dict.fromkeys(names, 100.0))
+
+
+def test_what_vm65288_mended() -> None:
+    """VM65288: four equal hungry guests on three processors should have 75 % each; they had 100 and 50."""
+    answer = shares.compare(four_hungry([100.0, 100.0, 50.0, 50.0]), "VM1", END)
+    rows = by_name(answer.table("compared"))
+    assert [rows[name]["expected"] for name in "ABCD"] == pytest.approx([75] * 4)
+    assert [rows[name]["error"] for name in "ABCD"] == pytest.approx([25, 25, -25, -25])
+    assert answer.figure("worst") == pytest.approx(25)
+    assert answer.figure("rms") == pytest.approx(25)
+    assert answer.figure("misplaced") == pytest.approx(100 * 100 / 2 / 300)
+    fair = shares.compare(four_hungry([75.0] * 4), "VM1", END)
+    assert fair.figure("worst") == pytest.approx(0)
+
+
+def test_who_does_not_wait_wants_what_it_used() -> None:
+    rows = [virtual("A", 40.0, 5.0), virtual("B", 90.0, 60.0)]
+    answer = shares.compare(session(rows, {"A": 100, "B": 100}, processors=1), "VM1", END)
+    found = by_name(answer.table("compared"))
+    assert (found["A"]["hungry"], found["B"]["hungry"]) == (0, 1)
+    assert found["A"]["expected"] == pytest.approx(40)
+    assert found["B"]["expected"] == pytest.approx(60)
+    assert found["A"]["bound_by"] == "demand"
+
+
+def test_idle_samples_do_not_make_a_guest_less_hungry() -> None:
+    """It waited in 8 of 100 samples, but was awake in 20 only."""
+    rows = [virtual("A", 10.0, 8.0, idle=80.0)]
+    assert (
+        by_name(shares.compare(session(rows, {"A": 100}), "VM1", END).table("compared"))["A"]["hungry"] == 1
+    )
+    above = shares.compare(session(rows, {"A": 100}), "VM1", END, ["hungry_above=45"])
+    assert by_name(above.table("compared"))["A"]["hungry"] == 0
+    assert not above.assumptions, "what the user gives is not assumed"
+
+
+def test_waiting_in_the_limit_list_is_hunger() -> None:
+    rows = [virtual("A", 10.0, 0.0, limit_wait_pct=50.0)]
+    assert (
+        by_name(shares.compare(session(rows, {"A": 100}), "VM1", END).table("compared"))["A"]["hungry"] == 1
+    )
+
+
+def test_what_cp_uses_and_parks_is_taken_off() -> None:
+    rows = [virtual(name, 50.0, 50.0) for name in "AB"]
+    measured = session(rows, {"A": 100, "B": 100}, 2, system_pct=10.0, parked_pct=30.0)
+    found = shares.measured(measured, "VM1", END, hungry_above=20)
+    assert found.scenario["processors"] == {"IFL": pytest.approx(2 * (0.7 - 0.1))}
+
+
+def test_a_share_that_is_not_told_is_taken_off_and_said() -> None:
+    rows = [virtual("A", 50.0, 50.0), virtual("ABS", 80.0, 50.0)]
+    answer = shares.compare(session(rows, {"A": 100, "ABS": None}, processors=2), "VM1", END)
+    assert list(by_name(answer.table("compared"))) == ["A"]
+    assert any("share of 1 guests (ABS)" in note for note in answer.notes)
+    assert any("1.20 IFL" in note for note in answer.notes)
+
+
+def test_without_samples_of_states_nobody_is_hungry_and_that_is_said() -> None:
+    answer = shares.compare(session([virtual("A", 50.0, None)], {"A": 100}), "VM1", END)
+    assert by_name(answer.table("compared"))["A"]["expected"] == pytest.approx(50)
+    assert any("1 virtual processors have no samples" in note for note in answer.notes)
+
+
+def test_no_guest_with_a_share() -> None:
+    answer = shares.compare(session([virtual("A", 50.0, 50.0)], {"A": None}), "VM1", END)
+    assert answer.tables == []
+    assert "no guest of this interval has a relative share" in answer.notes[0]
+
+
+def test_what_if() -> None:
+    """More share for one guest: the same interval solved with another value."""
+    given = four_hungry([75.0] * 4)
+    answer = shares.compare(given, "VM1", END, ["user.A.relative=10000"])
+    rows = by_name(answer.table("compared"))
+    assert rows["A"]["expected"] == pytest.approx(100)
+    assert rows["B"]["expected"] == pytest.approx(200 / 3)
+    assert any("changed by --set: user.A.relative=10000" in note for note in answer.notes)
+    with pytest.raises(ScenarioError, match="hungry_above is"):
+        shares.compare(given, "VM1", END, ["hungry_above=high"])
+
+
+def chosen(at: str | None) -> datetime:
+    return moments.moment(four_hungry([75.0] * 4), "VM1", parse_moment(at) if at else None)
+
+
+def test_the_interval() -> None:
+    assert chosen(None) == END, "the busiest that is whole"
+    assert chosen("11:00:30") == END + timedelta(seconds=60), "in the zone of the system"
+    assert chosen("2024-05-14 09:00:00Z") == END
+    with pytest.raises(QueryError, match="no whole interval at 2024-05-14 09:01:30 UTC"):
+        chosen("11:01:30")
+
+
+def test_the_system() -> None:
+    given = four_hungry([75.0] * 4)
+    assert moments.system(given, "guest", None) == "VM1"
+    with pytest.raises(QueryError, match="tells nothing of table guest"):
+        moments.system(given, "guest", "VM2")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sim.monwrite"
+    sim.write(str(path), 530)
+    assert main(["solve", "shares", "--from", str(path), "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    compared = [row for row in rows if row["table"] == "compared"]
+    assert {row["name"] for row in compared} >= {"LINUX01", "LINUX02"}
+    assert all(row["error"] == pytest.approx(row["observed"] - row["expected"]) for row in compared)
+    assert main(["solve", "queueing", "--from", str(path)]) == 2
+    assert "no scenario of queueing can be made" in capsys.readouterr().err
+
+
+def test_an_answer_without_tables_prints() -> None:
+    from zlens.models import as_text
+
+    assert as_text.render(Answer("shares", "VM1", [], notes=["nothing"])) == "VM1\n\nNote: nothing\n"
