@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from zlens import models
 from zlens.catalog.roles import code_table
+from zlens.cli import main
 from zlens.errors import ScenarioError
 from zlens.models import as_html, as_text, relocation, sweeps
 from zlens.models.answer import Answer, by_name
@@ -274,7 +276,9 @@ def test_other_ways_know_no_limits() -> None:
         "one after the other",
         "one after the other, IMMEDIATE",
     ]
-    assert solved({}, {}, {}, at_once=2).table("options").rows[2][0] == "2 at once"
+    for at_once, words in ((1, "3 at once"), (2, "2 at once"), (9, "3 at once, IMMEDIATE")):
+        options = solved({}, {}, {}, at_once=at_once).table("options")
+        assert words in options.column("way")
 
 
 def test_sweeps_of_dirty_rate_and_bandwidth() -> None:
@@ -346,6 +350,21 @@ def test_the_example_is_sound() -> None:
     text = as_text.render(answer)
     assert "Pages by pass (pages)" in text
     assert "isfc_rate_per_gb = 85.5 MB/s for each Gb/s (derived)" in text
+
+
+def test_as_its_user_types_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "move.toml"
+    assert main(["solve", "relocation", "--example", "-o", str(path)]) == 0
+    assert main(["solve", "relocation", str(path), "--set", "maxquiesce=0.1", "--set", "at_once=2"]) == 0
+    said = capsys.readouterr()
+    assert said.out.count("MAXQUIESCE exceeded") == 2
+    assert said.err == ""
+    page = tmp_path / "sweep.html"
+    sweep = ["--sweep", "link.rate=200:1000:200", "--format", "html", "-o", str(page)]
+    assert main(["solve", "relocation", str(path), *sweep]) == 0
+    assert "By link.rate" in page.read_text(encoding="utf-8")
+    assert main(["solve", "relocation", str(path), "--set", "maxtotal=soon"]) == 2
+    assert capsys.readouterr().err.count("NOLIMIT") == 1
 
 
 def guest(**keys: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Live guest relocation: how long it takes, how long the guest stands still, and whether it succeeds.
 
-Source of the rules: IBM z/VM Performance Report, Live Guest Relocation; "z/VM Performance Update 6.2 and 6.3"; IBM,
-Linux on Z documentation, z/VM 6.2 Live Guest Relocation with Linux Middleware. What they leave open is a key.
+Source of the rules: IBM z/VM Performance Report, Live Guest Relocation; "z/VM Performance Update 6.2 and
+6.3"; IBM, Linux on Z documentation, z/VM 6.2 Live Guest Relocation with Linux Middleware. What they leave open is
+a key.
 """
 
 from __future__ import annotations
@@ -274,7 +275,7 @@ def _options(
     most_each: float,
 ) -> Table:
     """The same guests one after the other and at once, with and without IMMEDIATE; limits do not count."""
-    many = len(guests) if scenario["at_once"] == 1 else scenario["at_once"]
+    many = len(guests) if scenario["at_once"] == 1 else min(scenario["at_once"], len(guests))
     ways = (
         [(1, "one after the other")]
         if len(guests) == 1
