@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 #: Steps of the continued fraction and of the bisection: far more than are needed.
 _MOST = 500
 _TINY = 1e-300
 
 
+@lru_cache(maxsize=1000)
 def quantile(probability: float, freedom: float) -> float:
     """The value that Student's t with so many degrees of freedom stays below with a probability (0 to 1)."""
     if probability == 0.5:

@@ -101,6 +101,9 @@ def fit(
             squares = _squares(sizes, rates, found)
             if best is None or squares < best[0] * (1 - 1e-9):
                 best = (squares, found, free)
+            if alpha is None and beta is None:
+                # Nothing is at a bound: no other can be better.
+                break
     if best is None:
         return None
     squares, found, free = best
@@ -179,7 +182,7 @@ def _search(
         normal = _products(rows)
         pull = [sum(row[k] * miss for row, miss in zip(rows, misses, strict=True)) for k in range(len(free))]
         better = None
-        while better is None and damping < 1e16:
+        while better is None and damping < 1e10:
             damped = [
                 [value * (1 + damping * (k == j)) for j, value in enumerate(row)]
                 for k, row in enumerate(normal)
