@@ -1,8 +1,8 @@
 """Live guest relocation: how long it takes, how long the guest stands still, and whether it succeeds.
 
 Source of the rules: IBM z/VM Performance Report, Live Guest Relocation; "z/VM Performance Update 6.2 and
-6.3"; IBM, Linux on Z documentation, z/VM 6.2 Live Guest Relocation with Linux Middleware. What they leave open is
-a key.
+6.3"; IBM, Linux on Z documentation, z/VM 6.2 Live Guest Relocation with Linux Middleware. What they leave
+open is a key.
 """
 
 from __future__ import annotations
