@@ -115,8 +115,8 @@ WAITS = {
     ),
 }
 
-#: The tables of the application with serialization, line by line; from client_tx on what follows from them
-#: by the utilization law: processor time in clients and elsewhere, what processors and client vCPUs allow,
+#: The tables of the application with serialization, line by line; from client_tx on what follows from
+#: them by the utilization law: processor time in clients and elsewhere, what processors and vCPUs allow,
 #: which binds.
 SERIALIZATION_LINES: dict[str, tuple[Any, ...]] = {
     "run": ("SMT-0", "SMT-2", "SMT-2, 2 vCPUs", "SMT-2, 6 clients"),
@@ -129,6 +129,10 @@ SERIALIZATION_LINES: dict[str, tuple[Any, ...]] = {
     "response": (1.0, 1.45, 0.896, 1.701),
     "busy": (95.8, 61.1, 92.6, 95.6),
     "client_busy": (70.5, 95.4, 143.8, 73.7),
+    "core_busy": (95.8, 95.5, 95.1, 95.7),
+    "density": (None, 1.28, 1.95, 1.99),
+    "factor": (None, 104, 149, None),
+    "max_capacity_factor": (None, 115, 151, None),
     "client_tx": (2.115, 4.41, 4.051, 3.394),
     "server_tx": (0.759, 1.239, 1.166, 1.008),
     "processor_bound": (1.044, 1.062, 1.15, 1.363),
@@ -182,8 +186,14 @@ def paged(table: str) -> list[dict[str, Any]]:
 
 
 def serialization() -> list[dict[str, Any]]:
-    told = ("cores", "processors", "clients", "client_vcpus", "busy", "client_busy")
+    told = ("cores", "processors", "clients", "client_vcpus", "busy", "client_busy", "core_busy")
+    told += ("max_capacity_factor",)
     return [
-        {"name": name, "etr": row["etrr"], "response_ms": row["response"], **{key: row[key] for key in told}}
+        {
+            "name": name,
+            "etr": row["etrr"],
+            "response_ms": row["response"],
+            **{key: row[key] for key in told if row[key] is not None},
+        }
         for name, row in SERIALIZATION.items()
     ]

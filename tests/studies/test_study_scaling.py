@@ -290,12 +290,48 @@ def test_smt_performance_serialization(run: str) -> None:
     assert 92 < found["of_bound_pct"] < 97
 
 
+@pytest.mark.parametrize("run", ["SMT-2", "SMT-2, 2 vCPUs", "SMT-2, 6 clients"])
+def test_smt_performance_threads(run: str) -> None:
+    """Density from thread and core busy, capacity factor from density and its largest one."""
+    told, found = SERIALIZATION[run], rows(study(serialization(), relative=True), "threads")[run]
+    assert found["density"] == pytest.approx(told["density"], abs=0.012)
+    if told["factor"] is None:
+        assert found["factor_pct"] is None
+        assert found["path"] is None
+    else:
+        assert found["factor_pct"] == pytest.approx(told["factor"], abs=0.8)
+        assert found["productivity_pct"] == pytest.approx(
+            100 * found["factor_pct"] / told["max_capacity_factor"]
+        )
+        assert found["utilisation_pct"] == pytest.approx(
+            found["core_busy_pct"] * found["productivity_pct"] / 100
+        )
+
+
+def test_smt_performance_slower_threads_are_not_all_of_it() -> None:
+    """Raw CPU per transaction grew 1.965 times, of which slower threads make 1.23: 1.60 is something else."""
+    answer = study(serialization(), relative=True)
+    found = rows(answer, "threads")
+    assert [found[run]["slowing"] for run in ("SMT-0", "SMT-2")] == pytest.approx([1, 1.23], abs=0.005)
+    paths = [found[run]["path"] for run in ("SMT-0", "SMT-2", "SMT-2, 2 vCPUs")]
+    assert paths == pytest.approx([1, 1.60, 1.39], abs=0.01)
+
+
 def test_smt_performance_ideal_application() -> None:
     runs = [
-        {"name": name, "cores": row[0], "processors": row[1], "etr": row[2], "busy": row[5]}
+        {
+            "name": name,
+            "cores": row[0],
+            "processors": row[1],
+            "etr": row[2],
+            "busy": row[5],
+            "response_ms": row[4],
+        }
         for name, row in IDEAL.items()
     ]
-    found = rows(study(runs, relative=True))["SMT-2"]
+    answer = study(runs, relative=True)
+    found = rows(answer)["SMT-2"]
+    assert rows(answer, "beside")["SMT-2"]["response_ratio"] == 0.743
     assert found["etrr"] == 1.362
     assert found["itrr"] == pytest.approx(1.539, abs=0.0015)
 

@@ -30,6 +30,8 @@ _NUMBERS = (
     ("unparked", "unparked", Number(0, 10_000, above=True), "processors that are not parked, on average", ""),
     ("response_ms", "response_ms", Number(0), "mean response time", "ms"),
     ("factor", "caf", Number(0, 2, above=True), "capacity adjustment factor of so many cores", ""),
+    ("core_busy", "core_busy_pct", Number(0, 100), "mean busy of the cores, under SMT", "%"),
+    ("max_capacity_factor", "maximum_pct", Number(50, 200), "largest capacity factor of two threads", "%"),
     ("clients", "clients", Number(1, 1e6), "virtual machines that send the transactions", ""),
     ("client_busy", "client_busy_pct", Number(0), "mean busy of such a machine, all its virtual CPUs", "%"),
     ("client_vcpus", "client_vcpus", Number(1, 1000), "virtual CPUs of each of them; else 1", ""),

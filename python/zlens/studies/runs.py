@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from zlens.models import scaling
+from zlens.models import scaling, smt_bounds, smt_metrics
 
 #: Two printed numbers that were rounded to 0.1 % agree within this many points.
 BUSY_ROUNDING = 0.06
@@ -32,6 +32,7 @@ class Run:
     instructions_given  instructions per transaction
     caf          capacity adjustment factor of so many cores
     clients, client_vcpus  virtual machines that send transactions, and virtual processors of each
+    core_busy_pct          mean busy of the cores; maximum_pct: largest capacity factor of two threads
     client_busy_pct        mean busy of such a virtual machine, all its virtual processors together
     also         other numbers told of the run, by name
     """
@@ -54,6 +55,8 @@ class Run:
     unparked: float | None = None
     response_ms: float | None = None
     caf: float | None = None
+    core_busy_pct: float | None = None
+    maximum_pct: float | None = None
     clients: float | None = None
     client_vcpus: float = 1.0
     client_busy_pct: float | None = None
@@ -180,6 +183,33 @@ class Run:
         if self.cpu_s is None or part_cpi is None:
             return None
         return _over(self.cpu_s * part_cpi, self.cpi)
+
+    # Threads --------------------------------------------------------------------------------------
+
+    @cached_property
+    def threads(self) -> smt_metrics.Metrics:
+        """Thread density and what follows from it and the largest capacity factor, on a busy system."""
+        if not self.core_busy_pct or self.total is None or self.cores is None:
+            return smt_metrics.Metrics()
+        density = smt_metrics.density_of(self.core_busy_pct * self.cores, [self.total])
+        maximum = None if self.maximum_pct is None else self.maximum_pct / 100
+        if density is None:
+            return smt_metrics.Metrics()
+        return smt_metrics.by_density(density, maximum, self.core_busy_pct / 100)
+
+    @cached_property
+    def slowing(self) -> float | None:
+        """Processor time against that of a thread alone on its core: threads slow each other."""
+        if self.processors == self.cores:
+            return 1.0
+        if self.threads.density is None or not self.threads.factor:
+            return None
+        return smt_bounds.slowing(self.threads.density, self.threads.factor)
+
+    @cached_property
+    def alone_s(self) -> float | None:
+        """Processor seconds of one transaction as they were with one thread on each core."""
+        return None if self.cpu_s is None or self.slowing is None else self.cpu_s / self.slowing
 
     # Clients and servers --------------------------------------------------------------------------
 

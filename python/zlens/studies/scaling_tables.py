@@ -71,6 +71,24 @@ _CYCLES = (
     Told("complexity_tx", "EICPI time/tx", "run.complexity_s", "CPU/tx for EICPI", 4, "time"),
     Told("finite_tx", "EFCPI time/tx", "run.finite_s", "CPU/tx for EFCPI", 4, "time"),
 )
+_THREADS = (
+    Told("core_busy_pct", "Core busy", "run.core_busy_pct", "mean of the cores", 1, unit="%"),
+    Told("density", "Thread density", "run.threads.density", "threads active while a core is busy", 2),
+    Told("factor_pct", "Capacity factor", "run.threads.factor", "by density and the largest one", 1, "part"),
+    Told("maximum_pct", "Largest", "run.threads.maximum", "with two threads always active", 1, "part"),
+    Told("productivity_pct", "Productivity", "run.threads.productivity", "factor / largest", 1, "part"),
+    Told(
+        "utilisation_pct", "MT utilization", "run.threads.utilisation", "core busy x productivity", 1, "part"
+    ),
+    Told("slowing", "Slower threads", "run.slowing", "part of CPU/tx that they make: density / factor"),
+    Told(
+        "path",
+        "Other growth",
+        "run.alone_s",
+        "rest of the CPU/tx ratio: spinning, colder caches",
+        kind="ratio",
+    ),
+)
 _CLIENTS = (
     Told("client_tx", "Client/tx", "run.client_s", "processor time of a transaction in clients", 3, "time"),
     Told("server_tx", "Other/tx", "run.server_s", "processor time of a transaction elsewhere", 3, "time"),
@@ -94,6 +112,9 @@ def tables(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> li
         _table("scaling", "", rows, _SCALING, relative),
         _table("cpu", f"Processor time, of all processors together and per {each}", rows, _CPU, relative),
         _table("cycles", "Cycles and instructions", rows, _CYCLES, relative),
+        _table("threads", "Threads", rows, _THREADS, relative)
+        if any(one.run.core_busy_pct is not None for one in rows)
+        else None,
         _table("clients", "Clients and servers", rows, _CLIENTS, relative)
         if any(one.run.client_s is not None for one in rows)
         else None,
