@@ -5,6 +5,7 @@ Publication: IBM, "z/VM for eighty logical processors" (tables 2 to 4).
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,12 @@ Secondary Capability: 400
 Adjustment 02-way:    61470
 Adjustment 03-way:    59694
 Adjustment 04-way:    58336
+
+LPAR Number:          71
+LPAR Characteristics: Shared
+LPAR Name:            S35LP67
+LPAR CPUs Total:      4
+LPAR CPUs Configured: 4
 """
 
 
@@ -162,6 +169,9 @@ def test_more_partitions_than_processors_are_left_out() -> None:
     answer = solve(machine="z14-m05", processors=3)
     assert answer.table("deployments").column("sizes") == ["1 x 3", "1 x 2 + 1 x 1"]
     assert any("do not make 4, 8 partitions" in note for note in answer.notes)
+    singly = solve(machine="z14-m05", processors=4, partitions=[4]).table("deployments")
+    assert singly.column("sizes") == ["4 x 1"]
+    assert singly.column("capability") == [4]
 
 
 def test_a_sweep_has_a_row_for_each_number() -> None:
@@ -194,6 +204,16 @@ def test_a_file_of_sysinfo(tmp_path: Path) -> None:
     assert any("IFLs and zIIPs have the secondary one, 400" in note for note in answer.notes)
     with pytest.raises(ScenarioError, match="system NONE is not in it"):
         solve(data=str(path), system="NONE")
+
+
+def test_the_last_that_a_linux_read_holds(tmp_path: Path) -> None:
+    for name, factor, when in (("a", "60000", 2_000), ("b", "50000", 1_000)):
+        path = tmp_path / name / "proc" / "sysinfo"
+        path.parent.mkdir(parents=True)
+        path.write_text(SYSINFO.replace("61470", factor), encoding="utf-8")
+        os.utime(path, (1_700_000_000 + when,) * 2)
+    sizes = solve(data=str(tmp_path), sizes=[2]).table("sizes")
+    assert sizes.column("factor") == [60000 / 65536]
 
 
 def test_a_linux_that_reads_no_factors(tmp_path: Path) -> None:

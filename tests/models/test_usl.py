@@ -99,6 +99,8 @@ def test_intervals_are_those_of_linear_theory() -> None:
         bands = np.sqrt(np.einsum("ij,jk,ik->i", found.jac, covariance, found.jac)) * wide
         highs = [high - value for high, value in zip(fit.highs, fit.values, strict=True) if high]
         assert highs == pytest.approx(list(bands), rel=1e-3)
+        lows = [value - low for low, value in zip(fit.lows, fit.values, strict=True) if low]
+        assert lows == pytest.approx(list(bands), rel=1e-3)
 
 
 def test_an_interval_of_95_percent_holds_the_truth_so_often() -> None:
@@ -179,6 +181,9 @@ def test_the_factors_of_a_z14_are_no_such_law() -> None:
     assert fit.worst >= 0.14
     assert fit.worst == pytest.approx(0.176, abs=0.001)
     assert values(fit)[2] == 0
+    assert fit.errors[3] == fit.worst  # more than the machine has, at 16 processors
+    assert fit.errors[-1] == pytest.approx(fit.at(80) / rates[-1] - 1)
+    assert fit.errors[-1] < 0
     free = usl.fit(sizes, rates)
     assert free is not None
     assert free.worst >= 0.14
