@@ -186,23 +186,24 @@ class Spec:
     def check(self, value: Any, where: str, problem: Problem) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise problem.value(where, value, self.words())
-        known = {key.name: key for key in self.keys}
-        for name in value:
-            if name not in known:
-                raise problem.unknown(f"{where}.{name}" if where else name, name, known)
+        before = f"{where}." if where else ""
+        known = {key.name for key in self.keys}
+        if not value.keys() <= known:
+            name = next(name for name in value if name not in known)
+            raise problem.unknown(before + name, name, known)
         found: dict[str, Any] = {}
         for key in self.keys:
-            here = f"{where}.{key.name}" if where else key.name
-            if key.name in value:
-                found[key.name] = key.kind.check(value[key.name], here, problem)
+            name = key.name
+            if name in value:
+                found[name] = key.kind.check(value[name], before + name, problem)
             elif key.constant is not None:
                 assumed = constant(key.constant)
                 problem.assumed.setdefault(key.constant, assumed.assumed())
-                found[key.name] = assumed.default
+                found[name] = assumed.default
             elif isinstance(key.default, _Required):
-                raise problem.missing(here, key)
+                raise problem.missing(before + name, key)
             else:
-                found[key.name] = key.default
+                found[name] = key.default
         return found
 
 
