@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import io
 import math
 from pathlib import Path
 
@@ -26,14 +28,15 @@ def side(
 ) -> Side:
     """A side whose metrics are these values in each of twelve intervals, in units of the tables."""
     machine_type = facts.pop("machine_type", None)
+    system = facts.pop("system", "SYSA")
     made = []
     for number in range(runs):
-        run = SystemRun("SYSA", facts, intervals=12, machine_type=machine_type)
+        run = SystemRun(system, facts, intervals=12, machine_type=machine_type)
         run.first, run.last = START, START + dt.timedelta(minutes=12)
         for key, value in values.items():
             ends = [START + dt.timedelta(minutes=minute) for minute in range(12)]
             run.series[key, subject] = [(end, value, 1.0) for end in ends]
-        made.append(Run(f"{name}{number}", {"SYSA": run}))
+        made.append(Run(f"{name}{number}", {system: run}))
     return Side(name, made)
 
 
@@ -208,6 +211,31 @@ def test_forms(form: str, value: float) -> None:
     # A share is told in points, whatever the form of others is.
     [share] = row_of(comparison, "load.busy_pct").changes
     assert (share.form, share.value) == ("points", pytest.approx(10))
+
+
+def test_csv_has_the_differences() -> None:
+    sides = [
+        side(name, {"load.tv": value, "load.busy_pct": 10 * value})
+        for name, value in (("a", 1.0), ("b", 1.5))
+    ]
+    rows = list(csv.DictReader(io.StringIO(render(compare(sides, Choice(form="percent")), "csv"))))
+    assert {row["metric"]: row["form"] for row in rows} == {"load.tv": "percent", "load.busy_pct": "points"}
+    busy = next(row for row in rows if row["metric"] == "load.busy_pct")
+    assert float(busy["change"]) == pytest.approx(5)
+    assert float(busy["percent"]) == pytest.approx(50)
+
+
+def test_systems_belong_together_by_name_or_as_the_only_ones() -> None:
+    one, two = side("a", {"load.tv": 1.0}), side("b", {"load.tv": 1.0}, system="SECOND")
+    assert [compared.title for compared in compare([one, two]).systems] == ["SYSA - SECOND"]
+    both = Side("both", [Run("r", {**one.runs[0].systems, **two.runs[0].systems})])
+    comparison = compare([both, one])
+    assert [compared.title for compared in comparison.systems] == ["SYSA"]
+    assert comparison.notes == ["not on all sides, so not compared: SECOND"]
+    assert "Note: not on all sides" in render(comparison, "text")
+    third = side("c", {"load.tv": 1.0}, system="THIRD")
+    with pytest.raises(QueryError, match=r"no system in common \(both: SYSA, SECOND; c: THIRD\)"):
+        compare([both, third])
 
 
 def test_better_and_worse() -> None:

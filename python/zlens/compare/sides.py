@@ -75,7 +75,8 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
     for (table, by, where), group in groupby(
         sorted(chosen, key=_together), key=lambda each: (each.table, each.by, each.where)
     ):
-        if session.fills(table):
+        # Without throughput there is no transaction, and it costs time to find that out.
+        if session.fills(table) and (table != "per_transaction" or session.throughput is not None):
             _series(session, systems, table, by, where, list(group))
     return Run(label, systems)
 
