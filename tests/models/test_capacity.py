@@ -311,6 +311,16 @@ def test_degenerate_runs_are_answered() -> None:
     assert by_name(flat.table("law"))["alpha"]["value"] == pytest.approx(1)
 
 
+def test_a_file_named_in_a_scenario_is_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sysinfo").write_text(SYSINFO, encoding="utf-8")
+    path = tmp_path / "capacity.toml"
+    path.write_text('data = "sysinfo"\nprocessors = 4\n', encoding="utf-8")
+    assert main(["solve", "capacity", str(path)]) == 0
+    assert "Partitions of what S35LP67 reads of its machine" in capsys.readouterr().out
+    assert main(["solve", "capacity", str(path), "--set", f"data={tmp_path / 'sysinfo'}"]) == 0
+    assert "3.56 processors" in capsys.readouterr().out
+
+
 def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "capacity.toml"
     path.write_text(capacity.EXAMPLE, encoding="utf-8")

@@ -6,6 +6,7 @@ capability, by which the catalog knows curves.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -47,8 +48,14 @@ def known(scenario: Scenario) -> Known | None:
         curve = tuple(from_adjustments(scenario["adjustments"]))
         return Known(curve, "adjustments of the scenario", "the scenario", "given")
     if scenario["data"] is not None:
-        return _of_file(scenario["data"], scenario["system"])
+        return _of_file(_beside(scenario.problem.file, scenario["data"]), scenario["system"])
     return None
+
+
+def _beside(scenario: str | None, path: str) -> str:
+    """A path of a scenario: from the folder of its file where it is there, else as it is."""
+    there = None if scenario in (None, "-") else os.path.join(os.path.dirname(scenario or ""), path)
+    return there if there is not None and os.path.exists(there) else path
 
 
 def _of_catalog(scenario: Scenario) -> Known:
