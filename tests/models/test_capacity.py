@@ -195,6 +195,13 @@ def test_factors_and_adjustments_of_ones_own() -> None:
     assert two.column("capability") == pytest.approx([1, 1.876, 3.5605], abs=1e-4)
 
 
+def test_what_is_said_of_a_curve() -> None:
+    assert any("IBM's reference workloads" in note for note in solve(machine="z14-m05").notes)
+    assert solve(factors={"2": 0.938, "4": 0.89}).notes == []
+    (note,) = solve(factors={"2": 0.8, "4": 0.89}).notes
+    assert "rises at 4 processors" in note
+
+
 def test_a_file_of_sysinfo(tmp_path: Path) -> None:
     path = tmp_path / "sysinfo"
     path.write_text(SYSINFO, encoding="utf-8")

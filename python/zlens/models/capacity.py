@@ -7,6 +7,7 @@ Capability is in single processors: one processor alone brings 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from zlens.catalog import machines
@@ -235,10 +236,18 @@ def _curve(scenario: Scenario, source: Known, answer: Answer) -> None:
             "processors",
         )
     )
-    answer.notes.append(
-        f"Curve: {source.text} ({source.status}: {source.source}); it is that of IBM's reference workloads "
-        "at about 90% busy, and other workloads scale differently"
-    )
+    if source.status == "given":
+        rises = next((n for (_, was), (n, now) in pairwise(curve) if now > was), None)
+        if rises is not None:
+            answer.notes.append(
+                f"The curve rises at {rises:,} processors: no known machine brings more with each of more "
+                "processors, so check it"
+            )
+    else:
+        answer.notes.append(
+            f"Curve: {source.text} ({source.status}: {source.source}); it is that of IBM's reference "
+            "workloads at about 90% busy, and other workloads scale differently"
+        )
     answer.notes += source.notes
     _say_how(scenario, curve, sizes, answer)
 

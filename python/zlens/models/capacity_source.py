@@ -67,7 +67,9 @@ def _of_catalog(scenario: Scenario) -> Known:
 
 
 def _said(one: machines.Machine, *notes: str) -> Known:
-    return Known(one.curve, one.text, one.source, one.status, (*notes, *([one.note] if one.note else [])))
+    return Known(
+        one.curve, one.text, one.source, one.status, (*notes, *([one.note.rstrip(".")] if one.note else []))
+    )
 
 
 def _own(scenario: Scenario) -> tuple[Point, ...]:
