@@ -107,7 +107,7 @@ def test_no_core_left_is_said() -> None:
     answer = solved(4, [{"weight": 100, "cores": 4}, {"weight": 100, "cores": 4}])
     assert column(answer, "high", "polarization") == [2, 2]
     assert answer.figure("crowding_cp") is None
-    assert any("have no physical core left to them" in note for note in answer.notes)
+    assert any("vertical-high cores hold all physical ones" in note for note in answer.notes)
 
 
 def test_sample_study_of_the_lpardesign_tool() -> None:
@@ -381,6 +381,46 @@ def test_weights_that_are_as_good_as_the_same() -> None:
     assert any("weights 500 and 505" in one for one in solved(4, [{"weight": 505}, {"weight": 500}]).notes)
     assert not any("apart" in one for one in solved(4, [{"weight": 511}, {"weight": 500}]).notes)
     assert not any("apart" in one for one in solved(4, [{"weight": 500}, {"weight": 500}]).notes)
+    assert not any("apart" in one for one in solved(4, [{"weight": 98}, {"weight": 100}]).notes)
+
+
+def test_nothing_is_noted_where_nothing_surprises() -> None:
+    """Just as many cores as there are, as the weight gives, and as the cap lets through."""
+    assert solved(4, [{"weight": 500}]).notes == []
+    assert solved(4, [{"weight": 500, "demand": 1, "unparked": 4}]).notes == []
+    assert solved(8, [{"weight": 500, "absolute_cap": 4}, {"weight": 500, "demand": 4}]).notes == []
+    assert solved(1, [{"weight": 1, "cores": 1}]).notes == []
+    # Many logical cores, and none of them vertical-high.
+    flat = [{"weight": 100 + at * 50, "cores": 2, "polarization": "horizontal"} for at in range(10)]
+    assert solved(2, flat).notes == []
+    one = {"name": "V", "type": "IFL", "cores": 4, "weight": 1, "zvm": "7.4", "mode": "Linux-only"}
+    assert models.solve("partitions", {"processors": {"IFL": 4}, "partition": [one]}).notes == []
+
+
+def test_more_logical_cores_than_physical_ones_are_noted() -> None:
+    answer = solved(3, [{"weight": 500}])
+    assert "CP: P0 has more logical cores than there are physical ones to share" in answer.notes
+
+
+def test_a_note_names_five_and_no_more() -> None:
+    def named(count: int) -> str:
+        entries = [{"weight": 100, "absolute_cap": 1.5} for _ in range(count)]
+        return next(note for note in solved(20, entries).notes if "idle" in note)
+
+    assert "while P0, P1, P2, P3, P4 would use more" in named(5)
+    assert "while P0, P1, P2, P3, P4, ... would use more" in named(6)
+
+
+def test_physical_cores() -> None:
+    answer = solved(
+        12, [{"weight": 100, "cores": 8}, {"weight": 300, "cores": 7}, {"dedicated": True, "cores": 2}]
+    )
+    table = answer.table("machine")
+    row = dict(zip([one.key for one in table.columns], table.rows[0], strict=True))
+    assert (row["physical"], row["dedicated"], row["shared"], row["logical"]) == (12, 2, 10, 15)
+    assert row["over"] == pytest.approx(1.5)
+    # 2.5 of 10 cores are two high ones and a medium one of half a core: 20 of a weight of 40 for each core.
+    assert by_name(answer.table("bands"))["P0"]["weight_each"] == pytest.approx(20)
 
 
 def test_a_sweep_follows_what_each_gets() -> None:

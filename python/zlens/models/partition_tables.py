@@ -367,8 +367,8 @@ def _crowded(pool: Pool, crowded_from: float) -> list[str]:
     if not others or not pool.high:
         return []
     if not left:
-        return [f"{kind}: {others} logical cores that are not vertical-high have no physical core left to "
-                "them: each waits until a vertical-high one does"]  # fmt: skip
+        return [f"{kind}: vertical-high cores hold all physical ones; of the others in use ({others}), "
+                "each waits until one of those does"]  # fmt: skip
     crowding = pool.crowding or 0.0
     if crowding <= crowded_from:
         return []
