@@ -107,6 +107,7 @@ def test_examples_and_keys(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
         (["growth"], "no study is called growth"),
         (["scaling"], "no runs"),
         (["scaling", "nothing.toml"], "nothing.toml: cannot be read"),
+        (["scaling", __file__], "that zlens study scaling --example prints"),
         (["scaling", "RUNS", "--set", "run.small.buzy=1"], "run[1].buzy is not known here"),
         (["scaling", "RUNS", "--set", 'run.small.file="x"'], "x: there is no such file"),
     ],

@@ -17,6 +17,8 @@ from zlens.studies.measured import Measured
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
 
+LATER = START + dt.timedelta(minutes=3)
+
 #: Two intervals of which the second is three times as long, has twice the processors and other instructions.
 FIRST: dict[str, Any] = {
     "system": "S",
@@ -38,7 +40,7 @@ FIRST: dict[str, Any] = {
     "ghz": 5.0,
 }
 SECOND: dict[str, Any] = FIRST | {
-    "interval_end": START + dt.timedelta(minutes=3),
+    "interval_end": LATER,
     "seconds": 180.0,
     "online": 4.0,
     "unparked": 3.0,
@@ -59,6 +61,10 @@ def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
     """What `_of_session` asks of a session."""
 
     def sql(query: str) -> SimpleNamespace:
+        if "core_type" in query:
+            return SimpleNamespace(
+                columns=[], rows=[(START, 60.0, 80.0, 150.0), (LATER, 180.0, 160.0, 130.0)]
+            )
         if "core_id" in query:
             return SimpleNamespace(columns=["n"], rows=[] if cores is None else [(cores,)])
         return SimpleNamespace(columns=list(FIRST), rows=[tuple(row.values()) for row in rows])
@@ -127,6 +133,11 @@ def test_where_it_is_from() -> None:
     assert (found.machine, found.release, found.seconds) == ("3906-M05", "7.1", 240)
     assert (found.first, found.last) == ("2026-03-02 08:59:00", "2026-03-02 09:03:00")
     assert found.numbers["cores_given"] == 2
+    # 80 and 160 % of one core in 60 and 180 seconds; factors by the time that cores were busy.
+    assert found.numbers["core_busy_pct"] == pytest.approx((60 * 80 + 180 * 160) / 240 / 2)
+    assert found.numbers["maximum_pct"] == pytest.approx((4800 * 150 + 28800 * 130) / 33600)
+    other = SECOND | {"interval_end": LATER + dt.timedelta(minutes=3)}
+    assert "core_busy_pct" not in of(FIRST, SECOND, other, cores=2).numbers
     assert "cores_given" not in of(FIRST).numbers
 
 

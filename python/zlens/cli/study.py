@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from zlens.errors import QueryError
+from zlens.errors import QueryError, ScenarioError
 
 if TYPE_CHECKING:
     from zlens.models.answer import Answer
@@ -83,7 +83,11 @@ def _answer(arguments: argparse.Namespace) -> Answer:
             "no runs", cure=f"zlens study {arguments.study} --example prints a file to begin with"
         )
     path = "/dev/stdin" if arguments.runs == "-" else arguments.runs
-    values: dict[str, Any] = scenario.read(path)
+    try:
+        values: dict[str, Any] = scenario.read(path)
+    except ScenarioError as error:
+        error.cure = f"write it like the example that zlens study {arguments.study} --example prints"
+        raise
     for setting in arguments.set:
         values = scenario.changed(values, setting)
     return studies.solve(arguments.study, values, file=arguments.runs, as_published=arguments.as_published)

@@ -44,6 +44,14 @@ SELECT count(DISTINCT core_id) FROM cpu
 WHERE flag IS NULL HAVING count(core_id) = count(*) AND max(thread_id) > 0
 """
 
+#: Of systems with one type of core, its cores; a type that is not multithreaded has a density of 1.
+_THREADS = """\
+SELECT interval_end, any_value(seconds) AS seconds, sum(core_busy_pct * cores) AS core_busy,
+    any_value(max_capacity_factor_pct) AS maximum
+FROM core_type WHERE flag IS NULL
+GROUP BY interval_end HAVING count(*) = 1 AND max(threads) > 1
+"""
+
 Row = dict[str, Any]
 
 
@@ -140,6 +148,7 @@ def _of_session(session: Session, path: str) -> Measured:
     cores = session.sql(_CORES).rows
     if cores and cores[0][0]:
         facts["cores_given"] = float(cores[0][0])
+        facts.update(_of_cores(session, used, facts["cores_given"]))
     named = [str(part) for part in (info.machine_type, info.model) if part]
     return Measured(
         path,
@@ -153,6 +162,21 @@ def _of_session(session: Session, path: str) -> Measured:
         facts,
         notes,
     )
+
+
+def _of_cores(session: Session, used: list[Row], cores: float) -> dict[str, float]:
+    """Busy of the cores and the largest capacity factor, where every interval that is used tells them."""
+    told = {row[0]: row[1:] for row in session.sql(_THREADS).rows}
+    mine = [told[row["interval_end"]] for row in used if row["interval_end"] in told]
+    if len(mine) < len(used):
+        return {}
+    busy = _mean([each[1] for each in mine], [each[0] for each in mine])
+    if busy is None:
+        return {}
+    # Idle cores tell little of what two threads can do.
+    maximum = _mean([each[2] for each in mine], [each[0] * each[1] for each in mine])
+    found = {"core_busy_pct": busy / cores}
+    return found if maximum is None else found | {"maximum_pct": maximum}
 
 
 def _shown(session: Session, row: Row, start: int) -> str:

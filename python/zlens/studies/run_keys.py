@@ -39,6 +39,9 @@ _NUMBERS = (
 
 _TOLD = tuple(Key(name, kind, text, unit, default=None) for name, _, kind, text, unit in _NUMBERS)
 
+#: What was measured of busy, which is left out where busy is told.
+_OF_BUSY = ("busy_pct", "total_pct", "guest_pct", "chargeable_pct", "nonchargeable_pct", "core_busy_pct")
+
 KEYS = (
     *_TOLD,
     Key("also", Named(Number()), "other numbers that belong to the run, shown as they are", default=None),
@@ -77,7 +80,7 @@ def run_of(
     if found is not None:
         # Parts of what is told otherwise would be parts of something else.
         if "busy_pct" in told or "total_pct" in told:
-            for part in ("busy_pct", "total_pct", "guest_pct", "chargeable_pct", "nonchargeable_pct"):
+            for part in _OF_BUSY:
                 facts.pop(part, None)
         if "cpi_given" in told:
             facts.pop("complexity_cpi", None)

@@ -239,7 +239,7 @@ def _fitted(rows: list[Beside]) -> usl.Fit | None:
 def _figures(rows: list[Beside], bends: list[scaling.Rolloff]) -> Iterator[Figure]:
     last = rows[-1].scaled
     if len(rows) > 1:
-        yield Figure("itrr", last.itrr, "", "ITR ratio of the largest run", 3)
+        yield Figure("itrr", last.itrr, "", f"ITR ratio of {last.run.name}", 3)
         yield Figure("expected", last.ratio, "", "Ratio expected of it", 3)
         yield Figure("efficiency", last.efficiency, "", "Efficiency of it", 3)
     if bends:

@@ -185,8 +185,8 @@ def charts(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> It
     sizes = [float(one.scaled.run.processors) for one in rows]
     names = [one.run.name for one in rows]
     ratios = (
-        Series("ITR ratio", [one.scaled.itrr for one in rows]),
-        Series("ETR ratio", [one.scaled.etrr for one in rows]),
+        Series("ITR", [one.scaled.itrr for one in rows]),
+        Series("ETR", [one.scaled.etrr for one in rows]),
     )
     if len(rows) > 1 and all(before < after for before, after in pairwise(sizes)):
         lines = [*ratios, Series("expected", [one.scaled.ratio for one in rows])]
@@ -194,12 +194,12 @@ def charts(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> It
             base = rows[0].scaled.itr
             lines.append(Series("USL", [scaling.ratio(value, base) for value in fit.values]))
         yield Chart("Ratios to the smallest run", "lines", sizes, tuple(lines), "", "cores")
-        parts = [one.scaled.efficiency for one in rows]
-        efficiency = Series("efficiency", [None if part is None else 100 * part for part in parts])
+        efficiency = Series("efficiency", [_percent(one.scaled.efficiency) for one in rows])
         places = [f"{one.scaled.run.processors} cores" for one in rows]
         yield Chart("Efficiency: ITR ratio / expected ratio", "bars", places, (efficiency,), "%")
     elif len(rows) > 1:
-        yield Chart("Ratios to the first run", "bars", names, ratios, "")
+        percent = tuple(Series(one.name, [_percent(value) for value in one.values]) for one in ratios)
+        yield Chart("In percent of the first run", "bars", names, percent, "%")
     costs = [
         Series(column.heading, _cells(column, rows, relative))  # type: ignore[arg-type]
         for column in _CPU
@@ -209,3 +209,7 @@ def charts(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> It
     if used:
         unit = "CPUs" if relative else "ms"
         yield Chart("Processor time of a transaction", "bars", names, tuple(used), unit)
+
+
+def _percent(part: float | None) -> float | None:
+    return None if part is None else 100 * part
