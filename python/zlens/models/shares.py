@@ -191,7 +191,7 @@ def allocate(
         inside.append(slice(first, len(weights)))
     hard = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
     found = hard
-    if any(user.limit == "soft" for user in users):
+    if any(user.limit == "soft" for user in users) and sum(hard) < capacity - _NOTHING:
         # What nobody else can use goes on to those whose limit is soft: the others keep what they have.
         free = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
         found = free
