@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tomllib
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import as_text, partitions, sweeps
+from zlens.models import as_text, partitions, prsm, sweeps
 from zlens.models.answer import Answer, by_name
 
 
@@ -431,6 +432,50 @@ def test_a_sweep_follows_what_each_gets() -> None:
     answer = sweeps.solve("partitions", scenario, "partition.A.weight=100:300:100")
     assert answer.table("sweep").column("allocation_A") == pytest.approx([5, 20 / 3, 7.5])
     assert answer.table("sweep").column("high_cp") == [10, 8, 9]
+
+
+def test_any_scenario_is_answered() -> None:
+    chance = random.Random(2964)
+    for _ in range(150):
+        entries: list[dict[str, Any]] = []
+        for at in range(chance.randint(1, 6)):
+            one: dict[str, Any] = {"name": f"P{at}", "cores": chance.randint(1, 6)}
+            if chance.random() < 0.15:
+                entries.append({**one, "dedicated": True})
+                continue
+            one |= {"weight": chance.choice([1, 100, 100, 999]), "capped": chance.random() < 0.3}
+            one["polarization"] = chance.choice(["vertical", "horizontal"])
+            for key, value in (
+                ("demand", chance.choice([0.0, 0.5, 30.0])),
+                ("absolute_cap", chance.choice([0.1, 2.5])),
+                ("defined_capacity", 50.0),
+                ("group", "H"),
+                ("capacity_group", "Z"),
+                ("zvm", "6.4"),
+            ):
+                if chance.random() < 0.3:
+                    one[key] = value
+            entries.append(one)
+        dedicated = sum(one["cores"] for one in entries if "dedicated" in one)
+        scenario = {
+            "processors": {"CP": dedicated + chance.choice([0, 1, 4, 12])},
+            "partition": entries,
+            "group": [
+                {"name": "H", "absolute_cap": chance.choice([0, 1.5])},
+                {"name": "Z", "capacity": chance.choice([0, 80])},
+            ],
+            "msu_per_core": 40,
+            "integer_entitlement": chance.choice(prsm.INTEGER_RULES),
+        }
+        answer = models.solve("partitions", scenario)
+        idle = answer.figure("idle_cp")
+        assert idle is not None
+        assert idle >= -1e-9
+        rows = by_name(answer.table("partitions"))
+        for one in entries:
+            row = rows[one["name"]]
+            assert row["bound_by"] != "weight" or idle == pytest.approx(0, abs=1e-6), scenario
+        assert as_text.render(answer).endswith("\n")
 
 
 def test_the_example_is_sound() -> None:
