@@ -6,6 +6,7 @@ Publication: IBM, "z/VM for eighty logical processors" (tables 2 to 4).
 from __future__ import annotations
 
 import os
+import random
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from zlens import models
 from zlens.catalog import machines
 from zlens.cli import main
 from zlens.errors import ScenarioError
-from zlens.models import capacity, sweeps
+from zlens.models import as_html, as_text, capacity, sweeps
 from zlens.models.answer import Answer, by_name
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "sysinfo"
@@ -336,3 +337,40 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Partitions of z13 model N96" in text
     assert main(["solve", "capacity", str(path), "--format", "html"]) == 0
     assert "Effective capability" in capsys.readouterr().out
+
+
+def test_whatever_is_asked_is_answered_or_refused() -> None:
+    """Random scenarios, extremes among them: an answer that can be shown, or a sentence."""
+    rng = random.Random(7)
+
+    def size() -> int:
+        return rng.choice([1, 2, 3, 64, 9999, 10_000, rng.randint(1, 200)])
+
+    answered = 0
+    for _ in range(400):
+        run: list[dict[str, Any]] = [
+            {"processors": size(), "itr": rng.choice([1e-9, 1.0, 1e14, rng.uniform(0.1, 100)])}
+            for _ in range(rng.randint(0, 6))
+        ]
+        scenario: dict[str, Any] = {
+            "run": run,
+            "usl": rng.choice(["runs", "curve", "no"]),
+            "sizes": [size(), size()],
+            "processors": size(),
+            "partitions": [size(), 1],
+            **rng.choice(
+                [
+                    {"machine": "z14-m05"},
+                    {"factors": {str(size()): rng.choice([1e-9, 0.5, 2.0])}},
+                    {"adjustments": [rng.randint(1, 131_072) for _ in range(3)]},
+                ]
+            ),
+        }
+        try:
+            answer = models.solve("capacity", scenario)
+        except ScenarioError:
+            continue
+        assert as_text.render(answer)
+        assert as_html.render(answer)
+        answered += 1
+    assert answered > 300
