@@ -182,7 +182,9 @@ def noise_of(row: Row, change: Change) -> str:
         return "...."
     if change.form == "points":
         return f"±{number(change.verdict.noise)}"
-    return "...." if change.noise_pct is None else f"±{change.noise_pct:.1f} %"
+    if change.noise_pct is None:
+        return "...."
+    return f"±{change.noise_pct:.{1 if change.noise_pct >= 1 else 2}f} %"
 
 
 def marks(change: Change) -> str:
