@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from zlens.errors import InputError
 from zlens.models.scenario import Problem
 from zlens.readers import SystemInfo
 from zlens.session import Session
-from zlens.studies import measured, run_keys
+from zlens.studies import measured, notes, run_keys
 from zlens.studies.measured import Measured
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
@@ -139,6 +140,14 @@ def test_where_it_is_from() -> None:
     other = SECOND | {"interval_end": LATER + dt.timedelta(minutes=3)}
     assert "core_busy_pct" not in of(FIRST, SECOND, other, cores=2).numbers
     assert "cores_given" not in of(FIRST).numbers
+
+
+def test_other_machines_are_said() -> None:
+    one, two = of(FIRST), of(SECOND)
+    other = replace(two, machine="8561-T01")
+    assert list(notes.of_machines([one, None, two], "The runs")) == []
+    (said,) = notes.of_machines([one, None, other, replace(one, machine=None)], "The runs")
+    assert said.startswith("The runs are of different machines (3906-M05, 8561-T01)")
 
 
 def test_nothing_to_tell() -> None:
