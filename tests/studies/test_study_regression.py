@@ -168,6 +168,27 @@ def test_another_number_of_processors_is_said() -> None:
     assert any("different number of processors" in note for note in study([pair]).notes)
 
 
+def test_a_number_of_processors_that_is_a_mean_is_the_same() -> None:
+    pair = {
+        "name": "a",
+        "base": {"etr": 1.0, "busy": 50.0, "processors": 4},
+        "comparison": {"etr": 2.0, "busy": 50.0, "processors": 3.99},
+    }
+    assert not any("number of processors" in note for note in study([pair]).notes)
+    del pair["base"]["processors"]  # type: ignore[attr-defined]
+    assert not any("number of processors" in note for note in study([pair]).notes)
+
+
+def test_of_few_pairs_none_stands_apart() -> None:
+    few = pairs_of([1.0, 1.01, 0.99, 9.0], [1.0] * 4)
+    answer = study(few)
+    assert "outlier" not in [column.key for column in answer.table("pairs").columns]
+    assert any("outliers cannot be told" in note for note in answer.notes)
+    assert not any("one by one" in note for note in answer.notes)
+    more = study(pairs_of([1.0, 1.01, 0.99, 9.0, 1.02], [1.0] * 5))
+    assert more.table("pairs").column("outlier") == [False, False, False, True, False]
+
+
 @pytest.mark.parametrize(
     ("pair", "words"),
     [
