@@ -173,7 +173,8 @@ def test_every_constant_is_complete_and_known() -> None:
         assert one.status in constants.STATUSES, one.name
         assert one.text, one.name
         assert one.source, one.name
-        assert one.closes or one.status == "ours", one.name
+        # What is ours to choose, and another's rule of thumb, no document settles.
+        assert one.closes or one.status in ("ours", "carried"), one.name
 
 
 @pytest.mark.parametrize("name", models.MODELS)
