@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="measured",
         nargs="+",
         metavar="INPUT",
-        help="make the scenario of a measured interval (shares): the busiest, or that of --at",
+        help="make the scenario of a measured interval (shares, aliases): the busiest, or that of --at",
     )
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
     parser.add_argument("--system", metavar="NAME", help="the system, where the input holds several")
@@ -128,12 +128,11 @@ def _expected(arguments: argparse.Namespace) -> Answer:
         zlens.open(files, progress=progress) as session,
     ):
         progress.close()
-        system = moments.system(session, "guest", arguments.system)
+        module = import_module(f"zlens.lab.{arguments.model}")
+        system = moments.system(session, module.TABLE, arguments.system)
         at = parse_moment(arguments.at) if arguments.at else None
-        end = moments.moment(session, system, at)
-        answer: Answer = import_module(f"zlens.lab.{arguments.model}").compare(
-            session, system, end, arguments.set
-        )
+        end = moments.moment(session, system, at, module.busy(arguments.set))
+        answer: Answer = module.compare(session, system, end, arguments.set)
         return answer
 
 

@@ -24,6 +24,15 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+#: Intervals of the systems and how busy their processors were.
+BUSY = "SELECT system, interval_end, seconds, flag, busy_pct AS busy FROM load"
+
+
+def at_end(system: str, end: dt.datetime) -> str:
+    """Which rows are of one interval of a system, as SQL says it."""
+    return f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"
+
+
 def system(session: Asked, table: str, wanted: str | None) -> str:
     """The one system with rows in a table; QueryError where there is none, or more than one."""
     found = [row[0] for row in session.sql(f'SELECT DISTINCT system FROM "{table}" ORDER BY 1').rows]
@@ -38,13 +47,15 @@ def system(session: Asked, table: str, wanted: str | None) -> str:
     return str(found[0])
 
 
-def moment(session: Asked, name: str, at: Moment | None) -> dt.datetime:
+def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt.datetime:
     """The end of the interval that a time lies in, or of the busiest one; QueryError where there is none.
+
+    busy: a query for intervals with columns as BUSY has, by what "busiest" is for the model that is asked.
 
     A time without a date is of the day on which the data end, one without a zone of the system's own.
     """
     rows = session.sql(
-        f"SELECT interval_end, seconds, busy_pct FROM load WHERE system = {literal(name)} "
+        f"SELECT interval_end, seconds, busy FROM ({busy}) WHERE system = {literal(name)} "
         "AND seconds IS NOT NULL AND flag IS NULL ORDER BY interval_end"
     ).rows
     if not rows:

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens import models
-from zlens.lab.moments import Asked, literal
+from zlens.lab.moments import BUSY, Asked, at_end
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value, by_name
 from zlens.models.constants import constant
+
+TABLE = "guest"
 
 _COLUMNS = (
     Column("name", "User"),
@@ -29,6 +31,11 @@ _COLUMNS = (
     Column("error", "Error", "points", "observed less expected"),
     Column("bound_by", "Bound by", text="solved: what holds it"),
 )
+
+
+def busy(_settings: Sequence[str] = ()) -> str:
+    """Intervals and how busy the processors were."""
+    return BUSY
 
 
 @dataclass(slots=True)
@@ -43,7 +50,7 @@ class Measured:
 
 def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: float) -> Measured:
     """The scenario of one interval. hungry_above: percent of the samples that were not idle."""
-    where = f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"
+    where = at_end(system, end)
     processors = _processors(session, where)
     shares = {
         userid: (kind, share)

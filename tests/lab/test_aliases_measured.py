@@ -1,0 +1,140 @@
+"""Aliases of a measured interval: the pool, the scenario made of it, and expected beside observed.
+
+Publication: z/VM 6.4 Performance Update (IBM, 2016-2018), output of the HPALIAS package.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.fake_session import FakeSession
+from zlens.cli import main
+from zlens.demo import sim
+from zlens.errors import QueryError
+from zlens.lab import aliases, moments
+from zlens.models.answer import by_name
+
+END = datetime(2016, 9, 1, 22, 2, 18, tzinfo=UTC)
+LATER = END + timedelta(seconds=60)
+HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
+
+
+def use(
+    io_type: str, share: float | None, in_use: float | None, queued: float | None, **more: Any
+) -> dict[str, Any]:
+    """One use of a pool of 16 aliases."""
+    own = {"ssid": "0600", "pool": 0, "aliases": 16}
+    return {**HEAD, **own, "io_type": io_type, "share": share, "in_use": in_use, "queued": queued} | more
+
+
+#: The first interval that is published, with a pool beside it that was busier a minute later.
+PUBLISHED = [use("ALL", None, None, None), use("MDISK", 20, 2.37, 27.18), use("PAGING", 140, 13.63, 5.19)]
+OTHER = {"ssid": "0700", "pool": 1, "aliases": 12}
+BESIDE = [use("MDISK", 100, 0.5, 0, **OTHER), use("PAGING", 100, 1.5, 0, **OTHER)]
+NEXT = [
+    use("MDISK", 20, 1.0, 0, interval_end=LATER),
+    use("PAGING", 140, 2.0, 0, interval_end=LATER),
+    use("MDISK", 100, 3.0, 0, interval_end=LATER, **OTHER),
+    use("PAGING", 100, 4.0, 0, interval_end=LATER, **OTHER),
+]
+
+
+def session(*rows: dict[str, Any]) -> FakeSession:
+    system = {"system": "VM1", "source": "zvm-monitor", "utc_offset_s": 0}
+    return FakeSession({"system": [system], "alias_pool": list(rows)})
+
+
+def test_published_interval() -> None:
+    """Both uses had requests that waited: each should have its entitlement, 2 and 14 of 16."""
+    answer = aliases.compare(session(*PUBLISHED, *BESIDE), "VM1", END)
+    rows = by_name(answer.table("uses"))
+    assert [rows[name]["gets"] for name in ("MDISK", "PAGING")] == pytest.approx([2, 14])
+    assert [rows[name]["observed"] for name in ("MDISK", "PAGING")] == [2.37, 13.63]
+    assert [rows[name]["error"] for name in ("MDISK", "PAGING")] == pytest.approx([-0.37, 0.37])
+    assert "pool 0 of control unit 0600, the busiest of this interval" in answer.notes[0]
+    assert "1 (0700)" in answer.notes[1]
+    assert "VM1, pool 0 of control unit 0600, interval that ended 2016-09-01 22:02:18 UTC" in answer.title
+
+
+@pytest.mark.parametrize("pool", ["1", "0700"])
+def test_a_pool_by_number_and_by_control_unit(pool: str) -> None:
+    """Nobody waited there: each wants what it had."""
+    answer = aliases.compare(session(*PUBLISHED, *BESIDE), "VM1", END, [f"pool={pool}"])
+    rows = by_name(answer.table("uses"))
+    assert [rows[name]["gets"] for name in ("MDISK", "PAGING")] == pytest.approx([0.5, 1.5])
+    assert [rows[name]["entitled"] for name in ("MDISK", "PAGING")] == pytest.approx([6, 6])
+    assert "busiest" not in answer.notes[0]
+    assert "0 (0600)" in answer.notes[1]
+
+
+def test_the_interval_is_the_busiest_of_the_pool_that_is_asked_for() -> None:
+    given = session(*PUBLISHED, *BESIDE, *NEXT)
+    assert moments.moment(given, "VM1", None, aliases.busy()) == END
+    assert moments.moment(given, "VM1", None, aliases.busy(["pool=1"])) == LATER
+    assert moments.moment(given, "VM1", None, aliases.busy(["use.MDISK.share=5", "pool=0600"])) == END
+
+
+def test_a_pool_that_is_not_there() -> None:
+    given = session(*PUBLISHED, *BESIDE)
+    with pytest.raises(QueryError, match="no pool 9") as caught:
+        aliases.compare(given, "VM1", END, ["pool=9"])
+    assert caught.value.expected == "0 (0600), 1 (0700)"
+    assert moments.moment(given, "VM1", None, aliases.busy(["pool=9"])) == END, "so that it is said so"
+
+
+def test_what_if() -> None:
+    answer = aliases.compare(session(*PUBLISHED), "VM1", END, ["use.MDISK.share=140"])
+    assert by_name(answer.table("uses"))["MDISK"]["gets"] == pytest.approx(8)
+    assert "changed by --set: use.MDISK.share=140" in answer.notes
+    more = aliases.compare(session(*PUBLISHED), "VM1", END, ["aliases=32"])
+    assert by_name(more.table("uses"))["MDISK"]["gets"] == pytest.approx(4)
+
+
+def test_data_without_shares_say_what_gives_them() -> None:
+    """A record page of before z/VM 6.4: the pool as a whole only."""
+    answer = aliases.compare(session(use("ALL", None, None, None)), "VM1", END)
+    assert answer.tables == []
+    assert "no share of any use" in answer.notes[-1]
+    assert "D6R28" in answer.notes[-1]
+    one = aliases.compare(session(use("MDISK", 20, 1, 0), use("PAGING", None, 1, 0)), "VM1", END)
+    assert one.tables == []
+    assert "no share of PAGING" in one.notes[-1]
+
+
+def test_data_without_the_number_of_aliases() -> None:
+    answer = aliases.compare(session(use("MDISK", 20, 1, 0, aliases=None)), "VM1", END)
+    assert answer.tables == []
+    assert "how many aliases" in answer.notes[-1]
+
+
+def test_waits_beside_free_aliases_are_bursts_and_that_is_said() -> None:
+    """PAGING had 0.05 requests that waited though 13 of 16 aliases were free on average."""
+    rows = [use("MDISK", 20, 1.0, 0), use("PAGING", 140, 2.0, 0.05)]
+    answer = aliases.compare(session(*rows), "VM1", END)
+    assert by_name(answer.table("uses"))["PAGING"]["gets"] == pytest.approx(15)
+    assert any("PAGING: 0.05 requests waited" in note and "13.0 aliases" in note for note in answer.notes)
+    content = aliases.compare(session(*rows), "VM1", END, ["use.PAGING.queued=0"])
+    assert by_name(content.table("uses"))["PAGING"]["gets"] == pytest.approx(2)
+    assert not any("waited" in note for note in content.notes), "what the user answered is not asked again"
+    full = aliases.compare(session(*PUBLISHED), "VM1", END)
+    assert not any("came in bursts" in note for note in full.notes)
+
+
+def test_a_use_of_which_nothing_was_counted() -> None:
+    answer = aliases.compare(session(use("MDISK", 20, None, None), use("PAGING", 140, 2, 0)), "VM1", END)
+    assert by_name(answer.table("uses"))["MDISK"]["gets"] == pytest.approx(14)
+    assert any(note.startswith("MDISK: the data do not tell") for note in answer.notes)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sim.monwrite"
+    sim.write(str(path), 530)
+    assert main(["solve", "aliases", "--from", str(path), "--format", "json"]) == 0
+    rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "uses"]
+    assert {row["name"]: row["share"] for row in rows} == {"MDISK": 20, "PAGING": 140}
+    assert all(row["error"] == pytest.approx(row["gets"] - row["observed"]) for row in rows)
