@@ -13,7 +13,7 @@ import pytest
 import zlens
 from zlens.catalog import compared as declared
 from zlens.catalog import metrics
-from zlens.compare import Choice, Comparison, Run, Side, compare, render
+from zlens.compare import Choice, Comparison, Run, Side, as_text, compare, render
 from zlens.compare import waterfall as falls
 from zlens.compare.comparison import Row
 from zlens.compare.sides import SystemRun
@@ -154,6 +154,8 @@ def test_zvm_eighty_processors_change_of_a_transaction() -> None:
         4.25 * math.log(SMALL["instructions"] / LARGE["instructions"]), rel=0.01
     )
     assert cause.note
+    # Nothing is left over where the speed is the one that these counters mean.
+    assert [*parts] == ["instructions", "complexity CPI", "finite CPI", "cycles of a second of busy time"]
 
 
 def test_waterfall_is_the_same_in_either_direction() -> None:
@@ -249,6 +251,7 @@ def test_better_and_worse() -> None:
     text = render(comparison, "text")
     assert "ETR: b/a 0.940, outside, WORSE; beyond the noise" in text
     assert "CPU/tx: b/a 0.950, within; beyond the noise" in text
+    assert [as_text.marks(told[key]) for key in names] == ["*!-", "*+", "*!"]
 
 
 def test_beyond_the_noise_stands_first_and_the_largest_above() -> None:
@@ -313,6 +316,10 @@ def test_html_is_one_file_that_fetches_nothing() -> None:
         for run in (one, two)
     ]
     sides[1].name = "small"
+    for each in sides:
+        run = each.runs[0].systems.pop("SYSA")
+        run.system = "<i>SYS"
+        each.runs[0].systems["<i>SYS"] = run
     text = render(compare(sides), "html")
     assert text.startswith("<!DOCTYPE html>")
     assert "default-src 'none'" in text
@@ -320,11 +327,22 @@ def test_html_is_one_file_that_fetches_nothing() -> None:
     assert "<script" not in text
     assert "large &lt;b&gt;" in text
     assert "<b>" not in text
+    assert "<i>" not in text
     # Differences, two waterfalls, and lines over time.
     assert text.count("<svg") >= 5
     assert text.count("<polyline") >= 2
     assert "Processor time of a transaction, by cause" in text
     assert "ETR: small/large &lt;b&gt; 0.912, outside, WORSE" in text
+
+
+def test_what_is_unverified_is_marked() -> None:
+    sides = [side(name, {"cpumf_type.est_finite_cpi": 1.0, "cpumf_type.cpi": 3.0}) for name in "ab"]
+    sides[1].runs[0].systems["SYSA"].doubts["est_finite_cpi"] = "unverified"
+    comparison = compare(sides)
+    assert "Finite CPI (unverified)" in render(comparison, "text")
+    assert "Finite CPI (unverified)" in render(comparison, "html")
+    assert row_of(comparison, "cpumf_type.cpi").name == "CPI"
+    assert '"doubt": "unverified"' in render(comparison, "json")
 
 
 def test_nothing_to_compare() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 from scipy import stats
@@ -132,3 +133,36 @@ def test_a_month_of_minutes_is_quick_enough_to_wait_for() -> None:
     assert noise._block(60, 0.0) == 4
     assert noise._block(60, 0.8) > 4
     assert noise._block(60, 0.99) <= 15
+
+
+def test_what_remembers_is_worth_less_by_hand() -> None:
+    """Twenty values + + - -: the first correlation is 1/20, corrected by (1 + 4/20)/20; the second < 0."""
+    assert noise.forgetting([1, 1, -1, -1] * 5) == pytest.approx(1.11 / 0.89)
+    # Eight of them: 1/8, corrected by (1 + 4/8)/8. Too few to draw from, so this alone is the error.
+    one = estimated([(100.0 + off, 1.0) for off in [1, 1, -1, -1] * 2])
+    memory = 1.3125 / 0.6875
+    assert one.effective == pytest.approx(8 / memory)
+    assert one.error == pytest.approx((8 / 7 * memory / 8) ** 0.5)
+
+
+def test_what_remembers_long_and_little_is_seen() -> None:
+    """A level that shifts once under noise: every correlation is small, and there are many."""
+    draw = random.Random("shift")
+    off = [(1.0 if at < 60 else -1.0) + draw.gauss(0, 1.5) for at in range(120)]
+    mean = sum(off) / len(off)
+    off = [each - mean for each in off]
+    first = sum(a * b for a, b in pairwise(off)) / sum(each**2 for each in off)
+    corrected = first + (1 + 4 * first) / 120
+    assert noise.forgetting(off) > 1.5 * (1 + corrected) / (1 - corrected)
+
+
+def test_ten_intervals_are_enough_and_two_runs_know_more() -> None:
+    pairs = [(100.0 + off, 1.0) for off in (1, -1, 2, -2, 1, -1, -2, 2, -1, 1)]
+    one = estimated(pairs)
+    single = noise.judge([one], [one])
+    assert single.p == 1
+    double = noise.judge([one, one], [one, one])
+    assert double.samples == (2 * one.effective, 2 * one.effective)
+    # Half the variance, and more degrees of freedom.
+    assert single.noise == pytest.approx(noise.quantile(2 * (one.effective - 1)) * one.error * 2**0.5)
+    assert double.noise == pytest.approx(noise.quantile(2 * (2 * one.effective - 1)) * one.error)

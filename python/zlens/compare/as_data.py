@@ -68,6 +68,7 @@ def _difference(compared: Compared, row: Row, change: Change, names: list[str]) 
         "subject": " ".join(row.subject),
         "unit": row.metric.unit,
         "direction": row.metric.direction,
+        "doubt": row.doubt or None,
         "base": names[change.base],
         "other": names[change.other],
         "base_value": row.values[change.base],

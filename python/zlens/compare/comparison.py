@@ -79,10 +79,13 @@ class Row:
     subject: tuple[str, ...]
     values: tuple[float | None, ...]
     changes: tuple[Change, ...]
+    #: unverified or user, where a formula behind it is so on any side.
+    doubt: str = ""
 
     @property
     def name(self) -> str:
-        return " ".join([self.metric.heading, *self.subject])
+        marked = [f"({self.doubt})"] if self.doubt else []
+        return " ".join([self.metric.heading, *self.subject, *marked])
 
     @property
     def beyond(self) -> bool:
@@ -227,7 +230,8 @@ def _row(
         )
         for base, other in _places(len(runs), choice)
     )
-    return Row(metric, subject, values, changes)
+    doubts = [run.doubts.get(metric.column, "") for side in runs for run in side]
+    return Row(metric, subject, values, changes, max(doubts, default=""))
 
 
 def change(

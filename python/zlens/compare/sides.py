@@ -16,6 +16,8 @@ from zlens.session import Session
 Key = tuple[str, tuple[str, ...]]
 #: End of an interval, and numerator and denominator of what was measured in it.
 Point = tuple[dt.datetime, float, float]
+#: What is built from the formula of finite CPI.
+_FINITE = ("est_finite_cpi", "est_instr_cmplx_cpi", "est_scpl1m", "complexity_s", "finite_cache_s")
 
 
 @dataclass
@@ -30,6 +32,8 @@ class SystemRun:
     intervals: int = 0
     machine_type: str | None = None
     made: bool = False
+    #: How columns of CPU MF are known, where their formulas are unverified or the user's own.
+    doubts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -66,6 +70,7 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
         run.machine_type = run.machine_type or info.machine_type
         run.made = run.made or info.made
     _spans(session, systems)
+    _doubts(session, systems)
     for fact in facts():
         if fact.table != "system" and not session.fills(fact.table):
             continue
@@ -97,6 +102,18 @@ def _spans(session: Session, systems: dict[str, SystemRun]) -> None:
         begin = first - dt.timedelta(seconds=seconds or 0)
         run.first, run.last = session.display(begin, system), session.display(last, system)
         run.intervals = count
+
+
+def _doubts(session: Session, systems: dict[str, SystemRun]) -> None:
+    """Such formulas are used only where somebody asked for them."""
+    asked = session.options.allow_unverified or session.options.weights
+    if not asked or not session.fills("cpumf_type"):
+        return
+    rows = session.sql("SELECT DISTINCT system, finite_cpi_status, rni_status FROM cpumf_type").rows
+    for system, finite, rni in rows:
+        for status, columns in ((finite, _FINITE), (rni, ("rni",))):
+            if system in systems and status in ("unverified", "user"):
+                systems[system].doubts.update(dict.fromkeys(columns, status))
 
 
 def _series(
