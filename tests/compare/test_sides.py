@@ -1,0 +1,33 @@
+"""What a run tells: ratios computed anew from sums, one source at a time, and doubts about formulas."""
+
+from __future__ import annotations
+
+import pytest
+
+from counter_rows import opened, row
+from zlens.compare import measure
+from zlens.options import Options
+
+
+def test_cpi_is_of_all_cycles_and_instructions() -> None:
+    rows = [
+        row({"B0": 3000.0, "B1": 1000.0}, generation="z15", minute=0),
+        row({"B0": 9000.0, "B1": 1000.0}, generation="z15", minute=1),
+        row({"B0": 2000.0, "B1": 2000.0}, generation="z15", minute=1, cpu_id=1),
+        # What is flagged is left out, as it is of means.
+        row({"B0": 9e9, "B1": 1.0}, generation="z15", minute=2, flag="gap"),
+    ]
+    with opened(rows) as session:
+        points = measure(session, "x").systems["SYSA"].series["cpumf_type.cpi", ("CP",)]
+    assert len(points) == 2
+    assert [above / below for _, above, below in points] == pytest.approx([3.0, 11 / 3])
+    assert sum(above for _, above, _ in points) == pytest.approx(14000)
+    assert sum(below for *_, below in points) == pytest.approx(4000)
+
+
+def test_doubts_where_somebody_asked_for_unverified_formulas() -> None:
+    rows = [row({"B0": 3000.0, "B1": 1000.0, "B2": 20.0, "B4": 20.0}, generation="z15")]
+    with opened(rows) as session:
+        assert measure(session, "x").systems["SYSA"].doubts == {}
+    with opened(rows, Options(allow_unverified=True)) as session:
+        assert measure(session, "x").systems["SYSA"].doubts == {"rni": "unverified"}
