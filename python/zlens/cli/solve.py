@@ -23,6 +23,7 @@ Examples:
   zlens solve shares shares.toml
   zlens solve shares shares.toml --set user.LINUX1.relative=400 --format json
   zlens solve shares --from monwrite.data --at '2026-03-02 09:15'
+  zlens solve partitions --from rmf-cpu.xml --set partition.PROD.weight=500
   zlens solve shares shares.toml --sweep user.LINUX1.relative=100:1000:100 --format html -o sweep.html
 """
 
@@ -52,7 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="measured",
         nargs="+",
         metavar="INPUT",
-        help="make the scenario of a measured interval (shares, aliases): the busiest, or that of --at",
+        help="make the scenario of a measured interval (shares, aliases, partitions): the busiest one, "
+        "or that of --at",
     )
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
     parser.add_argument("--system", metavar="NAME", help="the system, where the input holds several")

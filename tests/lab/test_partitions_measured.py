@@ -1,0 +1,222 @@
+"""Partitions of a measured interval: the scenario made of it, and expected beside used."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.fake_session import FakeSession
+from zlens.cli import main
+from zlens.demo import sim
+from zlens.lab import moments, partitions
+from zlens.models.answer import by_name
+
+SAMPLE = Path(__file__).parents[3] / "shared" / "samples" / "rmf" / "rmf-monitor3-cpc.xml"
+END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
+HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
+
+
+def partition(
+    name: str, weight: float | None, cores: float, used: float | None, **more: Any
+) -> dict[str, Any]:
+    """A partition that used so many cores."""
+    own = {"partition": name, "cpu_type": "IFL", "weight": weight, "logical_cpus": cores, "dedicated": False}
+    return {**HEAD, **own, "capped": False, "total_s": None if used is None else 60 * used} | more
+
+
+def machine(kind: str = "IFL", physical: float = 10, **more: Any) -> dict[str, Any]:
+    own = {"cpu_type": kind, "physical": physical, "dedicated": 0.0}
+    return {**HEAD, **own, "lgclc_pct": 500.0, "ovrhd_pct": 5.0, "lpmgt_pct": 0.0} | more
+
+
+def session(rows: list[dict[str, Any]], *pools: dict[str, Any]) -> FakeSession:
+    system = {"system": "VM1", "source": "zvm-monitor", "utc_offset_s": 0}
+    return FakeSession({"system": [system], "partition": rows, "cec": list(pools or [machine()])})
+
+
+TWO = [partition("A", 750, 8, 8.0), partition("B", 250, 6, 1.5)]
+
+
+def test_entitled_used_and_what_could_be_had() -> None:
+    """Weights 3 to 1 on ten cores: 7.5 and 2.5; B leaves 1, A has 8 logical cores and uses all of them."""
+    answer = partitions.compare(session(TWO), "VM1", END)
+    rows = by_name(answer.table("compared"))
+    assert [rows[name]["entitlement"] for name in "AB"] == pytest.approx([7.5, 2.5])
+    assert [rows[name]["observed"] for name in "AB"] == pytest.approx([8, 1.5])
+    assert [rows[name]["expected"] for name in "AB"] == pytest.approx([8, 1.5])
+    assert [rows[name]["beyond"] for name in "AB"] == pytest.approx([0.5, -1.0])
+    assert [rows[name]["could_get"] for name in "AB"] == pytest.approx([8, 2.5])
+    assert [rows[name]["held_by"] for name in "AB"] == ["cores", "weight"]
+    assert answer.figure("worst") == pytest.approx(0)
+    assert "Partitions as VM1 saw them, interval that ended 2024-05-14 09:00:00 UTC" in answer.title
+
+
+def test_who_got_more_than_the_model_gives_is_an_error_that_shows() -> None:
+    """Initial capping holds A to its 7.5 cores; it used 8."""
+    answer = partitions.compare(session([{**TWO[0], "capped": True}, TWO[1]]), "VM1", END)
+    row = by_name(answer.table("compared"))["A"]
+    assert row["expected"] == pytest.approx(7.5)
+    assert row["error"] == pytest.approx(0.5)
+    assert row["held_by"] == "initial cap"
+    assert answer.figure("worst") == pytest.approx(0.5)
+
+
+def test_polarity_beside_the_measured_one() -> None:
+    """7.5 cores are 7 high and 1 medium; 2.5 are 2 and 1."""
+    rows = [{**TWO[0], "vh": 7, "vm": 1, "vl": 0}, {**TWO[1], "vh": 1, "vm": 2, "vl": 3}]
+    answer = partitions.compare(session(rows), "VM1", END)
+    found = by_name(answer.table("polarity"))
+    assert [found["A"][key] for key in ("high", "medium", "low", "vh", "vm", "vl", "same")] == [
+        *(7, 1, 0, 7, 1, 0),
+        "yes",
+    ]
+    assert [found["B"][key] for key in ("high", "medium", "low", "vh", "vm", "vl", "same")] == [
+        *(2, 1, 3, 1, 2, 3),
+        "no",
+    ]
+    assert any(note.startswith("B: cores stand otherwise") for note in answer.notes)
+    assert not any("taken to be vertical" in note for note in answer.notes)
+
+
+def test_horizontal_and_unknown_polarity() -> None:
+    rows = [{**TWO[0], "vh": 0, "vm": 0, "vl": 0}, TWO[1]]
+    answer = partitions.compare(session(rows), "VM1", END)
+    found = by_name(answer.table("polarity"))
+    assert list(found) == ["B"]
+    assert found["B"]["same"] is None
+    assert any("taken to be vertical" in note for note in answer.notes)
+    both = [{**row, "vh": 0, "vm": 0, "vl": 0} for row in TWO]
+    level = partitions.compare(session(both), "VM1", END)
+    assert [table.key for table in level.tables] == ["compared", "machine"]
+
+
+def test_what_pr_sm_uses_for_itself_is_taken_off() -> None:
+    """Half a core of ten: who wants all can get what is left of 9.5."""
+    answer = partitions.compare(session(TWO, machine(lpmgt_pct=50.0)), "VM1", END)
+    assert by_name(answer.table("compared"))["B"]["could_get"] == pytest.approx(0.25 * 9.5)
+    silent = partitions.compare(session(TWO, machine(lpmgt_pct=None)), "VM1", END)
+    assert by_name(silent.table("compared"))["B"]["could_get"] == pytest.approx(2.5)
+    assert any("do not tell what PR/SM used for itself" in note for note in silent.notes)
+
+
+def test_dedicated_cores() -> None:
+    """They are taken off first: 2 of 10, and weights share the others. RMF tells them without a weight."""
+    own = partition("D", None, 2, 0.5, dedicated=True)
+    answer = partitions.compare(session([*TWO, own], machine(dedicated=2.0)), "VM1", END)
+    rows = by_name(answer.table("compared"))
+    assert [rows[name]["entitlement"] for name in "ABD"] == pytest.approx([6, 2, 2])
+    assert rows["D"]["expected"] == pytest.approx(0.5)
+    assert rows["D"]["could_get"] == pytest.approx(2)
+
+
+def test_a_partition_with_two_types() -> None:
+    rows = [*TWO, partition("A", 100, 2, 1.0, cpu_type="CP")]
+    answer = partitions.compare(session(rows, machine(), machine("CP", 2)), "VM1", END)
+    found = by_name(answer.table("compared"))
+    assert set(found) == {"A IFL", "A CP", "B"}
+    assert found["A CP"]["observed"] == pytest.approx(1)
+    assert found["A IFL"]["observed"] == pytest.approx(8)
+    assert found["A CP"]["could_get"] == pytest.approx(2)
+
+
+def test_what_is_no_partition_or_has_no_cores_is_left_out() -> None:
+    rows = [
+        *TWO,
+        partition("*PHYSICAL*", None, 1, 0.1),
+        {**HEAD, "partition": "OFF", "status": "Deactivated"},
+    ]
+    answer = partitions.compare(session(rows), "VM1", END)
+    assert set(by_name(answer.table("compared"))) == {"A", "B"}
+    assert not any("PHYSICAL" in note or "OFF" in note for note in answer.notes)
+
+
+def test_what_the_data_do_not_tell_is_said() -> None:
+    rows = [
+        partition("A", 750, 7.6, None, capped=None, msu_defined=100.0),
+        partition("B", 250.5, 6, 1.5, cap_text="N Y Y"),
+        partition("C", None, 6, 1.5),
+        partition("Z", 100, 2, 1.0, cpu_type="ZIIP"),
+    ]
+    answer = partitions.compare(session(rows), "VM1", END)
+    found = by_name(answer.table("compared"))
+    assert set(found) == {"A", "B"}
+    assert found["A"]["cores"] == 8
+    assert found["A"]["observed"] is None
+    assert found["A"]["error"] is None
+    for begin in (
+        "A: logical cores came or went",
+        "A: the data do not tell what it used",
+        "A: the data do not tell whether it is capped",
+        "A: has a defined capacity",
+        "B: the weight changed",
+        "B: has an absolute cap",
+        "B: is in a group",
+        "C: left out: the data tell no weight",
+        "Z: left out: the data do not tell how many cores of type ZIIP",
+    ):
+        assert any(note.startswith(begin) for note in answer.notes), begin
+
+
+def test_used_from_percentages() -> None:
+    """RMF Monitor III tells percent of the logical cores only."""
+    rows = [partition("A", 750, 8, None, total_pct=50.0), partition("B", 250, 6, None, effective_pct=25.0)]
+    found = by_name(partitions.compare(session(rows), "VM1", END).table("compared"))
+    assert [found[name]["observed"] for name in "AB"] == pytest.approx([4, 1.5])
+
+
+def test_nothing_to_solve() -> None:
+    answer = partitions.compare(session([partition("A", None, 8, 1.0)]), "VM1", END)
+    assert answer.tables == []
+    assert "no partition of this interval" in answer.notes[-1]
+
+
+def test_two_sources_of_one_system_are_not_mixed() -> None:
+    other = [{**row, "source": "a-rmf"} for row in [*TWO, partition("C", 250, 6, 1.0)]]
+    given = session([*TWO, *other], machine(), machine(source="a-rmf", physical=20))
+    answer = partitions.compare(given, "VM1", END)
+    assert by_name(answer.table("compared"))["A"]["entitlement"] == pytest.approx(12)
+    assert answer.notes[0] == "The partitions are those of a-rmf; zvm-monitor tells them too"
+
+
+def test_what_if() -> None:
+    answer = partitions.compare(session(TWO), "VM1", END, ["partition.B.weight=750"])
+    rows = by_name(answer.table("compared"))
+    assert [rows[name]["entitlement"] for name in "AB"] == pytest.approx([5, 5])
+    assert rows["A"]["observed"] == pytest.approx(8), "what was measured stays"
+    assert "changed by --set: partition.B.weight=750" in answer.notes
+
+
+def test_the_busiest_interval_is_that_of_the_machine() -> None:
+    """Without a row of `load`: what all partitions used together says which."""
+    later = END + timedelta(seconds=60)
+    rows = [{**row, "interval_end": later, "total_s": 300.0} for row in TWO]
+    gap = [{**row, "interval_end": later + timedelta(seconds=60), "flag": "gap"} for row in TWO]
+    given = session([*TWO, *rows, *gap])
+    assert moments.moment(given, "VM1", None, partitions.busy()) == later
+
+
+@pytest.mark.skipif(not SAMPLE.exists(), reason="samples are not here")
+def test_a_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    """A z15 with RMF Monitor III, which fills no `load`: four tell their polarity, all as expected."""
+    assert main(["solve", "partitions", "--from", str(SAMPLE), "--format", "json"]) == 0
+    rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "polarity"]
+    told = {row["name"]: row["same"] for row in rows if row["same"] is not None}
+    assert told == dict.fromkeys(("QCK2", "TRNG", "VIDVLP", "VIRPT"), "yes")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sim.monwrite"
+    sim.write(str(path), 530)
+    assert main(["solve", "partitions", "--from", str(path), "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    compared = {row["name"]: row for row in rows if row["table"] == "compared"}
+    assert {name: row["entitlement"] for name, row in compared.items()} == pytest.approx(
+        {"ZLSIM": 4.5, "ZLSIM2": 4.8, "ZLTOOL": 2.7}
+    )
+    assert compared["ZLTOOL"]["held_by"] == "initial cap"
+    own = next(row for row in rows if row["table"] == "polarity" and row["name"] == "ZLSIM")
+    assert own["same"] == "yes"
