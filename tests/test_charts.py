@@ -62,3 +62,18 @@ def test_an_axis_holds_its_values(one: float, other: float) -> None:
     assert 1 <= (high - low) / step <= 12
     power = step / 10 ** math.floor(math.log10(step) + 1e-9)
     assert any(power == pytest.approx(times) for times in (1, 2, 5))
+
+
+def test_labels_have_the_room_there_is() -> None:
+    long = "CP, non-chargeable"
+    few = drawn(Chart("t", "bars", [long, "b"], (Series("a", [1.0, 2.0]),), ""))
+    many = drawn(Chart("t", "bars", [long] * 9, (Series("a", [1.0] * 9),), ""))
+    assert long in [one.text for one in few.findall(f"{SVG}text")]
+    assert long not in [one.text for one in many.findall(f"{SVG}text")]
+    assert any((one.text or "").startswith("CP, non") for one in many.findall(f"{SVG}text"))
+
+
+def test_the_unit_does_not_stand_in_the_legend() -> None:
+    root = drawn(Chart("t", "bars", ["a"], (Series("a", [1.0]),), "% of all processors"))
+    box = next(one for one in root.findall(f"{SVG}rect") if one.find(f"{SVG}title") is None)
+    assert float(box.attrib["x"]) > 7 * len("% of all processors")

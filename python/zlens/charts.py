@@ -14,6 +14,8 @@ from html import escape
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 WIDTH, HEIGHT = 760, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 34, 46
+#: Width of a letter of the labels, on average.
+_LETTER = 7.5
 #: A chart with more places than this shows the first of them and says so.
 MOST_BARS = 60
 
@@ -51,7 +53,7 @@ def svg(chart: Chart) -> str:
         f"<title>{escape(chart.title)}</title>",
         *_grid(low, high, step, chart.unit),
         *(_bars(chart, low, high) if chart.kind == "bars" else _lines(chart, low, high)),
-        *_legend(chart.series),
+        *_legend(chart.series, chart.unit),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -109,7 +111,7 @@ def _bars(chart: Chart, low: float, high: float) -> list[str]:
             )
         if at % every == 0:
             middle = left + room * 0.4
-            label = escape(str(place)[:12])
+            label = escape(_fitting(str(place), room * every))
             parts.append(
                 f'<text x="{middle:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">{label}</text>'
             )
@@ -158,12 +160,18 @@ def _runs(places: Sequence[float], values: Sequence[float | None]) -> list[list[
     return [run for run in runs if len(run) > 1]
 
 
-def _legend(series: Sequence[Series]) -> list[str]:
-    parts, x = [], float(_LEFT)
+def _fitting(label: str, room: float) -> str:
+    """A label cut to the room it has between its neighbours."""
+    most = max(8, int(room / _LETTER))
+    return label if len(label) <= most else label[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _legend(series: Sequence[Series], unit: str) -> list[str]:
+    parts, x = [], max(float(_LEFT), 14 + _LETTER * len(unit))
     for n, one in enumerate(series):
         parts.append(f'<rect x="{x:.0f}" y="4" width="12" height="12" fill="{COLOURS[n % len(COLOURS)]}"/>')
         parts.append(f'<text x="{x + 16:.0f}" y="14">{escape(one.name)}</text>')
-        x += 30 + 7.5 * len(one.name)
+        x += 30 + _LETTER * len(one.name)
     return parts
 
 

@@ -18,7 +18,7 @@ _PAGE = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ font: 14px/1.5 system-ui, sans-serif; margin: 1.5rem; max-width: 60rem; }}
+body {{ font: 14px/1.5 system-ui, sans-serif; margin: 1.5rem; max-width: 80rem; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; margin-bottom: 1.5rem; }}
 th, td {{ padding: .15rem .6rem; text-align: right; white-space: nowrap; }}
 th {{ vertical-align: bottom; border-bottom: 1px solid GrayText; }}
