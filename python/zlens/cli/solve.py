@@ -53,8 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="measured",
         nargs="+",
         metavar="INPUT",
-        help="make the scenario of a measured interval (shares, aliases, partitions): the busiest one, "
-        "or that of --at",
+        help="make the scenario of a measured interval (shares, aliases, partitions, capacity): "
+        "the busiest, or that of --at",
     )
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
     parser.add_argument("--system", metavar="NAME", help="the system, where the input holds several")

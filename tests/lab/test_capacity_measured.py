@@ -1,0 +1,127 @@
+"""Capability of the processors of a measured interval."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.fake_session import FakeSession
+from zlens.cli import main
+from zlens.demo import sim
+from zlens.errors import QueryError
+from zlens.lab import capacity
+from zlens.models.answer import by_name
+
+END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
+HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
+#: A curve that a Linux states: two processors bring 0.9 each, three 0.8.
+STATED = {2: 58982.4, 3: 52428.8}
+
+
+class Session(FakeSession):
+    """Roles that are filled are said to be."""
+
+    def fills(self, view: str) -> bool:
+        return bool(self.sql(f"SELECT count(*) FROM {view}").rows[0][0])
+
+
+def session(linux_machine: str | None = None, cores: int = 0, **cpu: Any) -> Session:
+    """Three processors, one half busy. linux_machine: a Linux beside it that states its curve."""
+    systems: list[dict[str, Any]] = [{"system": "VM1", "machine": "1234-A", "machine_type": "1234"}]
+    if linux_machine:
+        systems.append({"system": "LNX", "machine": linux_machine, "machine_type": "1234"})
+    rows = [{**HEAD, "cpu_id": n, "cpu_type": "IFL", "busy_pct": 50.0, **cpu} for n in range(3)]
+    own = [{**HEAD, "core_id": n, "cpu_type": "IFL", "core_busy_pct": 80.0} for n in range(cores)]
+    found = Session({"system": systems, "cpu": rows, "core": own})
+    if linux_machine:
+        stated = " UNION ALL ".join(
+            f"SELECT 'LNX' AS system, TIMESTAMP '2024-05-14' AS tod, {n} AS cpus, {value}::DOUBLE "
+            "AS adjustment"
+            for n, value in STATED.items()
+        )
+        found.connection.execute(f"CREATE OR REPLACE VIEW role.linux_caf AS {stated}")
+    return found
+
+
+def test_a_linux_on_the_same_machine_states_the_curve() -> None:
+    answer = capacity.compare(session("1234-A", parked_pct=20.0), "VM1", END)
+    row = by_name(answer.table("measured"))["IFL"]
+    assert (row["online"], row["parked"], row["used"]) == pytest.approx((3, 0.6, 1.5))
+    assert row["factor"] == pytest.approx(0.8)
+    assert row["capability"] == pytest.approx(2.4)
+    assert row["used_capability"] == pytest.approx(1.2)
+    assert answer.figure("capability") == pytest.approx(2.4)
+    assert answer.figure("used") == pytest.approx(1.2)
+    assert any("LNX" in note and "/proc/sysinfo" in note for note in answer.notes)
+    assert "LNX" in answer.table("sizes").title
+
+
+def test_a_linux_on_another_machine_says_nothing() -> None:
+    with pytest.raises(QueryError, match="1234 no curve is known") as caught:
+        capacity.compare(session("1234-B"), "VM1", END)
+    assert "--set machine=NAME" in str(caught.value.cure)
+    assert "z14-m05" in str(caught.value.expected)
+
+
+def test_a_machine_that_is_named() -> None:
+    """The z14: three of its processors bring what the catalog says."""
+    from zlens.catalog import machines
+    from zlens.models import scaling
+
+    answer = capacity.compare(session(), "VM1", END, ["machine=z14-m05"])
+    curve = machines.machines()["z14-m05"].curve
+    assert answer.figure("factor") == scaling.factor(curve, 3, machines.complete()).value
+    assert "changed by --set: machine=z14-m05" in answer.notes
+
+
+def test_cores_are_counted_where_there_are_threads() -> None:
+    """Three threads of two cores: the factor is that of two."""
+    answer = capacity.compare(session("1234-A", cores=2), "VM1", END)
+    row = by_name(answer.table("measured"))["IFL"]
+    assert (row["online"], row["used"]) == pytest.approx((2, 1.6))
+    assert row["factor"] == pytest.approx(0.9)
+    assert "2 cores (multithreading" in answer.notes[0]
+
+
+def test_what_was_not_counted_is_not_known() -> None:
+    answer = capacity.compare(session("1234-A", busy_pct=None), "VM1", END)
+    assert answer.figure("used") is None
+    assert answer.figure("capability") == pytest.approx(2.4)
+
+
+def test_what_if() -> None:
+    answer = capacity.compare(session("1234-A"), "VM1", END, ["sizes=[1, 2, 3]"])
+    assert answer.table("sizes").column("capability") == pytest.approx([1, 1.8, 2.4])
+
+
+def test_parked_processors_and_a_smaller_number() -> None:
+    """One of three was parked: what was measured stays, the figures are of the number that is asked for."""
+    answer = capacity.compare(session("1234-A", parked_pct=33.0), "VM1", END)
+    assert any("--set processors=2" in note for note in answer.notes)
+    smaller = capacity.compare(session("1234-A", parked_pct=33.0), "VM1", END, ["processors=2"])
+    assert smaller.figure("factor") == pytest.approx(0.9)
+    assert by_name(smaller.table("measured"))["IFL"]["capability"] == pytest.approx(2.4)
+    awake = capacity.compare(session("1234-A", parked_pct=0.0), "VM1", END)
+    assert not any("parked" in note for note in awake.notes)
+
+
+def test_no_processor() -> None:
+    answer = capacity.compare(session("1234-A", online_pct=0.0), "VM1", END)
+    assert answer.tables == []
+    assert "no processor" in answer.notes[0]
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The demo's machine has no curve that is known: it is said, and one can be named."""
+    path = tmp_path / "sim.monwrite"
+    sim.write(str(path), 530)
+    assert main(["solve", "capacity", "--from", str(path)]) == 2
+    assert "--set machine=NAME" in capsys.readouterr().err
+    arguments = ["solve", "capacity", "--from", str(path), "--set", "machine=z15-lt1-400", "--format", "json"]
+    assert main(arguments) == 0
+    rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "measured"]
+    assert [(row["type"], row["online"]) for row in rows] == [("IFL", 6)]
