@@ -4,8 +4,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
 use zlens_frames::{Capture, Class, Index, Pass, ReadAt};
 
 use crate::batch::Names;
@@ -13,6 +13,7 @@ use crate::evidence::Evidence;
 use crate::interval::Ends;
 use crate::journal::{Found, Journal, Place, Reset};
 use crate::plan::Plan;
+use crate::reader::{Reader, Steps};
 use crate::select::{SelectError, Selection, types};
 use crate::table::{Ready, TableScan};
 use crate::wide::Pool;
@@ -135,12 +136,11 @@ impl Decoder {
 
     /// A scan of all files for one table.
     #[must_use]
-    pub fn read(self: &Arc<Self>, selection: &Selection) -> Reader {
-        Reader {
-            schema: selection.schema(),
-            scan: self.scan(std::slice::from_ref(selection)),
-            failed: false,
-        }
+    pub fn read(self: &Arc<Self>, selection: &Selection) -> Reader<Scan> {
+        Reader::new(
+            selection.schema(),
+            self.scan(std::slice::from_ref(selection)),
+        )
     }
 
     /// Problems met by scans so far, each once.
@@ -340,45 +340,8 @@ impl From<ScanError> for ArrowError {
     }
 }
 
-/// A scan for one table, in the form Arrow's consumers know. It ends with its first error.
-pub struct Reader {
-    schema: SchemaRef,
-    scan: Scan,
-    failed: bool,
-}
-
-impl Reader {
-    /// Does a little: hands out a batch, or reads one window.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
-    pub fn step(&mut self) -> Result<Step, ScanError> {
-        if self.failed {
-            return Ok(Step::Done);
-        }
-        let step = self.scan.step();
-        self.failed = step.is_err();
-        step
-    }
-}
-
-impl Iterator for Reader {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match self.step() {
-                Ok(Step::Batch(_, batch)) => return Some(Ok(batch)),
-                Ok(Step::Working) => {}
-                Ok(Step::Done) => return None,
-                Err(error) => return Some(Err(error.into())),
-            }
-        }
-    }
-}
-
-impl RecordBatchReader for Reader {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+impl Steps for Scan {
+    fn step(&mut self) -> Result<Step, ScanError> {
+        self.step()
     }
 }

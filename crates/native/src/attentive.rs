@@ -1,63 +1,25 @@
-//! Readers that end when Ctrl-C is pressed.
+//! Readers and scans that end when Ctrl-C is pressed.
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use zlens_columns::{ScanError, Step};
+use zlens_columns::{Reader, Step, Steps};
 
+use crate::errors::broken_off;
 use crate::patience::{Patience, on_main_thread};
-
-/// What can be read a little at a time.
-pub trait Steps {
-    /// Does a little: hands out a batch, or reads one window.
-    fn step(&mut self) -> Result<Step, ScanError>;
-
-    /// The columns of its batches.
-    fn columns(&self) -> SchemaRef;
-}
-
-impl Steps for zlens_columns::Reader {
-    fn step(&mut self) -> Result<Step, ScanError> {
-        self.step()
-    }
-
-    fn columns(&self) -> SchemaRef {
-        self.schema()
-    }
-}
-
-impl Steps for zlens_columns::smf::Reader {
-    fn step(&mut self) -> Result<Step, ScanError> {
-        self.step()
-    }
-
-    fn columns(&self) -> SchemaRef {
-        self.schema()
-    }
-}
-
-impl Steps for zlens_columns::smf::sections::Reader {
-    fn step(&mut self) -> Result<Step, ScanError> {
-        self.step()
-    }
-
-    fn columns(&self) -> SchemaRef {
-        self.schema()
-    }
-}
 
 /// A reader that ends when Ctrl-C is pressed.
 ///
 /// Consumers pull from it on threads of their own, mostly without the interpreter. Signals are delivered to the main
 /// thread alone, so only there is it worth asking, and nowhere else is the interpreter waited for.
-pub struct Attentive<R> {
-    reader: R,
+pub struct Attentive<S> {
+    reader: Reader<S>,
     patience: Patience,
 }
 
-impl<R> Attentive<R> {
-    pub fn new(reader: R) -> Self {
+impl<S> Attentive<S> {
+    pub fn new(reader: Reader<S>) -> Self {
         Self {
             reader,
             patience: Patience::new(),
@@ -83,7 +45,7 @@ impl<R> Attentive<R> {
     }
 }
 
-impl<R: Steps> Iterator for Attentive<R> {
+impl<S: Steps> Iterator for Attentive<S> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -101,8 +63,28 @@ impl<R: Steps> Iterator for Attentive<R> {
     }
 }
 
-impl<R: Steps> RecordBatchReader for Attentive<R> {
+impl<S: Steps> RecordBatchReader for Attentive<S> {
     fn schema(&self) -> SchemaRef {
-        self.reader.columns()
+        self.reader.schema()
+    }
+}
+
+/// Reads a scan to the end and hands out nothing: for what is found out on the way.
+pub fn exhaust(py: Python<'_>, scan: &mut (impl Steps + Send)) -> PyResult<()> {
+    let mut patience = Patience::new();
+    loop {
+        let step = py.detach(|| {
+            loop {
+                match scan.step() {
+                    Ok(Step::Working | Step::Batch(..)) if !patience.is_over() => {}
+                    other => return other,
+                }
+            }
+        });
+        match step {
+            Ok(Step::Working | Step::Batch(..)) => py.check_signals()?,
+            Ok(Step::Done) => return Ok(()),
+            Err(error) => return Err(broken_off(py, error)),
+        }
     }
 }

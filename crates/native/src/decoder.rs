@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
-use zlens_columns::{Evidence, File, Plan, Scan, ScanError, SelectError, Selection, Step, System};
+use zlens_columns::{Evidence, File, Plan, Scan, SelectError, Selection, Step, System};
 
 use crate::attentive::Attentive;
 use crate::capsule;
-use crate::errors::{unreadable, wrong_plan, wrong_question};
+use crate::errors::{broken_off, wrong_plan, wrong_question};
 use crate::monwrite::{MonwriteFile, record_name};
 use crate::patience::Patience;
 
@@ -238,16 +238,7 @@ impl Batches {
                 }
                 Ok(Step::Working) => py.check_signals()?,
                 Ok(Step::Done) => return Ok(None),
-                Err(ScanError::Io {
-                    file,
-                    offset,
-                    source,
-                }) => {
-                    return Err(unreadable(py, file.as_ref(), Some(offset), &source));
-                }
-                Err(ScanError::Arrow(error)) => {
-                    return Err(pyo3::exceptions::PyRuntimeError::new_err(error.to_string()));
-                }
+                Err(error) => return Err(broken_off(py, error)),
             }
         }
     }

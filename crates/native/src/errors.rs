@@ -5,6 +5,7 @@ use std::io;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use zlens_columns::ScanError;
 
 /// What a person needs to act on an input that cannot be read.
 pub struct InputError<'m> {
@@ -32,6 +33,18 @@ impl InputError<'_> {
         Ok(PyErr::from_value(
             class.call((&self.message,), Some(&named))?,
         ))
+    }
+}
+
+/// The error that a scan ended with.
+pub fn broken_off(py: Python<'_>, error: ScanError) -> PyErr {
+    match error {
+        ScanError::Io {
+            file,
+            offset,
+            source,
+        } => unreadable(py, file.as_ref(), Some(offset), &source),
+        ScanError::Arrow(error) => pyo3::exceptions::PyRuntimeError::new_err(error.to_string()),
     }
 }
 

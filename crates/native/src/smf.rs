@@ -9,13 +9,13 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
+use zlens_columns::Found;
 use zlens_columns::smf::{Change, Decoder, NO_SYSTEM, Plan, Selection, System};
-use zlens_columns::{Found, ScanError, Step};
 use zlens_frames::packed::{self, Unpacked};
 use zlens_frames::smf::{Index, WriteError, Writer, open};
 use zlens_frames::{Error, FileSource, ReadAt, ebcdic};
 
-use crate::attentive::Attentive;
+use crate::attentive::{Attentive, exhaust};
 use crate::capsule;
 use crate::errors::{unreadable, wrong_plan, wrong_question};
 use crate::patience::Patience;
@@ -384,29 +384,7 @@ impl SmfDecoder {
     fn drain(&self, py: Python<'_>, columns: Option<Vec<String>>, check: bool) -> PyResult<()> {
         let selection = self.select(py, columns)?;
         let mut scan = self.inner.scan(&selection, check);
-        let mut patience = Patience::new();
-        loop {
-            let step = py.detach(|| {
-                loop {
-                    match scan.step() {
-                        Ok(Step::Working | Step::Batch(..)) if !patience.is_over() => {}
-                        other => return other,
-                    }
-                }
-            });
-            match step {
-                Ok(Step::Working | Step::Batch(..)) => py.check_signals()?,
-                Ok(Step::Done) => return Ok(()),
-                Err(ScanError::Io {
-                    file,
-                    offset,
-                    source,
-                }) => return Err(unreadable(py, file.as_ref(), Some(offset), &source)),
-                Err(ScanError::Arrow(error)) => {
-                    return Err(pyo3::exceptions::PyRuntimeError::new_err(error.to_string()));
-                }
-            }
-        }
+        exhaust(py, &mut scan)
     }
 
     /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.

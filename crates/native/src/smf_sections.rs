@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
+use zlens_columns::Found;
 use zlens_columns::smf::NO_SYSTEM;
-use zlens_columns::smf::sections::{Decoder, Plan, Scan, Selection, System};
-use zlens_columns::{Found, ScanError, Step};
+use zlens_columns::smf::sections::{Decoder, Plan, Selection, System};
 
-use crate::attentive::Attentive;
+use crate::attentive::{Attentive, exhaust};
 use crate::capsule;
-use crate::errors::{unreadable, wrong_plan, wrong_question};
-use crate::patience::Patience;
+use crate::errors::{wrong_plan, wrong_question};
 use crate::smf::{ProblemRow, SmfFile, record_name};
 
 /// System, end of an interval in microseconds UTC, its seconds, whether it is a stub, how many records tell of it.
@@ -117,33 +116,6 @@ impl SectionsDecoder {
             )
         };
         self.inner.problems().into_iter().map(row).collect()
-    }
-}
-
-/// Reads to the end, and lets Ctrl-C through.
-fn exhaust(py: Python<'_>, scan: &mut Scan) -> PyResult<()> {
-    let mut patience = Patience::new();
-    loop {
-        let step = py.detach(|| {
-            loop {
-                match scan.step() {
-                    Ok(Step::Working | Step::Batch(..)) if !patience.is_over() => {}
-                    other => return other,
-                }
-            }
-        });
-        match step {
-            Ok(Step::Working | Step::Batch(..)) => py.check_signals()?,
-            Ok(Step::Done) => return Ok(()),
-            Err(ScanError::Io {
-                file,
-                offset,
-                source,
-            }) => return Err(unreadable(py, file.as_ref(), Some(offset), &source)),
-            Err(ScanError::Arrow(error)) => {
-                return Err(pyo3::exceptions::PyRuntimeError::new_err(error.to_string()));
-            }
-        }
     }
 }
 

@@ -23,5 +23,5 @@ mod words;
 
 pub use journal::Change;
 pub use plan::Plan;
-pub use scan::{Decoder, File, NO_SYSTEM, Reader, Scan, System};
+pub use scan::{Decoder, File, NO_SYSTEM, Scan, System};
 pub use select::Selection;

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
 use zlens_frames::ReadAt;
 use zlens_frames::smf::{Index, Pass, RecordRef, Window};
 
@@ -16,6 +14,7 @@ use super::select::{Selection, types};
 use super::shape::Shapes;
 use super::state::Tracks;
 use crate::journal::{Found, Journal, Place, Reset};
+use crate::reader::{Reader, Steps};
 use crate::scan::{ScanError, Step};
 use crate::select::SelectError;
 
@@ -140,12 +139,8 @@ impl Decoder {
 
     /// A scan of all files in the form Arrow's consumers know.
     #[must_use]
-    pub fn read(self: &Arc<Self>, selection: &Selection) -> Reader {
-        Reader {
-            schema: selection.schema(),
-            scan: self.scan(selection, false),
-            failed: false,
-        }
+    pub fn read(self: &Arc<Self>, selection: &Selection) -> Reader<Scan> {
+        Reader::new(selection.schema(), self.scan(selection, false))
     }
 
     /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
@@ -333,45 +328,8 @@ impl Scan {
     }
 }
 
-/// A scan in the form Arrow's consumers know. It ends with its first error.
-pub struct Reader {
-    schema: SchemaRef,
-    scan: Scan,
-    failed: bool,
-}
-
-impl Reader {
-    /// Does a little: hands out a batch, or reads one window.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
-    pub fn step(&mut self) -> Result<Step, ScanError> {
-        if self.failed {
-            return Ok(Step::Done);
-        }
-        let step = self.scan.step();
-        self.failed = step.is_err();
-        step
-    }
-}
-
-impl Iterator for Reader {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match self.step() {
-                Ok(Step::Batch(_, batch)) => return Some(Ok(batch)),
-                Ok(Step::Working) => {}
-                Ok(Step::Done) => return None,
-                Err(error) => return Some(Err(error.into())),
-            }
-        }
-    }
-}
-
-impl RecordBatchReader for Reader {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+impl Steps for Scan {
+    fn step(&mut self) -> Result<Step, ScanError> {
+        self.step()
     }
 }

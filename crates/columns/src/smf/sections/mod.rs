@@ -20,5 +20,5 @@ pub use numbers::{
     calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration, packed_time,
 };
 pub use plan::Plan;
-pub use scan::{Decoder, Interval, Reader, Scan, System};
+pub use scan::{Decoder, Interval, Scan, System};
 pub use select::Selection;

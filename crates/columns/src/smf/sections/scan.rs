@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
 use zlens_frames::ProblemKind;
 use zlens_frames::smf::{Header, Index, Pass, Window};
 
@@ -17,6 +15,7 @@ use super::rows::Rows;
 use super::seen::Seen;
 use super::select::{Selection, types};
 use crate::journal::{Found, Journal, Place};
+use crate::reader::{Reader, Steps};
 use crate::scan::{ScanError, Step};
 use crate::select::SelectError;
 use crate::smf::NO_SYSTEM;
@@ -138,12 +137,11 @@ impl Decoder {
 
     /// A scan of all files in the form Arrow's consumers know.
     #[must_use]
-    pub fn read(self: &Arc<Self>, selection: &Selection) -> Reader {
-        Reader {
-            schema: selection.schema(),
-            scan: self.scan(std::slice::from_ref(selection)),
-            failed: false,
-        }
+    pub fn read(self: &Arc<Self>, selection: &Selection) -> Reader<Scan> {
+        Reader::new(
+            selection.schema(),
+            self.scan(std::slice::from_ref(selection)),
+        )
     }
 
     /// A scan that only finds out which intervals records of a type tell of.
@@ -514,45 +512,8 @@ impl Scan {
     }
 }
 
-/// A scan of one table in the form Arrow's consumers know. It ends with its first error.
-pub struct Reader {
-    schema: SchemaRef,
-    scan: Scan,
-    failed: bool,
-}
-
-impl Reader {
-    /// Does a little: hands out a batch, or reads one window.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
-    pub fn step(&mut self) -> Result<Step, ScanError> {
-        if self.failed {
-            return Ok(Step::Done);
-        }
-        let step = self.scan.step();
-        self.failed = step.is_err();
-        step
-    }
-}
-
-impl Iterator for Reader {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match self.step() {
-                Ok(Step::Batch(_, batch)) => return Some(Ok(batch)),
-                Ok(Step::Working) => {}
-                Ok(Step::Done) => return None,
-                Err(error) => return Some(Err(error.into())),
-            }
-        }
-    }
-}
-
-impl RecordBatchReader for Reader {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+impl Steps for Scan {
+    fn step(&mut self) -> Result<Step, ScanError> {
+        self.step()
     }
 }
