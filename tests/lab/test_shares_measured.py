@@ -127,6 +127,25 @@ def test_without_samples_of_states_nobody_is_hungry_and_that_is_said() -> None:
     assert any("1 virtual processors have no samples" in note for note in answer.notes)
 
 
+def test_a_type_that_is_not_told_is_not_invented() -> None:
+    """With one type of processor there is nothing to guess; with two the guest is left out, and named."""
+    rows = [virtual("A", 50.0, 50.0, cpu_type=None), virtual("B", 40.0, 0.0)]
+    one = session(rows, {"A": 100, "B": 100}, parked_pct=0.0)
+    found = by_name(shares.compare(one, "VM1", END).table("compared"))
+    assert found["A"]["type"] == "IFL"
+    two = session(rows, {"A": 100, "B": 100}, parked_pct=0.0)
+    two.connection.execute("UPDATE cpu SET cpu_type = 'CP' WHERE cpu_id = 0")
+    answer = shares.compare(two, "VM1", END)
+    assert list(by_name(answer.table("compared"))) == ["B"]
+    assert any("left out" in note and "A" in note for note in answer.notes)
+    assert not any("parked" in note and "not known" in note for note in answer.notes)
+
+
+def test_parking_that_is_not_told_is_said() -> None:
+    answer = shares.compare(session([virtual("A", 50.0, 50.0)], {"A": 100}), "VM1", END)
+    assert any("what processors were parked is not known" in note for note in answer.notes)
+
+
 def test_no_guest_with_a_share() -> None:
     answer = shares.compare(session([virtual("A", 50.0, 50.0)], {"A": None}), "VM1", END)
     assert answer.tables == []

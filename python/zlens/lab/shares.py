@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,27 +60,31 @@ def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: flo
         ).rows
     }
     rows = session.sql(
-        "SELECT userid, coalesce(cpu_type, 'CP'), vcpu, cpu_pct, "
+        "SELECT userid, cpu_type, vcpu, cpu_pct, "
         "100 - dormant_pct - coalesce(test_idle_pct, 0) AS awake, cpu_wait_pct + coalesce(limit_wait_pct, 0) "
         f"FROM guest_cpu WHERE {where} AND basis = 'sample' ORDER BY 1, 2, 3"
     ).rows
     found = Measured({"model": "shares", "processors": processors, "user": []})
-    by_user: dict[tuple[str, str], list[Sequence[Any]]] = {}
+    # Where all processors are of one type, so is what runs on them.
+    only = next(iter(processors)) if len(processors) == 1 else None
+    by_user: dict[tuple[str, str | None], list[Sequence[Any]]] = {}
     for row in rows:
-        by_user.setdefault((row[0], row[1]), []).append(row)
-    several = {user for user, _ in by_user if sum(user == other for other, _ in by_user) > 1}
+        by_user.setdefault((row[0], row[1] or only), []).append(row)
+    kinds = Counter(user for user, _ in by_user)
+    left_out: list[str] = []
     unknown: dict[str, list[str]] = {}
     blind = 0
     for (userid, kind), virtual in by_user.items():
         used = [row[3] for row in virtual if row[3] is not None]
         share_kind, share = shares.get(userid, (None, None))
-        if kind not in processors or len(used) < len(virtual):
+        if kind is None or kind not in processors or len(used) < len(virtual):
+            left_out.append(userid)
             continue
         if share_kind != "relative" or share is None:
             processors[kind] = max(0.0, processors[kind] - sum(used) / 100)
             unknown.setdefault(kind, []).append(userid)
             continue
-        name = f"{userid}/{kind}" if userid in several else userid
+        name = f"{userid}/{kind}" if kinds[userid] > 1 else userid
         wants = [_hungry(row[4], row[5], hungry_above) for row in virtual]
         blind += wants.count(None)
         found.scenario["user"].append(
@@ -100,6 +105,14 @@ def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: flo
             f"{kind}: the data do not tell the share of {len(users)} guests ({', '.join(users[:5])}"
             f"{', ...' if len(users) > 5 else ''}); what they used is taken off the processors"
         )
+    if left_out:
+        found.notes.append(
+            "left out, because their use or the type of their processors is not known: "
+            f"{', '.join(left_out[:5])}"
+            f"{', ...' if len(left_out) > 5 else ''}"
+        )
+    if session.sql(f"SELECT count(*) FROM cpu WHERE {where} AND parked_pct IS NULL").rows[0][0]:
+        found.notes.append("what processors were parked is not known: all that were online are counted")
     if blind:
         found.notes.append(
             f"{blind} virtual processors have no samples of states: their demand is what they used"
@@ -112,9 +125,10 @@ def _processors(session: Asked, where: str) -> dict[str, float]:
     """Logical processors of each type for guests: online and not parked, less CP's own time."""
     rows = session.sql(
         "SELECT cpu_type, sum(coalesce(online_pct, 100) / 100 * (100 - coalesce(parked_pct, 0)) / 100 "
-        f"- coalesce(system_pct, 0) / 100) FROM cpu WHERE {where} GROUP BY cpu_type ORDER BY cpu_type"
+        f"- coalesce(system_pct, 0) / 100) FROM cpu WHERE {where} AND cpu_type IS NOT NULL "
+        "GROUP BY cpu_type ORDER BY cpu_type"
     ).rows
-    return {kind or "CP": max(0.0, number or 0.0) for kind, number in rows}
+    return {kind: max(0.0, number or 0.0) for kind, number in rows}
 
 
 def _hungry(awake: float | None, waited: float | None, above: float) -> bool | None:
