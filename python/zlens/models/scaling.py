@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-#: What STSI states a factor in: 65,536 of them are 1. Derived, not stated by a text at hand: no other power of
-#: two leads from the factors of z196, z13 and z15 to what is published of such machines.
+#: What STSI states a factor in: 65,536 of them are 1. Derived: no text at hand states the denominator; with
+#: it the arrays of z196, z13 and z15 give factors of the size that is published of such machines.
 WHOLE = 65_536
 
 Point = tuple[int, float]
