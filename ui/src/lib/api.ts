@@ -1,0 +1,258 @@
+/** What the server answers, and the questions it is asked: /api/v1 and nothing else. */
+
+export type Cell = string | number | boolean | null;
+export type Kind = "int" | "float" | "text" | "bool" | "time";
+
+export interface SystemInfo {
+  system: string;
+  source: string;
+  lpar: string | null;
+  machine_type: string | null;
+  model: string | null;
+  serial: string | null;
+  release: string | null;
+  utc_offset_s: number | null;
+  local_time: boolean;
+  nominal_s: number | null;
+  intervals: number;
+  start: string | null;
+  end: string | null;
+  made: boolean;
+}
+
+export interface ColumnInfo {
+  name: string;
+  type: Kind;
+  unit: string | null;
+  text: string | null;
+  status: string | null;
+  aggregate: string | null;
+  formula: string | null;
+  scope: string | null;
+}
+
+export interface TableInfo {
+  name: string;
+  kind: "measure" | "raw" | "role";
+  text: string;
+  key: string[];
+  fills: boolean;
+  columns: ColumnInfo[];
+}
+
+export interface ReportInfo {
+  name: string;
+  fcx: string | null;
+  title: string;
+  possible: boolean;
+}
+
+export interface ModelInfo {
+  name: string;
+  summary: string;
+  example: string;
+}
+
+export interface Schema {
+  version: string;
+  made: boolean;
+  inputs: { name: string }[];
+  systems: SystemInfo[];
+  tables: TableInfo[];
+  reports: ReportInfo[];
+  models: ModelInfo[];
+  expected: string[];
+  plans: { name: string; text: string; example: string }[];
+}
+
+export interface SqlAnswer {
+  columns: string[];
+  types: Kind[];
+  rows: Cell[][];
+  more: boolean;
+  seconds: number;
+}
+
+export interface SeriesQuestion {
+  table: string;
+  columns: string[];
+  system?: string | null;
+  where?: Record<string, Cell | Cell[]>;
+  by?: string | null;
+  from?: number | null;
+  to?: number | null;
+  points?: number;
+  top?: number;
+}
+
+/** One line of a chart. Times are ends of intervals in seconds UTC; what is not computable is null. */
+export interface Line {
+  by: Cell;
+  column: string;
+  t: number[];
+  min: (number | null)[];
+  max: (number | null)[];
+  first: (number | null)[];
+  last: (number | null)[];
+  p50: (number | null)[];
+  p95: (number | null)[];
+}
+
+export interface SeriesAnswer {
+  bucket_s: number;
+  sql: string;
+  units: Record<string, string | null>;
+  series: Line[];
+}
+
+/** A finding as `zlens findings --format json` gives it. */
+export interface Finding {
+  rule: string;
+  severity: "crit" | "warn" | "info";
+  class: string;
+  kind: string;
+  area: string;
+  title: string;
+  system: string | null;
+  data: string | null;
+  subject: string | null;
+  value: number | null;
+  unit: string | null;
+  threshold: number | null;
+  limit: string;
+  detail: string | null;
+  from: string | null;
+  to: string | null;
+  worst: string | null;
+  intervals: number;
+  tested: number;
+  mean: number | null;
+  baseline: number | null;
+  condition: string;
+  meaning: string;
+  action: string;
+  source: string;
+  guard: string | null;
+  disagrees: string[];
+}
+
+export interface FindingsAnswer {
+  rows: Finding[];
+  asked: number;
+  missing: { rule: string; why: string }[];
+}
+
+/** An answer of a model: what `zlens solve` prints. */
+export interface ModelAnswer {
+  model: string;
+  title: string;
+  figures: { key: string; value: number | null; unit: string; text: string; decimals: number }[];
+  tables: {
+    key: string;
+    title: string;
+    columns: { key: string; heading: string; unit: string; text: string; decimals: number }[];
+    rows: Cell[][];
+  }[];
+  charts: {
+    title: string;
+    kind: "bars" | "lines";
+    places: (string | number)[];
+    series: { name: string; values: (number | null)[] }[];
+    unit: string;
+    along: string;
+  }[];
+  notes: string[];
+  assumptions: { name: string; value: Cell; unit: string; text: string; status: string; source: string }[];
+}
+
+export interface Running {
+  id: string;
+  what: string;
+  seconds: number;
+  done: number | null;
+  of: number | null;
+  text: string | null;
+}
+
+/** What the server says to a wrong question: what is wrong, what it expected and what to do. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly expected: string | null = null,
+    readonly cure: string | null = null,
+    readonly kind = "Error",
+    readonly status = 0,
+  ) {
+    super(message);
+  }
+}
+
+let asked = 0;
+/** Two pages in one browser must not cancel each other's questions. */
+const page = Math.random().toString(36).slice(2, 10);
+
+async function call<T>(path: string, body: object | null, signal?: AbortSignal): Promise<T> {
+  const id = `${page}-${(asked += 1)}`;
+  const ended = () => void fetch("/api/v1/cancel", post({ id })).catch(() => undefined);
+  signal?.addEventListener("abort", ended, { once: true });
+  let response: Response;
+  try {
+    response =
+      body === null
+        ? await fetch(`/api/v1${path}${path.includes("?") ? "&" : "?"}id=${id}`, { signal })
+        : await fetch(`/api/v1${path}`, { ...post({ ...body, id }), signal });
+    const answer: unknown = await response.json();
+    if (response.ok) return answer as T;
+    const { error } = answer as { error?: Partial<ApiError> };
+    throw new ApiError(
+      error?.message ?? `the server answers ${response.status}`,
+      error?.expected ?? null,
+      error?.cure ?? null,
+      error?.kind,
+      response.status,
+    );
+  } catch (error) {
+    if (error instanceof ApiError || signal?.aborted) throw error;
+    throw new ApiError("the server does not answer", null, "is zlens serve still running?", "Network");
+  } finally {
+    signal?.removeEventListener("abort", ended);
+  }
+}
+
+function post(body: object): RequestInit {
+  return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+}
+
+function query(path: string, values: Record<string, Cell | undefined>): string {
+  const words = new URLSearchParams();
+  for (const [key, value] of Object.entries(values)) {
+    if (value !== undefined && value !== null) words.set(key, String(value));
+  }
+  return `${path}?${words}`;
+}
+
+export const api = {
+  schema: (signal?: AbortSignal) => call<Schema>("/schema", null, signal),
+  /** `keep`: columns of measures that are worked out anew for every question, to be worked out once; `{guest}`
+   * stands for them in the query. */
+  sql: (query: string, how: { rows?: number; keep?: Record<string, string[]> } = {}, signal?: AbortSignal) =>
+    call<SqlAnswer>("/sql", { query, ...how }, signal),
+  series: (question: SeriesQuestion, signal?: AbortSignal) => call<SeriesAnswer>("/series", question, signal),
+  explain: (name: string, signal?: AbortSignal) =>
+    call<{ name: string; text: string }>(query("/explain", { name }), null, signal),
+  report: <T>(values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<T>(query("/report", values), null, signal),
+  findings: (values: Record<string, Cell | undefined> = {}, signal?: AbortSignal) =>
+    call<FindingsAnswer>(query("/findings", values), null, signal),
+  compare: <T>(question: object, signal?: AbortSignal) => call<T>("/compare", question, signal),
+  solve: <T>(question: object, signal?: AbortSignal) => call<T>("/solve", question, signal),
+  expected: <T>(question: object, signal?: AbortSignal) => call<T>("/expected", question, signal),
+  plan: <T>(question: object, signal?: AbortSignal) => call<T>("/plan", question, signal),
+  running: (signal?: AbortSignal) => call<{ running: Running[] }>("/running", null, signal),
+};
+
+/** A text as a literal of SQL. */
+export function literal(value: Cell): string {
+  if (value === null) return "NULL";
+  return typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
+}

@@ -1,0 +1,36 @@
+/** What is shown beside the pointer, and the moment under it in every chart of the page. */
+
+export interface Region {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  /** Lines of the hover: what it is, and exact values with units. */
+  lines: string[];
+  /** What a click or Enter does. */
+  open?: () => void;
+}
+
+class Hover {
+  lines = $state.raw<string[] | null>(null);
+  x = $state(0);
+  y = $state(0);
+
+  show(lines: string[], x: number, y: number): void {
+    this.lines = lines;
+    this.x = x;
+    this.y = y;
+  }
+
+  hide(): void {
+    this.lines = null;
+  }
+}
+
+class Cursor {
+  /** The moment pointed at, seconds UTC. */
+  time = $state<number | null>(null);
+}
+
+export const hover = new Hover();
+export const cursor = new Cursor();

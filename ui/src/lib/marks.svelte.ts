@@ -1,0 +1,85 @@
+/** Findings and events of the system looked at: asked once, shown as ticks and marks on every time axis. */
+
+import { api, literal, type Finding, type FindingsAnswer } from "./api";
+import { ask, type Asked } from "./ask.svelte";
+import { file, seconds } from "./file.svelte";
+import type { Mark } from "./lines";
+import { place } from "./place.svelte";
+
+export interface Happened {
+  t: number;
+  kind: string;
+  subject: string | null;
+  detail: string | null;
+  inferred: boolean | null;
+}
+
+export const SEVERITY: Record<string, string> = {
+  crit: "var(--crit)",
+  warn: "var(--warn)",
+  info: "var(--info)",
+};
+
+class Marks {
+  #findings: Asked<FindingsAnswer> | null = $state.raw(null);
+  #events: Asked<Happened[]> | null = $state.raw(null);
+
+  /** To be called once, by a component that lives as long as the page. */
+  begin(): void {
+    this.#findings = ask((signal) => (file.schema ? api.findings({ system: file.system }, signal) : null));
+    this.#events = ask((signal) => {
+      if (!file.schema || !file.fills("event")) return null;
+      const query =
+        `SELECT time, kind, subject, detail, inferred FROM event WHERE system = ${literal(file.system)} ` +
+        "ORDER BY time";
+      return api.sql(query, { rows: 5000 }, signal).then((answer) =>
+        answer.rows.flatMap(([time, kind, subject, detail, inferred]) => {
+          const t = seconds(time as string | null);
+          if (t === null) return [];
+          return [
+            {
+              t,
+              kind: String(kind),
+              subject: subject as string | null,
+              detail: detail as string | null,
+              inferred: inferred as boolean | null,
+            },
+          ];
+        }),
+      );
+    });
+  }
+
+  get findings(): Asked<FindingsAnswer> | null {
+    return this.#findings;
+  }
+
+  get events(): Happened[] {
+    return this.#events?.value ?? [];
+  }
+
+  /** Findings of a severity or worse, where they were worst. */
+  get found(): Finding[] {
+    return this.#findings?.value?.rows ?? [];
+  }
+
+  /** Events as marks of a chart; those within the window. */
+  marks(colour = "faint"): Mark[] {
+    const [from, to] = file.window;
+    return this.events
+      .filter((one) => one.t >= from && one.t <= to)
+      .map((one) => ({ t: one.t, label: said(one), colour }));
+  }
+}
+
+export function said(event: Happened): string {
+  const words = [event.kind, event.subject, event.detail].filter(Boolean).join(" ");
+  return event.inferred ? `${words} (inferred)` : words;
+}
+
+/** Open a finding where it was worst, in the view that shows its matter. */
+export function show(finding: Finding): void {
+  place.open("findings", { rule: finding.rule, subject: finding.subject });
+}
+
+export const marks = new Marks();

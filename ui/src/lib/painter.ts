@@ -1,0 +1,231 @@
+/** One way to draw for the screen, a PNG and an SVG: a chart is a function that draws on a Painter. */
+
+export interface Paint {
+  fill?: string;
+  stroke?: string;
+  width?: number;
+  dash?: number[];
+  opacity?: number;
+}
+
+export interface Letters {
+  colour: string;
+  size?: number;
+  align?: "left" | "center" | "right";
+  bold?: boolean;
+  /** Quarter turn to the left, for labels of upright axes. */
+  upright?: boolean;
+}
+
+export interface Painter {
+  rect(x: number, y: number, width: number, height: number, paint: Paint): void;
+  path(points: readonly (readonly [number, number])[], paint: Paint, closed?: boolean): void;
+  circle(x: number, y: number, radius: number, paint: Paint): void;
+  /** `y` is the middle of the line of text. */
+  text(x: number, y: number, words: string, letters: Letters): void;
+  /** Oblique lines over a place: what cannot be computed. */
+  hatch(x: number, y: number, width: number, height: number, colour: string): void;
+  clip(x: number, y: number, width: number, height: number, draw: () => void): void;
+  /** Width of words in pixels. */
+  measure(words: string, size?: number): number;
+}
+
+/** Draws a chart of this size; called again whenever size, data or theme change. */
+export type Draw = (
+  painter: Painter,
+  width: number,
+  height: number,
+  theme: import("./palette").Theme,
+) => void;
+
+export const FONT = "system-ui, 'DejaVu Sans', sans-serif";
+const SIZE = 12;
+
+export function canvasPainter(context: CanvasRenderingContext2D): Painter {
+  const put = (paint: Paint): void => {
+    context.globalAlpha = paint.opacity ?? 1;
+    if (paint.fill) {
+      context.fillStyle = paint.fill;
+      context.fill();
+    }
+    if (paint.stroke) {
+      context.strokeStyle = paint.stroke;
+      context.lineWidth = paint.width ?? 1;
+      context.setLineDash(paint.dash ?? []);
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  };
+  const painter: Painter = {
+    rect(x, y, width, height, paint) {
+      if (paint.fill && !paint.stroke) {
+        context.globalAlpha = paint.opacity ?? 1;
+        context.fillStyle = paint.fill;
+        context.fillRect(x, y, width, height);
+        context.globalAlpha = 1;
+        return;
+      }
+      context.beginPath();
+      context.rect(x, y, width, height);
+      put(paint);
+    },
+    path(points, paint, closed = false) {
+      if (!points.length) return;
+      context.beginPath();
+      points.forEach(([x, y], at) => (at ? context.lineTo(x, y) : context.moveTo(x, y)));
+      if (closed) context.closePath();
+      put(paint);
+    },
+    circle(x, y, radius, paint) {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      put(paint);
+    },
+    text(x, y, words, letters) {
+      context.font = `${letters.bold ? "600 " : ""}${letters.size ?? SIZE}px ${FONT}`;
+      context.fillStyle = letters.colour;
+      context.textAlign = letters.align ?? "left";
+      context.textBaseline = "middle";
+      if (letters.upright) {
+        context.save();
+        context.translate(x, y);
+        context.rotate(-Math.PI / 2);
+        context.fillText(words, 0, 0);
+        context.restore();
+      } else {
+        context.fillText(words, x, y);
+      }
+    },
+    hatch(x, y, width, height, colour) {
+      painter.clip(x, y, width, height, () => {
+        context.beginPath();
+        for (let at = x - height; at < x + width; at += 6) {
+          context.moveTo(at, y + height);
+          context.lineTo(at + height, y);
+        }
+        put({ stroke: colour, width: 1, opacity: 0.6 });
+      });
+    },
+    clip(x, y, width, height, draw) {
+      context.save();
+      context.beginPath();
+      context.rect(x, y, width, height);
+      context.clip();
+      draw();
+      context.restore();
+    },
+    measure(words, size = SIZE) {
+      context.font = `${size}px ${FONT}`;
+      return context.measureText(words).width;
+    },
+  };
+  return painter;
+}
+
+const escaped = (words: string): string =>
+  words.replace(/[&<>"]/g, (one) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[one]!);
+
+/** Draws into a text: `svg()` is the whole picture. */
+export function svgPainter(width: number, height: number, title: string): Painter & { svg(): string } {
+  const parts: string[] = [];
+  let clips = 0;
+  const look = (paint: Paint): string =>
+    [
+      `fill="${paint.fill ?? "none"}"`,
+      paint.stroke ? `stroke="${paint.stroke}" stroke-width="${paint.width ?? 1}"` : "",
+      paint.stroke && paint.dash?.length ? `stroke-dasharray="${paint.dash.join(" ")}"` : "",
+      paint.opacity !== undefined ? `opacity="${paint.opacity}"` : "",
+    ]
+      .filter(Boolean)
+      .join(" ");
+  const n = (value: number): string => String(Math.round(value * 100) / 100);
+  const painter = {
+    rect(x: number, y: number, wide: number, high: number, paint: Paint) {
+      const place = `x="${n(x)}" y="${n(y)}" width="${n(Math.max(0, wide))}" height="${n(Math.max(0, high))}"`;
+      parts.push(`<rect ${place} ${look(paint)}/>`);
+    },
+    path(points: readonly (readonly [number, number])[], paint: Paint, closed = false) {
+      if (!points.length) return;
+      const places = points.map(([x, y]) => `${n(x)},${n(y)}`).join(" ");
+      parts.push(`<${closed ? "polygon" : "polyline"} points="${places}" ${look(paint)}/>`);
+    },
+    circle(x: number, y: number, radius: number, paint: Paint) {
+      parts.push(`<circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" ${look(paint)}/>`);
+    },
+    text(x: number, y: number, words: string, letters: Letters) {
+      const anchor = { left: "start", center: "middle", right: "end" }[letters.align ?? "left"];
+      const turn = letters.upright ? ` transform="rotate(-90 ${n(x)} ${n(y)})"` : "";
+      const bold = letters.bold ? ' font-weight="600"' : "";
+      parts.push(
+        `<text x="${n(x)}" y="${n(y)}" fill="${letters.colour}" font-size="${letters.size ?? SIZE}"${bold} ` +
+          `text-anchor="${anchor}" dominant-baseline="central"${turn}>${escaped(words)}</text>`,
+      );
+    },
+    hatch(x: number, y: number, wide: number, high: number, colour: string) {
+      painter.clip(x, y, wide, high, () => {
+        for (let at = x - high; at < x + wide; at += 6) {
+          painter.path(
+            [
+              [at, y + high],
+              [at + high, y],
+            ],
+            { stroke: colour, opacity: 0.6 },
+          );
+        }
+      });
+    },
+    clip(x: number, y: number, wide: number, high: number, draw: () => void) {
+      const id = `clip${(clips += 1)}`;
+      parts.push(
+        `<clipPath id="${id}"><rect x="${n(x)}" y="${n(y)}" width="${n(wide)}" height="${n(high)}"/></clipPath>`,
+      );
+      parts.push(`<g clip-path="url(#${id})">`);
+      draw();
+      parts.push("</g>");
+    },
+    measure(words: string, size = SIZE) {
+      return words.length * size * 0.58;
+    },
+    svg() {
+      return (
+        `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${n(width)} ${n(height)}" width="${n(width)}" ` +
+        `height="${n(height)}" font-family="${FONT}" role="img" aria-label="${escaped(title)}">` +
+        `<title>${escaped(title)}</title>${parts.join("")}</svg>`
+      );
+    },
+  };
+  return painter;
+}
+
+/** Ends and step of an axis: steps of 1, 2 or 5 times a power of ten, about `count` of them. */
+export function axis(
+  low: number,
+  high: number,
+  count = 5,
+): { low: number; high: number; step: number; ticks: number[] } {
+  const top = high > low ? high : low + 1;
+  const raw = (top - low) / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step =
+    [1, 2, 5, 10].map((times) => times * power).find((one) => one >= raw * (1 - 1e-9)) ?? 10 * power;
+  const first = Math.floor(low / step + 1e-9) * step;
+  const last = Math.ceil(top / step - 1e-9) * step;
+  const ticks: number[] = [];
+  for (let at = 0; first + at * step <= last + step * 1e-9; at += 1)
+    ticks.push(Number((first + at * step).toPrecision(12)));
+  return { low: first, high: last, step, ticks };
+}
+
+const STEPS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
+];
+
+/** Whole times of a window in the system's clock, about `count` of them, seconds UTC. */
+export function timeTicks(from: number, to: number, offset: number, count = 8): number[] {
+  const raw = Math.max(1e-3, to - from) / count;
+  const step = STEPS.find((one) => one >= raw) ?? Math.ceil(raw / 604800) * 604800;
+  const ticks: number[] = [];
+  for (let at = Math.ceil((from + offset) / step) * step; at - offset <= to; at += step)
+    ticks.push(at - offset);
+  return ticks;
+}

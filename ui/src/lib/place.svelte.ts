@@ -1,0 +1,106 @@
+/** Where the reader is: what the address holds, and nothing else. A link to it restores the view. */
+
+const RESERVED = new Set(["system", "from", "to"]);
+
+/** The parts of an address behind its #: `#/guests?system=A&from=1&to=2&user=B`. */
+export function parse(hash: string): { view: string; values: Map<string, string> } {
+  const [path = "", words = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  return { view: decodeURIComponent(path), values: new Map(new URLSearchParams(words)) };
+}
+
+export function written(view: string, values: Map<string, string>): string {
+  const words = new URLSearchParams([...values].sort(([a], [b]) => (a < b ? -1 : 1))).toString();
+  return `#/${encodeURIComponent(view)}${words ? `?${words}` : ""}`;
+}
+
+class Place {
+  #view = $state("");
+  #values = $state.raw(new Map<string, string>());
+
+  constructor() {
+    if (typeof window === "undefined") return;
+    const read = (): void => {
+      const { view, values } = parse(location.hash);
+      this.#view = view;
+      this.#values = values;
+    };
+    read();
+    addEventListener("hashchange", read);
+    addEventListener("popstate", read);
+  }
+
+  get view(): string {
+    return this.#view;
+  }
+
+  /** The system looked at; null before one is chosen. */
+  get system(): string | null {
+    return this.#values.get("system") ?? null;
+  }
+
+  /** Begin of the window, seconds UTC; null: from the first interval. */
+  get from(): number | null {
+    return number(this.#values.get("from"));
+  }
+
+  /** End of the window, seconds UTC; null: to the last interval. */
+  get to(): number | null {
+    return number(this.#values.get("to"));
+  }
+
+  /** A setting of the view that is shown. */
+  get(key: string): string | null {
+    return this.#values.get(key) ?? null;
+  }
+
+  /** Change settings; null takes one away. `push`: the browser's back button leads to what was before. */
+  set(changes: Record<string, string | number | null | undefined>, { push = false } = {}): void {
+    const values = new Map(this.#values);
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === null || value === undefined || value === "") values.delete(key);
+      else values.set(key, String(value));
+    }
+    this.#go(this.#view, values, push);
+  }
+
+  /** Another view: system and window stay, settings of the view before go. */
+  open(view: string, settings: Record<string, string | number | null | undefined> = {}): void {
+    const values = new Map([...this.#values].filter(([key]) => RESERVED.has(key)));
+    for (const [key, value] of Object.entries(settings)) {
+      if (value === null || value === undefined || value === "") values.delete(key);
+      else values.set(key, String(value));
+    }
+    this.#go(view, values, true);
+  }
+
+  /** The address of another view at this time, for links. */
+  link(view: string, settings: Record<string, string> = {}): string {
+    const values = new Map([...this.#values].filter(([key]) => RESERVED.has(key)));
+    for (const [key, value] of Object.entries(settings)) values.set(key, value);
+    return written(view, values);
+  }
+
+  /** A window of time; null for both shows everything. */
+  zoom(from: number | null, to: number | null): void {
+    this.set(
+      { from: from === null ? null : Math.round(from), to: to === null ? null : Math.round(to) },
+      { push: true },
+    );
+  }
+
+  #go(view: string, values: Map<string, string>, push: boolean): void {
+    this.#view = view;
+    this.#values = values;
+    const address = written(view, values);
+    if (address === location.hash) return;
+    if (push) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  }
+}
+
+function number(text: string | undefined): number | null {
+  const value = text === undefined || text === "" ? NaN : Number(text);
+  return Number.isFinite(value) ? value : null;
+}
+
+export const place = new Place();

@@ -1,0 +1,25 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vitest/config";
+
+// Fixed names: the bundle is committed, and a name with a hash would make every change a new file.
+export default defineConfig({
+  plugins: [svelte()],
+  build: {
+    outDir: "../python/zlens/server/static",
+    emptyOutDir: true,
+    target: "es2022",
+    modulePreload: false,
+    cssCodeSplit: false,
+    assetsInlineLimit: 0,
+    rollupOptions: {
+      output: {
+        entryFileNames: "app.js",
+        chunkFileNames: "[name].js",
+        assetFileNames: (asset) => (asset.names[0]?.endsWith(".css") ? "app.css" : "[name][extname]"),
+      },
+    },
+  },
+  server: { proxy: { "/api": "http://127.0.0.1:8017" } },
+  resolve: { conditions: ["browser"] },
+  test: { include: ["tests/**/*.test.ts"] },
+});
