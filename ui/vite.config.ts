@@ -19,7 +19,8 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: { "/api": "http://127.0.0.1:8017" } },
+  // `npm run dev` beside a `zlens serve`.
+  server: { proxy: { "/api": process.env["ZLENS_API"] ?? "http://127.0.0.1:8017" } },
   resolve: { conditions: ["browser"] },
   test: { include: ["tests/**/*.test.ts"] },
 });
