@@ -6,8 +6,15 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
+from zlens.cancelling import Connection, interruptible
+
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
+#: What `first` takes of a text, and how many values in all.
+LONGEST = 10_000
+MOST = 4_000_000
+#: Rows that are taken from the engine at a time.
+_BLOCK = 2048
 
 
 def _type_of(sql_type: str) -> str:
@@ -40,12 +47,26 @@ class Answer:
         types: list[str],
         rows: Callable[[], list[tuple[Any, ...]]],
         stream: Callable[[], Any],
+        first: Callable[[int, int, int], tuple[list[tuple[Any, ...]], bool]] | None = None,
     ) -> None:
         self.columns = columns
         self.types = types
         self._work = rows
         self._rows: list[tuple[Any, ...]] | None = None
         self._stream = stream
+        self._first = first
+
+    def first(
+        self, count: int, *, longest: int = LONGEST, most: int = MOST
+    ) -> tuple[list[tuple[Any, ...]], bool]:
+        """The first rows, and whether there are more; never are all rows of a large answer held.
+
+        Texts longer than `longest` characters are cut and end in dots. Fewer rows are given where these
+        hold more than `most` values, with a text counted as one for each 16 characters.
+        """
+        if self._first is None or self._rows is not None:
+            return self.rows[:count], len(self.rows) > count
+        return self._first(count, longest, most)
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
@@ -79,6 +100,38 @@ def plain(place: str, type: str) -> str:
     if kind == "text" and type != "VARCHAR":
         return f"CAST({place} AS VARCHAR)"
     return place
+
+
+def cut(longest: int) -> Callable[[str, str], str]:
+    """As `plain`, with texts no longer than that."""
+
+    def form(place: str, type: str) -> str:
+        text = plain(place, type)
+        if type_name(type) != "text":
+            return text
+        return f"CASE WHEN length({text}) > {longest} THEN left({text}, {longest}) || '...' ELSE {text} END"
+
+    return form
+
+
+def first_rows(
+    connection: Connection, relation: Any, count: int, most: int, times: list[int]
+) -> tuple[list[tuple[Any, ...]], bool]:
+    """The first rows of a relation, block by block, and whether there are more."""
+    limited = relation.limit(count + 1)
+
+    def take() -> tuple[list[tuple[Any, ...]], bool]:
+        rows: list[tuple[Any, ...]] = []
+        held = 0
+        for row in limited.iter_rows(_BLOCK):
+            held += sum(1 + len(value) // 16 if isinstance(value, str) else 1 for value in row)
+            if len(rows) == count or (held > most and rows):
+                return rows, True
+            rows.append(row)
+        return rows, False
+
+    found, more = interruptible(connection, take)
+    return ([with_times(row, times) for row in found] if times else found), more
 
 
 #: The types of answers as they leave the program, by their name here.

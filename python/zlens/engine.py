@@ -19,12 +19,13 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import duckdb
 
 from zlens import _native, measures
-from zlens.answers import Answer, Stream, leaving, plain, type_name, with_times
+from zlens.answers import Answer, Stream, cut, first_rows, leaving, plain, type_name, with_times
+from zlens.cancelling import check, held, interruptible, once
 from zlens.catalog import events, expressions, groups, metrics, roles
 from zlens.catalog.columns import FIXED
 from zlens.catalog.cpumf_formulas import SURE, Trust
@@ -33,7 +34,6 @@ from zlens.errors import QueryError
 from zlens.macros import MACROS
 from zlens.readers import Column, ParquetTable, RawTable
 
-_T = TypeVar("_T")
 _TYPES = roles.SQL_TYPES
 _WORD = re.compile(r"(?:role\.)?[A-Za-z_][A-Za-z0-9_]*", re.IGNORECASE)
 _FROM = re.compile(r"\b(?:FROM|JOIN)\s+((?:role\.)?[A-Za-z_][A-Za-z0-9_]*)")
@@ -107,6 +107,8 @@ class Engine:
         self._lasting: dict[str, str] = {}
         self._summed = summed
         self._closed = False
+        # Questions may come from many threads: what is made for all of them is made by one at a time.
+        self._lock = threading.RLock()
         self._releases = dict(releases or {})
         self._spill = tempfile.mkdtemp(prefix="zlens-")
         # Also when nobody closes the engine: at the latest when the program ends.
@@ -169,12 +171,21 @@ class Engine:
         def rows() -> list[tuple[Any, ...]]:
             shown = formed(plain)
             try:
-                found = _interruptible(connection, shown.fetchall)
+                found = interruptible(connection, shown.fetchall)
             except duckdb.Error as error:
                 raise _query_error(error) from None
             return [with_times(row, times) for row in found] if times else found
 
-        return Answer(names, kinds, rows, lambda: formed(leaving))
+        def first(count: int, longest: int, most: int) -> tuple[list[tuple[Any, ...]], bool]:
+            if self._closed:
+                raise QueryError("the session is closed", cure="take the rows of an answer before that")
+            try:
+                shown = _projected(relation, names, types, cut(longest))
+                return first_rows(connection, shown, count, most, times)
+            except duckdb.Error as error:
+                raise _query_error(error) from None
+
+        return Answer(names, kinds, rows, lambda: formed(leaving), first)
 
     def _listing(self) -> Answer:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""
@@ -189,12 +200,14 @@ class Engine:
 
     def _relation(self, query: str) -> tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]:
         """The answer, not worked out yet, and the connection it will be worked out on."""
-        explained = self._check(query)
         try:
-            self._prepare(query)
-            # Of an EXPLAIN what is explained is planned, so that it shows what would be read.
-            connection = self._ready(self._needs(_EXPLAIN.sub("", query) if explained else query))
-            return connection, connection.sql(query)
+            with held(self._lock):
+                explained = self._check(query)
+                self._prepare(query)
+                # Of an EXPLAIN what is explained is planned, so that it shows what would be read.
+                connection = self._ready(self._needs(_EXPLAIN.sub("", query) if explained else query))
+            # An EXPLAIN ANALYZE is worked out here.
+            return connection, interruptible(connection, lambda: connection.sql(query))
         except duckdb.Error as error:
             raise _query_error(error) from None
 
@@ -208,7 +221,7 @@ class Engine:
             # As a stream: another database does not take a relation of this one.
             writer.register("answer", Stream(relation))
             copy = f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
-            _interruptible(writer, lambda: writer.execute(copy))
+            interruptible(writer, lambda: writer.execute(copy))
             os.replace(staging, path)
         except duckdb.Error as error:
             raise _query_error(error) from None
@@ -250,6 +263,7 @@ class Engine:
 
     def _make(self, names: set[str]) -> None:
         for name in sorted(names):
+            check()
             if name.startswith("role."):
                 if name[5:] in roles.entities():
                     self._role_view(name[5:])
@@ -362,9 +376,9 @@ class Engine:
     def _helper_view(self, name: str) -> None:
         if name in self._views:
             return
-        self._views.add(name)
         sql = measures.helper_sql(name)
         self._prepare_own(sql)
+        self._views.add(name)
         self._both(f"CREATE VIEW {expressions.quote(name)} AS {sql}")
 
     def _measure(self, name: str) -> None:
@@ -372,9 +386,11 @@ class Engine:
 
         A lazy one stays a view, unless --every makes few rows of many.
         """
-        if name in self._made:
-            return
-        self._made.add(name)
+        if name not in self._made:
+            with once(self._made, name):
+                self._materialise(name)
+
+    def _materialise(self, name: str) -> None:
         if name == "event":
             tables = {event["table"] for event in events.events() if event["table"] in self._tables}
             for table in sorted(tables | {"_reset"}):
@@ -389,7 +405,7 @@ class Engine:
         if self._summed and gauges and ("role." in sql or _HELPED.search(sql)):
             sql = self._with_percentiles(name, sql, gauges)
         if metrics.table(name).lazy and not self._summed:
-            self._both(f"CREATE VIEW {expressions.quote(name)} AS {sql}")
+            self._both(f"CREATE OR REPLACE VIEW {expressions.quote(name)} AS {sql}")
             self._comment(name, "VIEW")
             return
         first = ("system", "source", "interval_end", "time")
@@ -397,13 +413,13 @@ class Engine:
         order += [key for key in metrics.table(name).key if key not in order]
         ordered = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(expressions.quote, order))}"
         connection = self._ready(self._needs(ordered))
-        create = f"CREATE TABLE {expressions.quote(name)} AS {ordered}"
-        _interruptible(connection, lambda: connection.execute(create))
+        create = f"CREATE OR REPLACE TABLE {expressions.quote(name)} AS {ordered}"
+        interruptible(connection, lambda: connection.execute(create))
         made = self._connection.table(expressions.quote(name))
         typed = ", ".join(
             f"{expressions.quote(c)} {t}" for c, t in zip(made.columns, made.types, strict=True)
         )
-        self._plan.execute(f"CREATE TABLE {expressions.quote(name)} ({typed})")
+        self._plan.execute(f"CREATE OR REPLACE TABLE {expressions.quote(name)} ({typed})")
         self._comment(name)
 
     def fills(self, name: str) -> bool:
@@ -418,18 +434,20 @@ class Engine:
         if not metrics.table(name).lazy or self._summed:
             return name
         wanted = sorted({*columns} & {column for column, _ in measures.columns(name)})
+        with held(self._lock):
+            known = (made for made, (of, has) in self._kept.items() if of == name and has >= set(wanted))
+            return next(known, None) or self._keep(name, wanted)
+
+    def _keep(self, name: str, wanted: list[str]) -> str:
         kept = f"_kept_{name}_{len(self._kept)}"
-        known = (made for made, (of, has) in self._kept.items() if of == name and has >= set(wanted))
-        found = next(known, None)
-        if found is not None:
-            return found
         self._measure(name)
         sql = f"SELECT {', '.join(map(expressions.quote, wanted))} FROM {expressions.quote(name)}"
         connection = self._ready(self._needs(sql))
-        _interruptible(connection, lambda: connection.execute(f"CREATE TABLE {kept} AS {sql}"))
+        create = f"CREATE OR REPLACE TABLE {kept} AS {sql}"
+        interruptible(connection, lambda: connection.execute(create))
         types = dict(measures.columns(name))
         typed = ", ".join(f"{expressions.quote(column)} {_TYPES[types[column]]}" for column in wanted)
-        self._plan.execute(f"CREATE TABLE {kept} ({typed})")
+        self._plan.execute(f"CREATE OR REPLACE TABLE {kept} ({typed})")
         self._kept[kept] = (name, set(wanted))
         return kept
 
@@ -527,7 +545,7 @@ def workbench(spill: str) -> duckdb.DuckDBPyConnection:
 def run(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     """The rows of a statement. What the system says to the engine is raised as what it says to Python."""
     try:
-        return _interruptible(connection, lambda: connection.execute(sql).fetchall())
+        return interruptible(connection, lambda: connection.execute(sql).fetchall())
     except duckdb.IOException as error:
         text = str(error).replace("\n", " ")
         full = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
@@ -535,40 +553,6 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]
         raise OSError(code, os.strerror(code) if code in full else text) from None
     except duckdb.OutOfMemoryException as error:
         raise MemoryError(str(error)) from None
-
-
-def _interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> _T:
-    """Do something long with a connection so that an interrupt ends it: the engine itself passes over some.
-
-    It is done in a thread of its own while this one waits for it or for the interrupt.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return work()
-    done: list[_T] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            done.append(work())
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            ended.set()
-
-    ended = threading.Event()
-    threading.Thread(target=run, name="zlens-engine", daemon=True).start()
-    try:
-        # Not `Thread.join`: interrupted, it takes a running thread for one that has ended.
-        while not ended.wait(0.1):
-            pass
-    except BaseException:
-        while not ended.is_set():
-            connection.interrupt()
-            ended.wait(0.1)
-        raise
-    if failed:
-        raise failed[0]
-    return done[0]
 
 
 def _projected(

@@ -62,3 +62,7 @@ class QueryError(ZlensError):
 
 class CatalogError(ZlensError):
     """A catalog file or an imported layout pack is wrong."""
+
+
+class Cancelled(ZlensError):  # noqa: N818
+    """A question was ended before its answer was there, because it is not wanted any more."""
