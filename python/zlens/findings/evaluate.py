@@ -120,8 +120,8 @@ def evaluate(
             chosen.append(rule)
         else:
             found.off.append(rule)
-    asked = _Asked(session, chosen)
-    related = _Asked(baseline, chosen) if baseline is not None else None
+    asked = Asked(session, chosen)
+    related = Asked(baseline, chosen) if baseline is not None else None
     empty = asked.empty(chosen)
     before = related.empty([rule for rule in chosen if rule.baseline]) if related else {}
     tested: dict[str, list[Tested]] = {}
@@ -149,7 +149,7 @@ def evaluate(
 def check(session: Session, rules: Mapping[str, Rule]) -> list[str]:
     """Rules whose query cannot be asked, a sentence each; a session over nothing will do."""
     found = []
-    asked = _Asked(session, ())
+    asked = Asked(session, ())
     for rule in rules.values():
         queries = [False] * rule.computable + [True] * bool(rule.baseline_query)
         for baseline in queries:
@@ -167,7 +167,7 @@ def _may_relate(rule: Rule) -> bool:
 # Asking
 
 
-class _Asked:
+class Asked:
     """A session that rules are held against; what is large is worked out once for all of them."""
 
     def __init__(self, session: Session, rules: Iterable[Rule]) -> None:
@@ -183,7 +183,8 @@ class _Asked:
         for table, columns in words.items():
             self._instead[table] = session.keep(table, columns)
 
-    def _sql(self, query: str) -> _Answer:
+    def sql(self, query: str) -> _Answer:
+        """The answer to a question, with kept tables in the place of large ones."""
         for table, kept in self._instead.items():
             query = re.sub(_TABLE.format(table), rf"\1 {kept}", query)
         return self._session.sql(query)
@@ -212,14 +213,14 @@ class _Asked:
                 found |= {f"{table}.{column}": True for column in columns}
                 continue
             counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
-            row = self._sql(f"SELECT {counts} FROM {table}").rows[0]
+            row = self.sql(f"SELECT {counts} FROM {table}").rows[0]
             found |= {f"{table}.{column}": not n for column, n in zip(columns, row, strict=True)}
         return found
 
     def test(self, rule: Rule, *, baseline: bool = False) -> list[Tested]:
         """What a rule says of every subject."""
         try:
-            rows = self._sql(question(rule, baseline=baseline)).rows
+            rows = self.sql(question(rule, baseline=baseline)).rows
         except QueryError as error:
             key = "baseline_query" if baseline and rule.baseline_query else "query"
             raise CatalogError(
@@ -228,19 +229,32 @@ class _Asked:
         return [Tested(*row) for row in rows]
 
 
+def threshold(rule: Rule, *, baseline: bool = False) -> str:
+    """SQL of what the value is held against; NULL where the rule compares no number."""
+    if rule.gives("threshold", baseline=baseline):
+        return "CAST(threshold AS DOUBLE)"
+    if "T" not in rule.threshold or rule.compare in ("exists", "holds", ""):
+        return "CAST(NULL AS DOUBLE)"
+    return repr(float(rule.threshold["T"]))
+
+
+def holding(rule: Rule, *, baseline: bool = False) -> str:
+    """SQL of whether the rule holds in a row of its query."""
+    conditions = []
+    if rule.compare in COMPARES and rule.compare not in ("holds", "exists"):
+        conditions.append(f"CAST(value AS DOUBLE) {rule.compare} {threshold(rule, baseline=baseline)}")
+    if rule.gives("holds", baseline=baseline):
+        conditions.append("holds")
+    return " AND ".join(conditions) or ("true" if rule.compare == "exists" else "false")
+
+
 def question(rule: Rule, *, baseline: bool = False) -> str:
     """The SQL of a rule: one row per system and subject of what its query tests."""
 
     def gives(column: str) -> bool:
         return rule.gives(column, baseline=baseline)
 
-    limit = "threshold" if gives("threshold") else repr(float(rule.threshold.get("T", 0.0)))
-    conditions = []
-    if rule.compare in COMPARES and rule.compare not in ("holds", "exists"):
-        conditions.append(f"value {rule.compare} {limit}")
-    if gives("holds"):
-        conditions.append("holds")
-    held = " AND ".join(conditions) or ("true" if rule.compare == "exists" else "false")
+    held = holding(rule, baseline=baseline)
     detail = "detail" if gives("detail") else "NULL"
     shown = "threshold" if gives("threshold") else "NULL"
     best = "arg_min" if rule.compare in _SMALL else "arg_max"

@@ -1,0 +1,61 @@
+"""What a rule looked at: its value over time for one subject, beside the threshold it is held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from zlens.catalog import expressions
+from zlens.catalog.rules import Rule, load
+from zlens.errors import QueryError
+from zlens.findings.evaluate import Asked, Session, holding, threshold
+
+#: More points than a screen has pixels say nothing; what is left out lies between a smallest and a largest.
+POINTS = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Points in order of time: end of the interval (UTC), value, threshold, and whether the rule held.
+
+    Of more intervals than `POINTS` the smallest and the largest value of each stretch are given, as they are.
+    """
+
+    rule: Rule
+    sql: str
+    points: list[tuple[datetime, float | None, float | None, bool]]
+
+
+def evidence(session: Session, name: str, system: str, subject: str, *, points: int = POINTS) -> Evidence:
+    """The values of a rule for one subject of a system; QueryError for an unknown rule."""
+    rule = load().get(name.upper())
+    if rule is None or not rule.computable:
+        raise QueryError(f"there is no rule {name}", cure="zlens explain findings lists them")
+    asked = Asked(session, [rule])
+    sql = _question(rule, system, subject)
+    thinned = f"""
+WITH points AS (
+    SELECT *, ntile({max(1, points // 2)}) OVER (ORDER BY interval_end) AS stretch FROM ({sql})
+), marked AS (
+    SELECT *, row_number() OVER (PARTITION BY stretch ORDER BY value) AS low,
+        row_number() OVER (PARTITION BY stretch ORDER BY value DESC) AS high
+    FROM points
+)
+SELECT interval_end, value, threshold, held FROM marked WHERE low = 1 OR high = 1 ORDER BY interval_end
+"""
+    return Evidence(
+        rule, sql.strip(), [(row[0], row[1], row[2], bool(row[3])) for row in asked.sql(thinned).rows]
+    )
+
+
+def _question(rule: Rule, system: str, subject: str) -> str:
+    return f"""
+SELECT interval_end, CAST(value AS DOUBLE) AS value, {threshold(rule)} AS threshold,
+    coalesce({holding(rule)}, false) AS held
+FROM (
+{rule.sql()}
+) AS asked
+WHERE system = {expressions.literal(system)} AND coalesce(subject, '') = {expressions.literal(subject)}
+    AND interval_end IS NOT NULL
+ORDER BY interval_end
+"""

@@ -1,0 +1,47 @@
+"""What a rule looked at over time: the chart beside a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import zlens
+from zlens.demo import sim
+from zlens.errors import QueryError
+from zlens.findings.evidence import evidence
+from zlens.session import Session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory):
+    path: Path = tmp_path_factory.mktemp("evidence") / "sim.monwrite"
+    sim.write(str(path), 1)
+    with zlens.open([path]) as opened:
+        yield opened
+
+
+def test_the_evidence_holds_where_the_finding_says(session: Session):
+    """As many points beyond the threshold as the finding counts intervals, the worst of them its value."""
+    found = [each for each in session.findings() if each.value is not None]
+    assert len(found) > 10
+    for each in found:
+        points = evidence(session, each.rule.id, each.system or "", each.subject).points
+        assert sum(held for *_, held in points) == each.held
+        values = [value for _, value, _, held in points if held and value is not None]
+        worst = min(values) if each.rule.compare in ("<", "<=") else max(values)
+        assert worst == each.value
+        assert [when for when, *_ in points] == sorted(when for when, *_ in points)
+
+
+def test_thinned_evidence_keeps_smallest_and_largest(session: Session):
+    finding = next(each for each in session.findings() if each.rule.id == "PAG-003")
+    whole = evidence(session, "pag-003", finding.system or "", finding.subject).points
+    few = evidence(session, "PAG-003", finding.system or "", finding.subject, points=10).points
+    assert len(few) <= 10 < len(whole)
+    assert {min(p[1] for p in whole), max(p[1] for p in whole)} <= {p[1] for p in few}
+    assert set(few) <= set(whole)
+
+
+def test_an_unknown_rule_is_told(session: Session):
+    with pytest.raises(QueryError, match="there is no rule NOPE-1"):
+        evidence(session, "NOPE-1", "ZLSIM", "")
