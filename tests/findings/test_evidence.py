@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 import zlens
 from zlens.demo import sim
 from zlens.errors import QueryError
