@@ -61,6 +61,22 @@ def test_threads_and_cores_agree(session: Session) -> None:
         assert threads == pytest.approx(ran, abs=0.01)
 
 
+def test_what_is_left_of_the_entitlement(session: Session) -> None:
+    """Used: MT utilization of every core that was sampled, added; left: what the partition is entitled to less that."""
+    rows = session.sql(
+        "SELECT t.mt_used_pct, t.mt_available_pct, t.entitlement_pct, "
+        "sum(k.productivity_pct * k.core_busy_pct * k.sampled_s / k.seconds) / 100 "
+        "FROM core_type AS t JOIN core AS k USING (system, source, interval_end, cpu_type) "
+        "GROUP BY ALL"
+    ).rows
+    assert len(rows) == 60
+    for used, left, entitled, cores in rows:
+        # The productivity of the type is the plain mean over its cores, whose busy differs a little.
+        assert used == pytest.approx(cores, rel=0.02)
+        assert entitled == 450
+        assert left == pytest.approx(entitled - used)
+
+
 def test_the_two_state_model_holds(session: Session) -> None:
     """Capacity factor is productivity by its maximum, as in IBM's listings of busy systems."""
     rows = session.sql(
