@@ -62,7 +62,7 @@ def test_threads_and_cores_agree(session: Session) -> None:
 
 
 def test_what_is_left_of_the_entitlement(session: Session) -> None:
-    """Used: MT utilization of every core that was sampled, added; left: what the partition is entitled to less that."""
+    """Used: MT utilization of the cores sampled, added; left: the entitlement less that."""
     rows = session.sql(
         "SELECT t.mt_used_pct, t.mt_available_pct, t.entitlement_pct, "
         "sum(k.productivity_pct * k.core_busy_pct * k.sampled_s / k.seconds) / 100 "
