@@ -142,6 +142,17 @@ export interface FindingsAnswer {
   missing: { rule: string; why: string }[];
 }
 
+/** What a rule looked at over time for one subject. */
+export interface Evidence {
+  rule: string;
+  unit: string | null;
+  sql: string;
+  t: number[];
+  value: (number | null)[];
+  threshold: (number | null)[];
+  held: boolean[];
+}
+
 /** An answer of a model: what `zlens solve` prints. */
 export interface ModelAnswer {
   model: string;
@@ -191,8 +202,15 @@ let asked = 0;
 /** Two pages in one browser must not cancel each other's questions. */
 const page = Math.random().toString(36).slice(2, 10);
 
-async function call<T>(path: string, body: object | null, signal?: AbortSignal): Promise<T> {
-  const id = `${page}-${(asked += 1)}`;
+/** A name for a question whose progress is to be followed. */
+export const questionName = (): string => `${page}-${(asked += 1)}`;
+
+async function call<T>(
+  path: string,
+  body: (object & { id?: string }) | null,
+  signal?: AbortSignal,
+): Promise<T> {
+  const id = body?.id ?? questionName();
   const ended = () => void fetch("/api/v1/cancel", post({ id })).catch(() => undefined);
   signal?.addEventListener("abort", ended, { once: true });
   let response: Response;
@@ -244,10 +262,15 @@ export const api = {
     call<T>(query("/report", values), null, signal),
   findings: (values: Record<string, Cell | undefined> = {}, signal?: AbortSignal) =>
     call<FindingsAnswer>(query("/findings", values), null, signal),
+  evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<Evidence>(query("/evidence", values), null, signal),
   compare: <T>(question: object, signal?: AbortSignal) => call<T>("/compare", question, signal),
   solve: <T>(question: object, signal?: AbortSignal) => call<T>("/solve", question, signal),
   expected: <T>(question: object, signal?: AbortSignal) => call<T>("/expected", question, signal),
   plan: <T>(question: object, signal?: AbortSignal) => call<T>("/plan", question, signal),
+  /** What a scenario of a model may say. */
+  keys: (model: string, signal?: AbortSignal) =>
+    call<{ keys: string }>(query("/keys", { model }), null, signal),
   running: (signal?: AbortSignal) => call<{ running: Running[] }>("/running", null, signal),
 };
 

@@ -1,7 +1,7 @@
 /** Lines of a time chart: made of what the server answers, joined on one axis, and drawn for pictures. */
 
 import type { Line, SeriesAnswer } from "./api";
-import { clock, dateTime } from "./format";
+import { clock, dateTime, short } from "./format";
 import { axis, timeTicks, type Draw } from "./painter";
 import { category, tone } from "./palette";
 
@@ -45,6 +45,8 @@ export function traces(
     value: line[level],
     low: band && answer!.bucket_s > 0 ? line.min : null,
     high: band && answer!.bucket_s > 0 ? line.max : null,
+    // Colours come again after the eighth; a dashed line tells them apart.
+    dash: at >= 8 ? [5, 3] : undefined,
   }));
 }
 
@@ -134,7 +136,7 @@ export function drawLines(
         ],
         { stroke: theme.grid },
       );
-      painter.text(LEFT - 6, up(tick), String(tick), { colour: theme.faint, align: "right", size: 11 });
+      painter.text(LEFT - 6, up(tick), short(tick), { colour: theme.faint, align: "right", size: 11 });
     }
     for (const tick of timeTicks(from, to, offset, width / 110)) {
       painter.text(x(tick), bottom + 12, clock(tick, offset).slice(0, 5), {

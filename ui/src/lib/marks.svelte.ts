@@ -20,6 +20,9 @@ export const SEVERITY: Record<string, string> = {
   info: "var(--info)",
 };
 
+/** A kind with more events than this in the recording is frequent. */
+const MANY = 30;
+
 class Marks {
   #findings: Asked<FindingsAnswer> | null = $state.raw(null);
   #events: Asked<Happened[]> | null = $state.raw(null);
@@ -63,10 +66,23 @@ class Marks {
     return this.#findings?.value?.rows ?? [];
   }
 
-  /** Events as marks of a chart; those within the window. */
+  /** Kinds of events that come all the time (parking, seeks): lines for them would hide what they mark. */
+  get frequent(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const one of this.events) counts.set(one.kind, (counts.get(one.kind) ?? 0) + 1);
+    return new Map([...counts].filter(([, count]) => count > MANY));
+  }
+
+  /** Events that are rare enough for a mark of their own. */
+  get rare(): Happened[] {
+    const frequent = this.frequent;
+    return this.events.filter((one) => !frequent.has(one.kind));
+  }
+
+  /** Rare events as marks of a chart; those within the window. */
   marks(colour = "faint"): Mark[] {
     const [from, to] = file.window;
-    return this.events
+    return this.rare
       .filter((one) => one.t >= from && one.t <= to)
       .map((one) => ({ t: one.t, label: said(one), colour }));
   }

@@ -2,6 +2,7 @@
 
 import type { Component } from "svelte";
 import type { Schema } from "../lib/api";
+import Findings from "./Findings.svelte";
 import Overview from "./Overview.svelte";
 
 export interface View {
@@ -21,4 +22,5 @@ export const any =
 
 export const VIEWS: View[] = [
   { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview },
+  { id: "findings", title: "Findings", letter: "f", shows: () => true, component: Findings },
 ];
