@@ -20,7 +20,10 @@ export default defineConfig({
     },
   },
   // `npm run dev` beside a `zlens serve`.
-  server: { proxy: { "/api": process.env["ZLENS_API"] ?? "http://127.0.0.1:8017" } },
+  // With the Host the browser sent: zlens refuses a request whose Origin is another one.
+  server: {
+    proxy: { "/api": { target: process.env["ZLENS_API"] ?? "http://127.0.0.1:8017", changeOrigin: false } },
+  },
   resolve: { conditions: ["browser"] },
   test: { include: ["tests/**/*.test.ts"] },
 });

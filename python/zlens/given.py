@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,30 @@ from zlens.errors import InputError
 #: Longest file of names and numbers that somebody writes by hand.
 HAND_WRITTEN = 1_000_000
 
+_SEALED: ContextVar[bool] = ContextVar("zlens_sealed", default=False)
+
+
+@contextmanager
+def sealed() -> Iterator[None]:
+    """Inside, nothing that is asked may name a file: it is the page that asks, and not who started it."""
+    token = _SEALED.set(True)
+    try:
+        yield
+    finally:
+        _SEALED.reset(token)
+
+
+def named(path: str) -> str:
+    """A path that a question names; InputError where it may name none."""
+    if _SEALED.get():
+        raise InputError("a question of the page names no file", cure="use zlens in the terminal for that")
+    return path
+
 
 def content(path: str, longest: int, what: str, cure: str) -> bytes:
     """The bytes of a file; InputError when it cannot be read or is longer than such a file can be."""
     try:
-        with Path(path).open("rb") as file:
+        with Path(named(path)).open("rb") as file:
             data = file.read(longest + 1)
     except OSError as error:
         raise InputError(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zlens import other_intervals
+from zlens.cancelling import held
 from zlens.errors import QueryError
 from zlens.options import Moment, Options
 from zlens.problems import Problem
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = 1_000_000
+#: Engines are made one at a time, as questions may come from many threads.
+_OPENING = threading.RLock()
 
 
 class Tables(Mapping[str, list[RawTable]]):
@@ -85,6 +89,12 @@ class Session:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+
+    def narrowed(self, options: Options) -> Session:
+        """A session over the same inputs, opened already, with other systems and times."""
+        made = Session.__new__(Session)
+        made.options, made.sources, made._found, made._engine = options, self.sources, self._found, None
+        return made
 
     # -- what is in there ----------------------------------------------------------------------------
 
@@ -148,15 +158,19 @@ class Session:
     def engine(self) -> Engine:
         """The SQL engine over the input; made when it is first asked for."""
         if self._engine is None:
-            if not self.options.selects and not self.options.every_s:
-                # Months of intervals are looked at when somebody asks for them.
-                self._engine = self._open_engine(self._selected)
-                return self._engine
-            intervals = self._selected()
-            if self.options.peak_minutes:
-                intervals = self._peak(intervals, self.options.peak_minutes)
-            self._engine = self._open_engine(lambda: intervals)
+            with held(_OPENING):
+                if self._engine is None:
+                    self._engine = self._made_engine()
         return self._engine
+
+    def _made_engine(self) -> Engine:
+        if not self.options.selects and not self.options.every_s:
+            # Months of intervals are looked at when somebody asks for them.
+            return self._open_engine(self._selected)
+        intervals = self._selected()
+        if self.options.peak_minutes:
+            intervals = self._peak(intervals, self.options.peak_minutes)
+        return self._open_engine(lambda: intervals)
 
     def sql(self, query: str) -> Answer:
         """Answer one SELECT over measures, raw tables and roles; QueryError when it is wrong.

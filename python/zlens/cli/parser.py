@@ -21,6 +21,7 @@ COMMANDS = (
     "import",
     "lake",
     "catalog",
+    "serve",
     "demo",
 )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
+from zlens.cancelling import tell
 from zlens.catalog import expressions, metrics
 from zlens.catalog.check_rules import missing_columns
 from zlens.catalog.rules import CLASSES, COMPARES, Rule, load
@@ -125,7 +126,8 @@ def evaluate(
     empty = asked.empty(chosen)
     before = related.empty([rule for rule in chosen if rule.baseline]) if related else {}
     tested: dict[str, list[Tested]] = {}
-    for rule in chosen:
+    for done, rule in enumerate(chosen):
+        tell(done, len(chosen), f"rule {rule.id}")
         absent = [name for name in rule.needs if empty.get(name, False)]
         if rule.baseline and not rule.compare:
             if baseline is None:

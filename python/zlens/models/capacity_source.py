@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from zlens import given as given_files
 from zlens.catalog import machines
-from zlens.errors import ScenarioError, ZlensError
+from zlens.errors import InputError, ScenarioError, ZlensError
 from zlens.models.scaling import Point, from_adjustments
 from zlens.models.scenario import Scenario
 
@@ -48,8 +49,16 @@ def known(scenario: Scenario) -> Known | None:
         curve = tuple(from_adjustments(scenario["adjustments"]))
         return Known(curve, "adjustments of the scenario", "the scenario", "given")
     if scenario["data"] is not None:
+        _allowed(scenario["data"])
         return _of_file(_beside(scenario.problem.file, scenario["data"]), scenario["system"])
     return None
+
+
+def _allowed(path: str) -> None:
+    try:
+        given_files.named(path)
+    except InputError as error:
+        raise ScenarioError(f"data names a file; {error.message}", cure=error.cure) from None
 
 
 def _beside(scenario: str | None, path: str) -> str:

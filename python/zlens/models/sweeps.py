@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zlens import models
+from zlens.cancelling import tell
 from zlens.charts import Chart, Series
 from zlens.errors import ScenarioError
 from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value
@@ -26,7 +27,8 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
     found: list[dict[str, Figure]] = []
     assumed: dict[str, Assumption] = {}
     notes: dict[str, None] = {}
-    for place in places:
+    for done, place in enumerate(places):
+        tell(done, len(places), f"{path} = {place}")
         answer = models.solve(model, put(dict(scenario), path, place), file=file)
         found.append({one.key: one for one in (*answer.figures, *_followed(answer))})
         assumed.update((one.name, one) for one in answer.assumptions)

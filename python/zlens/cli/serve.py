@@ -1,0 +1,191 @@
+"""zlens serve: the page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zlens.cli import inputs
+from zlens.errors import InputError, QueryError
+
+if TYPE_CHECKING:
+    from zlens.server.guard import Guard
+    from zlens.session import Session
+
+SUMMARY = "the page: look at it all in the browser"
+DESCRIPTION = """\
+Serve the page over some inputs, and print its address. It is served to this machine only; with --listen to
+others too, who must show the token that is printed. The page needs no network and reads nothing but INPUT.
+Ctrl-C ends it.
+"""
+EXAMPLES = """\
+Examples:
+  zlens serve monwrite.data
+  zlens serve zvm/*.data rmf.xml --tz Europe/Berlin --open
+  zlens serve monwrite.data --listen 0.0.0.0:8017 --token-file token
+"""
+PORT = 8017
+#: Ports after the usual one that are tried where nobody named one.
+_NEXT = 20
+#: A token shorter than this can be guessed.
+_SHORTEST = 16
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    inputs.add_inputs(parser)
+    where = parser.add_argument_group("where it is served")
+    where.add_argument(
+        "--port", type=int, metavar="N", help=f"port on this machine ({PORT}, or the next that is free)"
+    )
+    where.add_argument(
+        "--listen", metavar="HOST:PORT", help="serve other machines too: 0.0.0.0:8017; asks for a token"
+    )
+    where.add_argument(
+        "--token-file", metavar="FILE", help="the token is in FILE; without it a new one is made and printed"
+    )
+    where.add_argument("--open", action="store_true", help="open it in the browser")
+    inputs.add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import zlens
+    from zlens.progress import Progress
+    from zlens.server.guard import Guard, own_names
+
+    token, printed = _token(arguments)
+    options = inputs.options_of(arguments)
+    listening = _socket(arguments)
+    with (
+        listening,
+        inputs.files_of(arguments.inputs) as files,
+        Progress() as progress,
+        zlens.open(files, options=options, progress=progress) as session,
+    ):
+        progress.close()
+        inputs.say_throughput(session)
+        status = inputs.status_of(session.problems, strict=arguments.strict)
+        host, port = listening.getsockname()[:2]
+        shown = _shown(host)
+        hosts = frozenset({shown, *own_names()}) if token is not None else frozenset()
+        address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
+        entry = f"{address}?token={token}" if printed else address
+        guard = Guard(hosts, token, f"zlens_{port}")
+        print(entry, flush=True)
+        if arguments.open:
+            import webbrowser
+
+            webbrowser.open(f"{address}?token={token}" if token else address)
+        _serve(session, files, guard, listening)
+        return status
+
+
+def _serve(session: Session, files: list[str], guard: Guard, listening: socket.socket) -> None:
+    import uvicorn
+
+    from zlens.server.app import create
+    from zlens.server.place import Place
+    from zlens.server.running import Running
+
+    place, running = Place(session, files), Running()
+    config = uvicorn.Config(
+        create(place, guard, running),
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        ws="none",
+        loop="asyncio",
+        http="h11",
+        h11_max_incomplete_event_size=64 * 1024,
+        timeout_graceful_shutdown=2,
+        # Whoever a proxy says that asks is not asked after here.
+        proxy_headers=False,
+    )
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        # How a server is ended, and no failure.
+        return
+    finally:
+        running.cancel_all()
+        place.close()
+
+
+def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:
+    """The token that is asked for, if any, and whether it is to be printed."""
+    if arguments.listen is None:
+        if arguments.token_file is not None:
+            raise QueryError("a token is for --listen", cure="leave --token-file out")
+        return None, False
+    if arguments.port is not None:
+        raise QueryError("--listen names the port", cure="leave --port out")
+    if arguments.token_file is None:
+        return secrets.token_urlsafe(24), True
+    try:
+        text = Path(arguments.token_file).read_text(encoding="ascii").strip()
+    except UnicodeDecodeError:
+        text = ""
+    if len(text) < _SHORTEST or not all(char.isalnum() or char in "-_.~" for char in text):
+        raise InputError(
+            "holds no token",
+            file=arguments.token_file,
+            expected=f"one line of {_SHORTEST} or more letters, digits and -_.~",
+            cure="leave --token-file out, and one is made",
+        )
+    return text, False
+
+
+def _socket(arguments: argparse.Namespace) -> socket.socket:
+    """The port, taken before anything is read: who has to choose another one learns it at once."""
+    if arguments.listen is not None:
+        host, colon, text = arguments.listen.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not colon or not host or not (text.isascii() and text.isdigit()) or int(text) > 65535:
+            raise QueryError(
+                f"{arguments.listen!r} is no address", expected="HOST:PORT, such as 0.0.0.0:8017"
+            )
+        return _bound(host, int(text))
+    if arguments.port is not None:
+        if not 0 <= arguments.port <= 65535:
+            raise QueryError(f"{arguments.port} is no port", expected="0 to 65535; 0: any that is free")
+        return _bound("127.0.0.1", arguments.port)
+    for port in range(PORT, PORT + _NEXT):
+        try:
+            found = _bound("127.0.0.1", port)
+        except QueryError:
+            continue
+        if port != PORT:
+            print(f"zlens: port {PORT} is taken; this is {port}", file=sys.stderr)
+        return found
+    return _bound("127.0.0.1", 0)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        made = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise QueryError(f"{host} is no address of a machine: {error.strerror or error}") from None
+    try:
+        if os.name == "posix":
+            # Else the port of a server that just ended is kept from the next one for a minute.
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        raise QueryError(
+            f"port {port} of {host} cannot be had: {(error.strerror or str(error)).lower()}",
+            cure="choose another one with --port, or --listen HOST:PORT; 0 takes any that is free",
+        ) from None
+    return made
+
+
+def _shown(host: str) -> str:
+    """By which name the machine is reached, where all its addresses are listened to."""
+    return socket.gethostname().lower() if host in ("0.0.0.0", "::") else host

@@ -1,0 +1,296 @@
+"""All questions that can be asked, as data: requests are checked by it, and the OpenAPI document tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from zlens import lab, models
+from zlens.compare import AGAINST, FORMS
+from zlens.server.kinds import Anything, Either, Flag, Many, Moment, Named, Parameter, Record, Text, Whole
+from zlens.server.place import Place
+
+ROOT = "/api/v1"
+_NAME = Text(120, 1)
+
+_ID = Parameter("id", Text(64, 1), "a name by which POST /cancel ends the question")
+_SYSTEM = Parameter("system", _NAME, "only this system")
+_FROM = Parameter("from", Moment(), "intervals that end after this time")
+_TO = Parameter("to", Moment(), "intervals that end not after this time")
+_INPUT = Parameter("input", Text(1000, 1), "only this input, by its name in /schema")
+_WINDOW = (_SYSTEM, _FROM, _TO, _INPUT)
+_SET = Parameter("set", Many(Text(500), 200), "other values: KEY=VALUE", default=[])
+_SIDE = Record((*_WINDOW, Parameter("name", Text(40, 1), "what the side is called")))
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One question.
+
+    work     module and function of this package that answers it: (place, asked) -> what JSON holds;
+             "" where the server itself does
+    gives    names of what the answer holds, and what they are
+    lists    what the answer lists, where it is a list
+    """
+
+    method: str
+    name: str
+    summary: str
+    work: str
+    parameters: tuple[Parameter, ...]
+    gives: dict[str, str]
+    lists: str = ""
+
+    @property
+    def path(self) -> str:
+        return f"{ROOT}/{self.name}"
+
+    @property
+    def record(self) -> Record:
+        named = any(one.name == "id" for one in self.parameters)
+        return Record(self.parameters if named else (*self.parameters, _ID))
+
+    def check(self, given: Any) -> dict[str, Any]:
+        """The parameters of a question, checked; QueryError with what is allowed."""
+        found: dict[str, Any] = self.record.check(given, "")
+        return found
+
+    def answer(self, place: Place, asked: dict[str, Any]) -> Any:
+        module, _, function = self.work.partition(":")
+        return getattr(import_module(f"zlens.server.{module}"), function)(place, asked)
+
+
+_ANSWER = {"answer": "model, title, figures, tables, charts, notes and assumptions"}
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "schema",
+        "What is in the inputs and what can be asked of it",
+        "schema:answer",
+        (),
+        {
+            "version": "of zlens",
+            "made": "whether any of the data were made and not measured",
+            "inputs": "what the server was started with",
+            "systems": "systems and their time spans",
+            "tables": "measures, raw tables and roles with their columns",
+            "reports": "classic reports, and how many of their columns are possible here",
+            "models": "models, each with a scenario to begin with",
+            "expected": "models that can be asked of a measured interval",
+            "plans": "what-ifs there are",
+            "events": "whether events are recorded",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "reports",
+        "For how many columns of each report there are values; decodes everything once",
+        "schema:reports",
+        (),
+        {"reports": "name, has, of and state of each"},
+    ),
+    Endpoint(
+        "POST",
+        "sql",
+        "Any question in SQL",
+        "sql:answer",
+        (
+            Parameter(
+                "query", Text(200_000), "one SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)", needed=True
+            ),
+            Parameter("rows", Whole(0, 200_000), "most rows that are handed out (10000)", default=10_000),
+            Parameter(
+                "keep",
+                Named(Many(_NAME, 200), 20),
+                "columns of measures that are worked out once: {guest} in the query is a table with them",
+                default={},
+            ),
+        ),
+        {
+            "columns": "names",
+            "types": "int, float, text, bool or time of each",
+            "rows": "lists of values; times in ISO 8601 with Z; whole numbers beyond 2**53 as text",
+            "more": "whether there are more rows",
+            "seconds": "that it took",
+        },
+    ),
+    Endpoint(
+        "POST",
+        "series",
+        "Columns over time: every interval, or minimum, maximum, first, last, p50 and p95 of buckets",
+        "series:answer",
+        (
+            Parameter("table", _NAME, "a measure, raw table or role with interval_end", needed=True),
+            Parameter("columns", Many(_NAME, 20, 1), "columns of numbers", needed=True),
+            _SYSTEM,
+            Parameter(
+                "where",
+                Named(Either(Many(Anything(), 1000), Anything()), 20),
+                "what columns are to be: a value or a list of them",
+                default={},
+            ),
+            Parameter("by", _NAME, "a series for each value of this column"),
+            _FROM,
+            _TO,
+            Parameter("points", Whole(1, 10_000), "most buckets (600)", default=600),
+            Parameter(
+                "top", Whole(1, 1000), "only the values of `by` with the largest mean of the first column"
+            ),
+        ),
+        {
+            "bucket_s": "length of a bucket; 0: every interval as it is",
+            "sql": "the question, as zlens sql takes it",
+            "units": "of the columns",
+            "series": "for each value of `by` and column: by, column, t (seconds since 1970), min, max, "
+            "first, last, p50, p95",
+            "more": "whether there were more points than are handed out",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "explain",
+        "Where a number comes from: formula, inputs, unit, source, status",
+        "explain:answer",
+        (Parameter("name", _NAME, "a measure, TABLE.COLUMN, a report, a rule, a record", needed=True),),
+        {"name": "as asked for", "text": "as zlens explain prints it"},
+    ),
+    Endpoint(
+        "GET",
+        "report",
+        "A classic report",
+        "reports:answer",
+        (
+            Parameter("name", _NAME, "short name or FCX number", needed=True),
+            Parameter(
+                "format",
+                Text(of=("text", "csv", "json", "html", "table")),
+                "form of the report (text)",
+                default="text",
+            ),
+            Parameter("only", Many(_NAME, 50), "only these subjects; * and ? may be in it", default=[]),
+            *_WINDOW,
+        ),
+        {
+            "name": "short name",
+            "text": "the report, where the form is text, csv, json or html",
+            "tables": "the tables, where the form is table, beside title, facts and notes",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "findings",
+        "What stands out, worst first",
+        "findings:answer",
+        (
+            Parameter("classes", Many(_NAME, 10), "classes of rules; all: every class"),
+            *_WINDOW,
+        ),
+        {
+            "rows": "the findings",
+            "asked": "how many rules were held against the input",
+            "missing": "rules that could not be, and why",
+            "off": "rules of classes not asked for",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "evidence",
+        "What a rule looked at: its value over time beside the threshold",
+        "findings:evidence",
+        (
+            Parameter("rule", _NAME, "the rule", needed=True),
+            Parameter("system", _NAME, "the system", needed=True),
+            Parameter("subject", Text(200), "the subject of the finding", default=""),
+        ),
+        {
+            "rule": "the rule",
+            "unit": "of the values",
+            "sql": "the question, as zlens sql takes it",
+            "t": "ends of intervals, seconds since 1970",
+            "value": "values",
+            "threshold": "thresholds",
+            "held": "whether the rule held",
+        },
+    ),
+    Endpoint(
+        "POST",
+        "compare",
+        "Systems, stretches of time or inputs side by side",
+        "compare:answer",
+        (
+            Parameter("base", _SIDE, "what the others are held against", needed=True),
+            Parameter("others", Many(_SIDE, 8, 1), "the other sides", needed=True),
+            Parameter("form", Text(of=FORMS), "form of differences (new/base)", default="new/base"),
+            Parameter("against", Text(of=AGAINST), "first or previous (first)", default="first"),
+            Parameter("burg", Flag(), "base/new of everything, shares too", default=False),
+            Parameter(
+                "across_generations",
+                Flag(),
+                "everything, though the machines are of different generations",
+                default=False,
+            ),
+        ),
+        {
+            "sides": "names, systems and time spans",
+            "differences": "beyond the noise first",
+            "waterfall": "parts of changes",
+            "warnings": "what makes the sides not comparable",
+            "notes": "what to know beside",
+        },
+    ),
+    Endpoint(
+        "GET",
+        "model",
+        "What a scenario of a model may say",
+        "laboratory:keys",
+        (Parameter("model", Text(of=models.MODELS), "the model", needed=True),),
+        {"name": "of the model", "summary": "what it is", "example": "a scenario", "keys": "what it may say"},
+    ),
+    Endpoint(
+        "POST",
+        "solve",
+        "What should happen: an exact answer to a scenario",
+        "laboratory:solve",
+        (
+            Parameter("model", Text(of=models.MODELS), "the model", needed=True),
+            Parameter("scenario", Text(1_000_000), "the scenario, in TOML; it names no files", needed=True),
+            _SET,
+            Parameter("sweep", Text(200), "KEY=START:STOP[:STEP]"),
+            Parameter("check", Flag(), "check the scenario only", default=False),
+        ),
+        _ANSWER,
+    ),
+    Endpoint(
+        "POST",
+        "expected",
+        "What should have happened in a measured interval beside what did",
+        "laboratory:expected",
+        (
+            Parameter("model", Text(of=lab.EXPECTED), "the model", needed=True),
+            _SYSTEM,
+            Parameter("at", Moment(), "a time in the interval; the busiest where it is left out"),
+            _SET,
+        ),
+        {**_ANSWER, "system": "the system", "at": "end of the interval"},
+    ),
+    Endpoint(
+        "GET",
+        "running",
+        "Questions that are being worked on",
+        "",
+        (),
+        {},
+        "a list: id, what, seconds, and done, of and text where the work tells how far it has come",
+    ),
+    Endpoint(
+        "POST",
+        "cancel",
+        "End a question",
+        "",
+        (Parameter("id", Text(64, 1), "the name of the question", needed=True),),
+        {"cancelled": "how many questions of that name there were"},
+    ),
+    Endpoint("GET", "openapi.json", "This description", "", (), {"openapi": "3.1.0"}),
+)

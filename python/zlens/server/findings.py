@@ -1,0 +1,49 @@
+"""What stands out, worst first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zlens.catalog.rules import CLASSES
+from zlens.findings import evidence as evidences
+from zlens.server import values
+from zlens.server.place import Place
+
+
+def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    classes = asked["classes"]
+    if classes == ["all"]:
+        classes = list(CLASSES)
+    window = (asked["system"], asked["from"], asked["to"], asked["input"])
+
+    def work() -> dict[str, Any]:
+        with place.narrowed(*window) as session:
+            found = session.findings(classes=classes)
+        return {
+            "rows": [values.plain(one.row()) for one in found.rows],
+            "asked": len(found.asked),
+            "missing": [
+                {"rule": rule.id, "title": rule.title, "why": f"without {', '.join(names)}"}
+                for rule, names in found.missing
+            ],
+            "off": [{"rule": rule.id, "class": rule.threshold_class} for rule in found.off],
+        }
+
+    key = ("findings", window, None if classes is None else tuple(sorted(set(classes))))
+    found: dict[str, Any] = place.once(key, work)
+    return found
+
+
+def evidence(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    """What a rule looked at, for one subject."""
+    found = evidences.evidence(place.session, asked["rule"], asked["system"], asked["subject"])
+    times, value, threshold, held = zip(*found.points, strict=True) if found.points else ((), (), (), ())
+    return {
+        "rule": found.rule.id,
+        "unit": found.rule.unit or "",
+        "sql": found.sql,
+        "t": [values.epoch(time) for time in times],
+        "value": values.plain(list(value)),
+        "threshold": values.plain(list(threshold)),
+        "held": list(held),
+    }

@@ -1,0 +1,186 @@
+"""Who may ask, and how: before any question is looked at.
+
+A page of another site in the same browser can send requests to this machine. It cannot name our host in
+`Host` (a name of its own that it lets point here stands there), nor hide its own in `Origin`, nor send JSON
+without asking first, which nobody allows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import secrets
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+#: Where questions are asked. All else is the page itself, which tells nothing of the data.
+API = "/api/"
+#: Longest body of a question.
+BODY = 1024 * 1024
+
+SECURITY = (
+    (
+        b"content-security-policy",
+        b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+        b"object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is not answered."""
+
+    status: int
+    kind: str
+    message: str
+    cure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What of a request the guard looks at; names of headers in lower case."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, list[str]]
+
+    def one(self, name: str) -> str | None:
+        """The value of a header that may stand there once; "" where it stands there twice."""
+        values = self.headers.get(name, [])
+        return None if not values else values[0] if len(values) == 1 else ""
+
+
+@dataclass
+class Guard:
+    """hosts: names besides localhost by which this server may be called. token: what everybody must show."""
+
+    hosts: frozenset[str] = frozenset()
+    token: str | None = None
+    cookie: str = "zlens"
+    _session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    def refuse(self, request: Request) -> Refusal | None:
+        """Why not; None where a request may be answered."""
+        host = request.one("host")
+        if host is None or not self._known(host):
+            return Refusal(
+                403,
+                "Host",
+                "this server is not called so",
+                "open the address that zlens serve prints",
+            )
+        origin = request.one("origin")
+        if origin is not None and not _same(origin, host):
+            return Refusal(403, "Origin", "another site asks", "open the address that zlens serve prints")
+        if not request.path.startswith(API):
+            return None
+        if (request.one("sec-fetch-site") or "none") not in ("none", "same-origin"):
+            return Refusal(403, "Origin", "another site asks", "open the address that zlens serve prints")
+        if self.token is not None and not self._shown(request):
+            return Refusal(
+                401,
+                "Token",
+                "the token is missing or another one",
+                "open the address that zlens serve printed",
+            )
+        if request.method == "POST":
+            kind = (request.one("content-type") or "").partition(";")[0].strip().lower()
+            if kind != "application/json":
+                return Refusal(415, "ContentType", "the question is no JSON", "send it as application/json")
+            length = request.one("content-length")
+            if length is not None and (
+                not length.isascii() or not length.isdigit() or int(length[:12]) > BODY
+            ):
+                return too_large()
+        return None
+
+    def entry(self, request: Request) -> str | None:
+        """The cookie to set for one who comes with the token in the address."""
+        if self.token is None or request.method != "GET" or request.path.startswith(API):
+            return None
+        given = (
+            parse_qs(request.query, max_num_fields=20).get("token", []) if len(request.query) < 2000 else []
+        )
+        if len(given) != 1 or not _equal(given[0], self.token):
+            return None
+        return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/"
+
+    def _known(self, host: str) -> bool:
+        name = _name(host)
+        if name is None:
+            return False
+        if name == "localhost" or name in self.hosts:
+            return True
+        if self.token is None:
+            return name in ("127.0.0.1", "::1")
+        # No name that somebody could let point here, so no site can have it.
+        return _is_address(name)
+
+    def _shown(self, request: Request) -> bool:
+        token = self.token or ""
+        given = request.one("authorization") or ""
+        scheme, _, value = given.partition(" ")
+        if scheme.lower() == "bearer" and _equal(value.strip(), token):
+            return True
+        for text in request.headers.get("cookie", []):
+            try:
+                found = SimpleCookie(text).get(self.cookie)
+            except CookieError:
+                continue
+            if found is not None and _equal(found.value, self._session):
+                return True
+        return False
+
+
+def too_large() -> Refusal:
+    return Refusal(413, "TooLarge", "the question is too long", f"send at most {BODY:,} bytes")
+
+
+def own_names() -> Iterable[str]:
+    """What this machine is called."""
+    return {name.lower() for name in (socket.gethostname(), socket.getfqdn()) if name}
+
+
+def _equal(a: str, b: str) -> bool:
+    # Of equal length: how long a token is, is told by no time either.
+    return secrets.compare_digest(
+        hashlib.sha256(a.encode("utf-8", "replace")).digest(), hashlib.sha256(b.encode()).digest()
+    )
+
+
+def _name(host: str) -> str | None:
+    """The name or address of `name:port`; None where it is neither."""
+    try:
+        parts = urlsplit(f"//{host}")
+        name, _ = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if parts.path or parts.query or parts.fragment or "@" in host or not name:
+        return None
+    return name.lower()
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _same(origin: str, host: str) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()

@@ -1,0 +1,127 @@
+"""Models: what should happen by a scenario, and what should have happened in a measured interval."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from zlens import given, lab, models
+from zlens.errors import InputError, QueryError, ScenarioError
+from zlens.lab import moments
+from zlens.models import scenario, sweeps
+from zlens.models.answer import Answer
+from zlens.server import values
+from zlens.server.place import Place, moment
+
+#: What a scenario that is sent is called in messages.
+SENT = "scenario"
+
+
+def solve(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    model = asked["model"]
+    found = models.find(model)
+    try:
+        read = given.toml(asked["scenario"], SENT, "write it like the example of the model")
+    except InputError as error:
+        raise ScenarioError(error.message, expected=error.expected, cure=error.cure) from None
+    except RecursionError:
+        raise ScenarioError("the scenario is nested too deeply", cure="write it flat") from None
+    for setting in asked["set"]:
+        read = scenario.changed(read, setting)
+    with given.sealed():
+        if asked["check"]:
+            ready = scenario.checked(found.SPEC, read)
+            return {"answer": None, "assumptions": [_assumption(one) for one in ready.assumptions]}
+        if asked["sweep"]:
+            return {"answer": as_data(sweeps.solve(model, read, asked["sweep"]))}
+        return {"answer": as_data(models.solve(model, read))}
+
+
+def expected(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    """What should have happened beside what did."""
+    name = asked["model"]
+    if name not in lab.EXPECTED:
+        raise QueryError(
+            f"no scenario of {name} can be made of what was measured",
+            expected=f"one of {', '.join(lab.EXPECTED)}",
+        )
+    module = import_module(f"zlens.lab.{name}")
+    with given.sealed():
+        system = moments.system(place.session, module.TABLE, asked["system"])
+        at = moment(asked["at"]) if asked["at"] is not None else None
+        end = moments.moment(place.session, system, at, module.busy(asked["set"]))
+        answer: Answer = module.compare(place.session, system, end, asked["set"])
+    return {"answer": as_data(answer), "system": system, "at": values.plain(end)}
+
+
+def keys(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    """What a scenario of a model may say, and one to begin with."""
+    model = models.find(asked["model"])
+    return {
+        "name": asked["model"],
+        "summary": model.SUMMARY,
+        "example": model.EXAMPLE,
+        "keys": "".join(scenario.described(model.SPEC)),
+    }
+
+
+def as_data(answer: Answer) -> dict[str, Any]:
+    """An answer as the page shows it."""
+    return {
+        "model": answer.model,
+        "title": answer.title,
+        "figures": [
+            {
+                "key": one.key,
+                "value": values.plain(one.value),
+                "unit": one.unit,
+                "text": one.text,
+                "decimals": one.decimals,
+            }
+            for one in answer.figures
+        ],
+        "tables": [
+            {
+                "key": table.key,
+                "title": table.title,
+                "columns": [
+                    {
+                        "key": column.key,
+                        "heading": column.heading,
+                        "unit": column.unit,
+                        "text": column.text,
+                        "decimals": column.decimals,
+                    }
+                    for column in table.columns
+                ],
+                "rows": values.rows(table.rows),
+            }
+            for table in answer.tables
+        ],
+        "charts": [
+            {
+                "title": chart.title,
+                "kind": chart.kind,
+                "places": values.plain(list(chart.places)),
+                "series": [
+                    {"name": one.name, "values": values.plain(list(one.values))} for one in chart.series
+                ],
+                "unit": chart.unit,
+                "along": chart.along,
+            }
+            for chart in answer.charts
+        ],
+        "notes": list(answer.notes),
+        "assumptions": [_assumption(one) for one in answer.assumptions],
+    }
+
+
+def _assumption(one: Any) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "value": values.plain(one.value),
+        "unit": one.unit,
+        "text": one.text,
+        "status": one.status,
+        "source": one.source,
+    }

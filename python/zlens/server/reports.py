@@ -1,0 +1,114 @@
+"""Classic reports, as text, csv, json and html, or as tables that the page shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zlens import reports
+from zlens.reports import facts, header, style
+from zlens.reports.as_json import plain as as_plain
+from zlens.reports.definition import Column, Definition, Table, load
+from zlens.reports.rows import Block, fetch, order, question
+from zlens.server import values
+from zlens.server.place import Place
+from zlens.session import Session
+
+#: Rows of a report that are handed out as a table; as text there are all of them.
+MOST = 50_000
+
+
+def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    definition = load(asked["name"])
+    with place.narrowed(asked["system"], asked["from"], asked["to"], asked["input"]) as session:
+        if asked["only"]:
+            from zlens.reports.only import narrowed
+
+            definition = narrowed(definition, asked["only"], session)
+        if asked["format"] == "table":
+            return _tables(definition, session)
+        text = reports.render(definition, session, asked["format"])
+        return {"name": definition.name, "format": asked["format"], "text": text}
+
+
+def _tables(definition: Definition, session: Session) -> dict[str, Any]:
+    tables: list[dict[str, Any]] = []
+    told: list[str] = []
+    notes: dict[str, None] = {}
+    more = False
+    for block in fetch(definition, session):
+        told += [f"{name} {value}" for name, value in _facts(block, session) if value]
+        notes.update(dict.fromkeys(header.footnotes(definition, block, session)))
+        for table, parts in block.shown:
+            rows: list[list[Any]] = []
+            for section, at in (place for part in parts for place in order(part)):
+                if len(rows) == MOST:
+                    more = True
+                    break
+                timed = [section.times[at], section.flags[at]] if table.time else []
+                cells = [
+                    section.rows.cells.get(column.key, found[at])
+                    for column, found in zip(table.columns, section.values, strict=True)
+                ]
+                found_row = [section.rows.called, *timed, *cells]
+                rows.append([values.plain(as_plain(cell)) for cell in found_row])
+            tables.append(
+                {
+                    "key": table.key,
+                    "title": table.title,
+                    "block": block.name,
+                    "columns": _columns(table),
+                    "rows": rows,
+                    "sql": question(table, table.rows[0], definition.block),
+                }
+            )
+    return {
+        "name": definition.name,
+        "fcx": definition.number,
+        "title": definition.title,
+        "facts": list(dict.fromkeys(told)),
+        "tables": tables,
+        "notes": [note.replace("\u00a0", " ") for note in notes],
+        "more": more,
+    }
+
+
+def _facts(block: Block, session: Session) -> list[tuple[str, str]]:
+    """What the head of the report says of a system."""
+
+    def shown(when: Any) -> str:
+        return style.stamp(session.display(when, block.system)) if when else ""
+
+    machine = "-".join(
+        part for part in (header.value(block, "machine_type"), header.value(block, "model")) if part
+    )
+    return [
+        ("System", block.name),
+        ("From", shown(block.start)),
+        ("To", shown(block.end)),
+        ("Machine", machine),
+        ("Level", header.level(block)),
+        ("Made data, not measured", "by zlens demo" if block.made else ""),
+    ]
+
+
+def _columns(table: Table) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [{"key": "row", "heading": "Row", "unit": "", "type": "text"}]
+    if table.time:
+        found += [
+            {"key": "interval_end", "heading": "Interval end", "unit": "", "type": "time"},
+            {"key": "flag", "heading": "Flag", "unit": "", "type": "text"},
+        ]
+    return found + [_column(column) for column in table.columns]
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "key": column.key,
+        "heading": column.name,
+        "unit": facts.unit(column),
+        "type": column.type,
+        "decimals": column.decimals,
+        "measures": list(column.measures),
+        "status": facts.status(column),
+        "text": facts.text(column),
+    }

@@ -1,0 +1,174 @@
+"""What is in the inputs, what can be asked of it, and what models there are."""
+
+from __future__ import annotations
+
+import datetime as dt
+from importlib.util import find_spec
+from typing import Any
+
+import zlens
+from zlens import cancelling, lab, models
+from zlens.catalog import metrics, roles
+from zlens.cli.rows import iso
+from zlens.findings.evaluate import USUAL
+from zlens.readers import SystemInfo
+from zlens.reports import definition, explain, menus
+from zlens.server.place import Place
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    """Quick, also for inputs of many gigabytes: nothing is decoded for it."""
+    found: dict[str, Any] = place.once("schema", lambda: _schema(place))
+    return found
+
+
+def _schema(place: Place) -> dict[str, Any]:
+    session = place.session
+    return {
+        "version": zlens.__version__,
+        "made": any(info.made for info in session.systems),
+        "inputs": [{"name": name} for name in place.names],
+        "systems": [_system(info) for info in session.systems],
+        "tables": _tables(place),
+        "reports": _reports(place),
+        "events": session.fills("event"),
+        "throughput": session.throughput is not None,
+        "models": [
+            {"name": name, "summary": models.find(name).SUMMARY, "example": models.find(name).EXAMPLE}
+            for name in models.MODELS
+        ],
+        "expected": list(lab.EXPECTED),
+        "plans": ["machine"] if find_spec("zlens.lab.plan") else [],
+        "classes": list(USUAL),
+        "every_s": session.options.every_s,
+    }
+
+
+def _system(info: SystemInfo) -> dict[str, Any]:
+    ends = [one.end_us for one in info.intervals]
+    first = ends[0] if ends else info.first_us
+    last = ends[-1] if ends else info.last_us
+    if info.intervals and info.intervals[0].seconds:
+        first = (first or 0) - round(info.intervals[0].seconds * 1e6)
+    return {
+        "system": info.system,
+        "source": info.source,
+        "lpar": info.lpar,
+        "machine": info.machine,
+        "machine_type": info.machine_type,
+        "model": info.model,
+        "serial": info.serial,
+        "release": info.release,
+        "utc_offset_s": info.utc_offset_s,
+        "local_time": info.local_time,
+        "nominal_s": info.nominal_s,
+        "intervals": len(ends),
+        "start": _time(first),
+        "end": _time(last),
+        "made": info.made,
+    }
+
+
+def _time(micro: int | None) -> str | None:
+    return None if micro is None else iso(_EPOCH + dt.timedelta(microseconds=micro))
+
+
+def _tables(place: Place) -> list[dict[str, Any]]:
+    session = place.session
+    found = []
+    for name in metrics.tables():
+        table = metrics.table(name)
+        found.append(
+            {
+                "name": name,
+                "kind": "measure",
+                "text": table.text,
+                "key": list(table.key) if table.plain else ["system", "source", "interval_end", *table.key],
+                "fills": session.fills(name),
+                "lazy": table.lazy,
+                "columns": [
+                    {
+                        "name": column.name,
+                        "type": column.type,
+                        "unit": column.unit,
+                        "text": column.text,
+                        "status": column.status,
+                        "aggregate": column.aggregate,
+                        "formula": column.formula or column.definition,
+                        "scope": column.scope,
+                    }
+                    for column in table.columns
+                ],
+            }
+        )
+    engine = session.engine
+    for name in engine.raw_tables():
+        if name not in metrics.tables():
+            columns = [{"name": column, "type": type} for column, type in engine.raw_columns(name)]
+            raw = {"name": name, "kind": "raw", "text": "", "key": [], "fills": True, "columns": columns}
+            found.append(raw)
+    for name in roles.entities():
+        entity = roles.entity(name)
+        found.append(
+            {
+                "name": f"role.{name}",
+                "kind": "role",
+                "text": entity.text,
+                "key": [],
+                "fills": session.fills(f"role.{name}"),
+                "columns": [{"name": role, "type": one.type} for role, one in entity.roles.items()],
+            }
+        )
+    return found
+
+
+def _reports(place: Place) -> list[dict[str, Any]]:
+    """The reports. possible: columns whose measures the inputs have anything for, which is quickly told."""
+    filled: dict[str, bool] = {}
+
+    def fills(table: str) -> bool:
+        if table not in filled:
+            filled[table] = place.session.fills(table)
+        return filled[table]
+
+    found = []
+    for name in definition.names():
+        one = definition.load(name)
+        columns = [column for table in one.tables for column in table.columns]
+        possible = sum(
+            all(fills(measure.partition(".")[0]) for measure in column.measures)
+            for column in columns
+            if column.measures
+        )
+        found.append(
+            {
+                "name": name,
+                "fcx": one.number,
+                "title": one.title,
+                "group": one.group,
+                "heading": menus.heading(one.group),
+                "columns": one.shown,
+                "of": one.known,
+                "possible": possible,
+            }
+        )
+    return sorted(found, key=lambda each: (each["group"], each["name"]))
+
+
+def reports(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    """The reports, and how many of its columns each has values for: everything is decoded for that."""
+
+    def work() -> list[dict[str, Any]]:
+        entries = []
+        names = definition.names()
+        for done, name in enumerate(names):
+            cancelling.tell(done, len(names), f"report {name}")
+            one = definition.load(name)
+            filled = explain.with_values(one, place.session)
+            entry = explain.entry(one, explain.values_of(one, place.session, filled))
+            entries.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
+        return entries
+
+    return {"reports": place.once("reports", work)}

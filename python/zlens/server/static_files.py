@@ -1,0 +1,34 @@
+"""The built page: the files of the folder `static`, by name, each with a tag that tells its content."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "static"
+INDEX = "index.html"
+_KINDS = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    content: bytes
+    kind: str
+    tag: str
+
+
+def find(path: str, folder: Path = FOLDER) -> StaticFile | None:
+    """The file of a path of the address; None where the page has none of that name."""
+    # The names that there are, looked up: no path is made of what somebody asks for.
+    there = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
+    name = path.removeprefix("/").removeprefix("static/") or INDEX
+    file = there.get(name)
+    if file is None:
+        return None
+    content = file.read_bytes()
+    kind = _KINDS.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    if kind == "text/html":
+        kind += "; charset=utf-8"
+    return StaticFile(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
