@@ -1,0 +1,36 @@
+"""The regions of the workload hint say what the catalog's conditions say."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from zlens.catalog import cpumf
+from zlens.server.hints import regions
+
+
+def _category(l1mp: float, rni: float) -> str:
+    """The first region that holds the place; a place on a bound belongs to the first that has it."""
+    for one in regions()["regions"]:
+        inside = True
+        for value, (low, high) in ((l1mp, one["l1mp"]), (rni, one["rni"])):
+            inside &= (low is None or value >= low) and (high is None or value <= high)
+        if inside:
+            return str(one["category"])
+    raise AssertionError("no region")
+
+
+@pytest.mark.parametrize("l1mp", [0.0, 2.9, 3.1, 4.5, 5.9, 6.1, 12.0])
+@pytest.mark.parametrize("rni", [0.0, 0.59, 0.61, 0.74, 0.76, 0.99, 1.01, 3.0])
+def test_regions_are_the_catalogs_conditions(l1mp: float, rni: float) -> None:
+    cases = " ".join(f"WHEN {hint.when} THEN '{hint.category}'" for hint in cpumf.hint_table().hints)
+    told = duckdb.sql(
+        f"SELECT CASE {cases} END FROM (SELECT {l1mp}::DOUBLE AS l1mp, {rni}::DOUBLE AS rni)"
+    ).fetchall()
+    assert told == [(_category(l1mp, rni),)]
+
+
+def test_what_the_table_is_for_is_told() -> None:
+    found = regions()
+    assert "z196" in found["generations"]
+    assert found["status"] == cpumf.hint_table().status
