@@ -13,6 +13,7 @@ from zlens.cli.rows import iso
 from zlens.findings.evaluate import USUAL
 from zlens.readers import SystemInfo
 from zlens.reports import definition, explain, menus
+from zlens.server import hints
 from zlens.server.place import Place
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -43,6 +44,7 @@ def _schema(place: Place) -> dict[str, Any]:
         "plans": ["machine"] if find_spec("zlens.lab.plan") else [],
         "classes": list(USUAL),
         "every_s": session.options.every_s,
+        "hints": hints.regions(),
     }
 
 
