@@ -178,7 +178,13 @@ def root() -> Path:
 
 def tables() -> list[str]:
     """Names of all measures, without reading their files."""
-    return sorted(path.stem for path in root().glob("[!_]*.toml") if path.stem != "aliases")
+    return list(_stems(root()))
+
+
+@cache
+def _stems(folder: Path) -> tuple[str, ...]:
+    # Every question asks for them several times.
+    return tuple(sorted(path.stem for path in folder.glob("[!_]*.toml") if path.stem != "aliases"))
 
 
 @cache

@@ -37,7 +37,12 @@ def _file(name: str) -> str | None:
 
 def helpers() -> list[str]:
     """Names of the private helper views."""
-    return sorted(path.stem for path in Path(__file__).parent.glob("_*.sql"))
+    return list(_helpers())
+
+
+@cache
+def _helpers() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in Path(__file__).parent.glob("_*.sql")))
 
 
 def helper_sql(name: str) -> str:

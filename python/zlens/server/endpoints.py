@@ -10,6 +10,7 @@ from zlens import lab, models
 from zlens.compare import AGAINST, FORMS
 from zlens.server.kinds import Anything, Either, Flag, Many, Moment, Named, Parameter, Record, Text, Whole
 from zlens.server.place import Place
+from zlens.server.series import AGGREGATES
 
 ROOT = "/api/v1"
 _NAME = Text(120, 1)
@@ -135,6 +136,12 @@ ENDPOINTS = (
             _FROM,
             _TO,
             Parameter("points", Whole(1, 10_000), "most buckets (600)", default=600),
+            Parameter(
+                "aggregates",
+                Many(Text(of=tuple(AGGREGATES)), len(AGGREGATES), 1),
+                "what is told of a bucket (all)",
+                default=list(AGGREGATES),
+            ),
             Parameter(
                 "top", Whole(1, 1000), "only the values of `by` with the largest mean of the first column"
             ),

@@ -40,6 +40,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     needed = [*columns, *asked["where"], "system", "interval_end"] + ([by] if by else [])
     read = place.kept(table, [name for name in [*needed, "flag"] if name in types])
     width, nominal = _bucket(place, asked)
+    told = [name for name in AGGREGATES if name in asked["aggregates"]]
     if width and "flag" in types:
         # As --every does: a stub or a gap is no interval like the others.
         held.append("flag IS NULL")
@@ -49,13 +50,13 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
             row[0] for row in place.session.sql(_largest(read, columns[0], by, asked["top"], held)).rows
         ]
         held.append(_is(by, chosen))
-    sql = _question(_source(table), columns, by, width, nominal, held)
-    rows, more = place.session.sql(_question(read, columns, by, width, nominal, held)).first(MOST)
+    sql = _question(_source(table), columns, told, by, width, nominal, held)
+    rows, more = place.session.sql(_question(read, columns, told, by, width, nominal, held)).first(MOST)
     return {
         "bucket_s": width,
         "sql": sql,
         "units": {name: _unit(table, name) for name in columns},
-        "series": _series(rows, columns, chosen),
+        "series": _series(rows, columns, told, chosen),
         "more": more,
     }
 
@@ -160,38 +161,43 @@ def _largest(table: str, column: str, by: str, top: int, held: list[str]) -> str
 
 
 def _question(
-    table: str, columns: Sequence[str], by: str | None, width: float, nominal: float, held: list[str]
+    table: str,
+    columns: Sequence[str],
+    told: Sequence[str],
+    by: str | None,
+    width: float,
+    nominal: float,
+    held: list[str],
 ) -> str:
     time = "epoch(interval_end)"
     if width:
         # Where the middle of an interval lies decides: it ends some milliseconds after what names it.
         time = f"(floor((epoch(interval_end) - {nominal / 2!r}) / {width!r}) + 1) * {width!r}"
     subject = quote(by) if by is not None else "NULL"
-    told = ",\n    ".join(
-        f"{sql.format(f'CAST({quote(name)} AS DOUBLE)')} AS {quote(f'{name}_{what}')}"
+    shown = ",\n    ".join(
+        f"{AGGREGATES[what].format(f'CAST({quote(name)} AS DOUBLE)')} AS {quote(f'{name}_{what}')}"
         for name in columns
-        for what, sql in AGGREGATES.items()
+        for what in told
     )
     where = f"\nWHERE {' AND '.join(held)}" if held else ""
-    shown = f"{subject} AS subject, {time} AS t,\n    {told}"
+    shown = f"{subject} AS subject, {time} AS t,\n    {shown}"
     return f"SELECT {shown}\nFROM {table}{where}\nGROUP BY 1, 2\nORDER BY 1, 2"
 
 
 def _series(
-    rows: list[tuple[Any, ...]], columns: Sequence[str], chosen: list[Any] | None
+    rows: list[tuple[Any, ...]], columns: Sequence[str], told: Sequence[str], chosen: list[Any] | None
 ) -> list[dict[str, Any]]:
     """One for each value of `by` and column; the largest first where only some were asked for."""
     parts: dict[Any, list[tuple[Any, ...]]] = {}
     for row in rows:
         parts.setdefault(row[0], []).append(row)
-    names = list(AGGREGATES)
     found = []
     for value in [one for one in chosen if one in parts] if chosen is not None else parts:
         turned = list(zip(*parts[value], strict=True))
         for at, column in enumerate(columns):
-            begin = 2 + at * len(names)
+            begin = 2 + at * len(told)
             one: dict[str, Any] = {"by": values.plain(value), "column": column, "t": turned[1]}
-            for place, name in enumerate(names):
+            for place, name in enumerate(told):
                 one[name] = [
                     None if number is None or not math.isfinite(number) else number
                     for number in turned[begin + place]
