@@ -63,6 +63,8 @@ export interface Schema {
   models: ModelInfo[];
   expected: string[];
   plans: { name: string; text: string; example: string }[];
+  /** The table of LSPR workload hints, as regions of L1MP and RNI. */
+  hints?: import("./cpumf").Hints;
 }
 
 export interface SqlAnswer {
@@ -205,12 +207,8 @@ const page = Math.random().toString(36).slice(2, 10);
 /** A name for a question whose progress is to be followed. */
 export const questionName = (): string => `${page}-${(asked += 1)}`;
 
-async function call<T>(
-  path: string,
-  body: (object & { id?: string }) | null,
-  signal?: AbortSignal,
-): Promise<T> {
-  const id = body?.id ?? questionName();
+async function call<T>(path: string, body: object | null, signal?: AbortSignal): Promise<T> {
+  const id = (body as { id?: string } | null)?.id ?? questionName();
   const ended = () => void fetch("/api/v1/cancel", post({ id })).catch(() => undefined);
   signal?.addEventListener("abort", ended, { once: true });
   let response: Response;
