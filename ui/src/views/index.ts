@@ -2,8 +2,14 @@
 
 import type { Component } from "svelte";
 import type { Schema } from "../lib/api";
+import { file } from "../lib/file.svelte";
+import { kindsOf, type SubjectKind } from "../lib/subjectKinds";
+import CpuMf from "./CpuMf.svelte";
+import Compare from "./Compare.svelte";
 import Findings from "./Findings.svelte";
+import Guests from "./Guests.svelte";
 import Overview from "./Overview.svelte";
+import Processors from "./Processors.svelte";
 
 export interface View {
   id: string;
@@ -20,7 +26,30 @@ export const any =
   (schema: Schema): boolean =>
     schema.tables.some((table) => table.fills && tables.includes(table.name));
 
+/** Shown where the system looked at has one of these kinds: a file may hold systems of z/VM and of z/OS. */
+const uses = (schema: Schema, ...kinds: SubjectKind[]): boolean =>
+  kindsOf(file.sources, (name) => schema.tables.some((table) => table.fills && table.name === name)).some(
+    (kind) => kinds.includes(kind),
+  );
+
 export const VIEWS: View[] = [
   { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview },
   { id: "findings", title: "Findings", letter: "f", shows: () => true, component: Findings },
+  {
+    id: "processors",
+    title: "Processors",
+    letter: "p",
+    shows: any("cpu", "core"),
+    component: Processors,
+  },
+  { id: "cpumf", title: "CPU MF", letter: "c", shows: any("cpumf_type", "cpumf"), component: CpuMf },
+  { id: "compare", title: "Compare", letter: "k", shows: any("load", "guest", "cpu"), component: Compare },
+  { id: "guests", title: "Guests", letter: "u", shows: (schema) => uses(schema, "guest"), component: Guests },
+  {
+    id: "workloads",
+    title: "Workloads",
+    letter: "u",
+    shows: (schema) => uses(schema, "workload", "job"),
+    component: Guests,
+  },
 ];
