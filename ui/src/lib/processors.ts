@@ -1,0 +1,158 @@
+/** Processors and cores of a system as rows: in the order of the machine, threads of a core beside each other. */
+
+import type { Cell, Line, SeriesAnswer, TableInfo } from "./api";
+import { exact } from "./format";
+
+export interface Processor {
+  cpu: number;
+  core: number | null;
+  thread: number | null;
+  type: string | null;
+  /** Polarity of the window, joined where it changed. */
+  polarity: string | null;
+  entitlement: number | null;
+}
+
+/** What a heat map can show of processors, in the order of the choice. */
+export const WHAT = [
+  "busy_pct",
+  "emulation_pct",
+  "user_pct",
+  "system_pct",
+  "wait_pct",
+  "suspend_pct",
+  "parked_pct",
+  "spin_pct",
+  "mvs_busy_pct",
+] as const;
+
+/** And of cores. */
+export const OF_CORES = [
+  "core_busy_pct",
+  "mt_utilization_pct",
+  "thread_density",
+  "productivity_pct",
+  "parked_pct",
+] as const;
+
+export type Level = "p50" | "p95" | "max" | "min";
+export const LEVELS: { id: Level; text: string }[] = [
+  { id: "p50", text: "median" },
+  { id: "p95", text: "95 % below" },
+  { id: "max", text: "largest" },
+  { id: "min", text: "smallest" },
+];
+
+/** A column's name as people say it: `mt_utilization_pct` is MT utilization. */
+export function spoken(column: string): string {
+  const words = column.replace(/_(pct|s|rate)$/, "").replaceAll("_", " ");
+  return words.replace(/^mt /, "MT ").replace(/^mvs /, "MVS ");
+}
+
+/** One of a choice, the first where the address says another. */
+export function chosen<T extends string>(word: string | null, from: readonly T[]): T {
+  return from.find((one) => one === word) ?? from[0]!;
+}
+
+export function processors(rows: Cell[][]): Processor[] {
+  const number = (cell: Cell | undefined): number | null => (typeof cell === "number" ? cell : null);
+  const text = (cell: Cell | undefined): string | null => (typeof cell === "string" && cell ? cell : null);
+  return rows
+    .flatMap((row) => {
+      const cpu = number(row[0]);
+      return cpu === null
+        ? []
+        : [
+            {
+              cpu,
+              core: number(row[1]),
+              thread: number(row[2]),
+              type: text(row[3]),
+              polarity: text(row[4]),
+              entitlement: number(row[5]),
+            },
+          ];
+    })
+    .sort(
+      (a, b) =>
+        (a.core ?? Infinity) - (b.core ?? Infinity) ||
+        (a.thread ?? 0) - (b.thread ?? 0) ||
+        a.cpu - b.cpu ||
+        0,
+    );
+}
+
+/** Whether rows are to be grouped: some core has more than one thread. */
+export function threaded(all: Processor[]): boolean {
+  const seen = new Set<number>();
+  for (const one of all) {
+    if (one.core === null) continue;
+    if (seen.has(one.core)) return true;
+    seen.add(one.core);
+  }
+  return false;
+}
+
+/** What stands beside a processor: its type where there are several, polarity and entitlement. */
+export function beside(one: Processor, types: number): string {
+  return [
+    types > 1 ? one.type : null,
+    one.polarity,
+    one.entitlement === null ? null : `${rounded(one.entitlement)}%`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+const rounded = (value: number): string => String(Math.round(value * 10) / 10);
+
+export interface Row {
+  t: number[];
+  value: (number | null)[];
+  /** All of the place parked: nothing else is to be said of it. */
+  parked: boolean[];
+  /** The range within each bucket, where it holds more than one interval. */
+  range: (string | null)[];
+}
+
+/** Lines of an answer by subject: the value at a level, and where the subject was parked throughout. */
+export function heatRows(
+  answer: SeriesAnswer | null,
+  column: string,
+  level: Level,
+  parked = "parked_pct",
+): Map<number, Row> {
+  const found = new Map<number, Row>();
+  const sleeping = new Map<number, Map<number, boolean>>();
+  for (const line of answer?.series ?? []) {
+    if (line.column === parked && typeof line.by === "number") {
+      sleeping.set(line.by, new Map(line.t.map((t, at) => [t, (line.min[at] ?? 0) >= 99.95])));
+    }
+  }
+  for (const line of answer?.series ?? []) {
+    if (line.column !== column || typeof line.by !== "number") continue;
+    found.set(line.by, {
+      t: line.t,
+      value: line[level],
+      parked: line.t.map((t) => sleeping.get(line.by as number)?.get(t) ?? false),
+      range: line.t.map((_, at) => within(line, at)),
+    });
+  }
+  return found;
+}
+
+function within(line: Line, at: number): string | null {
+  const [low, high] = [line.min[at] ?? null, line.max[at] ?? null];
+  return low === null || high === null || low === high ? null : `from ${exact(low)} to ${exact(high)}`;
+}
+
+/** Columns of a table that hold something, by the counts of a question. */
+export function filled(names: readonly string[], counts: Cell[] | undefined): Set<string> {
+  return new Set(names.filter((_, at) => typeof counts?.[at] === "number" && (counts[at] as number) > 0));
+}
+
+/** Why a column has nothing: what the catalog says it is made of. */
+export function unfilled(table: TableInfo | undefined, column: string): string {
+  const about = table?.columns.find((one) => one.name === column);
+  return `${about?.text ?? column}: this input does not say it, or it cannot be computed in this window`;
+}
