@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zlens import cancelling
-from zlens.compare import Choice, Side, compare, measure
+from zlens.compare import Choice, Side, as_html, as_text, compare, measure
 from zlens.compare.as_data import objects
 from zlens.errors import QueryError
 from zlens.server import values
@@ -24,7 +24,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         raise QueryError("two sides have one name", cure="tell them apart")
     sides = []
     for at, (name, window) in enumerate(zip(names, windows, strict=True)):
-        cancelling.tell(at, len(windows), name)
+        cancelling.tell(at, len(windows) + 1, f"measuring {name}")
         key = tuple(window[part] for part in _WINDOW)
 
         def work(key: tuple[Any, ...] = key, name: str = name) -> Any:
@@ -35,8 +35,12 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     choice = Choice(
         against=asked["against"], form=asked["form"], burg=asked["burg"], across=asked["across_generations"]
     )
+    cancelling.tell(len(windows), len(windows) + 1, "testing differences")
+    comparison = compare(sides, choice)
+    if asked["format"] == "html":
+        return {"html": as_html.render(comparison)}
     found: dict[str, list[Any]] = {"difference": [], "part": [], "warning": [], "note": []}
-    for one in objects(compare(sides, choice)):
+    for one in objects(comparison):
         found[one["kind"]].append(values.plain(one))
     return {
         "sides": [
@@ -46,6 +50,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         "waterfall": found["part"],
         "warnings": found["warning"],
         "notes": found["note"],
+        "criterion": [line for one in comparison.systems for line in as_text.criterion_lines(one, names)],
     }
 
 

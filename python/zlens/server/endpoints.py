@@ -238,6 +238,7 @@ ENDPOINTS = (
                 "everything, though the machines are of different generations",
                 default=False,
             ),
+            Parameter("format", Text(of=("data", "html")), "data, or one HTML file (data)", default="data"),
         ),
         {
             "sides": "names, systems and time spans",
@@ -245,6 +246,8 @@ ENDPOINTS = (
             "waterfall": "parts of changes",
             "warnings": "what makes the sides not comparable",
             "notes": "what to know beside",
+            "criterion": "what IBM's regression criterion of 5 % says, a line each",
+            "html": "instead of all these: the comparison as one HTML file that fetches nothing",
         },
     ),
     Endpoint(
@@ -267,7 +270,10 @@ ENDPOINTS = (
             Parameter("sweep", Text(200), "KEY=START:STOP[:STEP]"),
             Parameter("check", Flag(), "check the scenario only", default=False),
         ),
-        _ANSWER,
+        {
+            **_ANSWER,
+            "numbers": "of a check: the numbers of the scenario, as set takes them, and what they may be",
+        },
     ),
     Endpoint(
         "POST",

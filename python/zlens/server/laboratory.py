@@ -10,7 +10,7 @@ from zlens.errors import InputError, QueryError, ScenarioError
 from zlens.lab import moments
 from zlens.models import scenario, sweeps
 from zlens.models.answer import Answer
-from zlens.server import values
+from zlens.server import numbers, values
 from zlens.server.place import Place, moment
 
 #: What a scenario that is sent is called in messages.
@@ -31,7 +31,11 @@ def solve(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     with given.sealed():
         if asked["check"]:
             ready = scenario.checked(found.SPEC, read)
-            return {"answer": None, "assumptions": [_assumption(one) for one in ready.assumptions]}
+            return {
+                "answer": None,
+                "assumptions": [_assumption(one) for one in ready.assumptions],
+                "numbers": numbers.of(found.SPEC, read),
+            }
         if asked["sweep"]:
             return {"answer": as_data(sweeps.solve(model, read, asked["sweep"]))}
         return {"answer": as_data(models.solve(model, read))}
