@@ -268,7 +268,7 @@ export const api = {
   plan: <T>(question: object, signal?: AbortSignal) => call<T>("/plan", question, signal),
   /** What a scenario of a model may say. */
   keys: (model: string, signal?: AbortSignal) =>
-    call<{ keys: string }>(query("/keys", { model }), null, signal),
+    call<{ keys: string }>(query("/model", { model }), null, signal),
   running: (signal?: AbortSignal) => call<{ running: Running[] }>("/running", null, signal),
 };
 
