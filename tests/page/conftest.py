@@ -1,0 +1,51 @@
+"""The page in headless Chromium, over a real `zlens serve`.
+
+Without Chromium these tests are skipped, but not where CI is set: `make browser` installs it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from browsing import CHROMIUM, FLAGS, served, watched
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo files, and throughput for the first of them."""
+    folder = tmp_path_factory.mktemp("page") / "demo"
+    subprocess.run([sys.executable, "-m", "zlens", "demo", str(folder)], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def address(demo: Path) -> Iterator[str]:
+    """Where the page over the demo files is."""
+    names = ("sim.monwrite", "zldemo.monwrite", "zlzos.smf")
+    with served(*(str(demo / name) for name in names)) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        if os.environ.get("CI"):
+            pytest.fail("there is no Chromium: make browser installs it")
+        pytest.skip("there is no Chromium: make browser installs it")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    with watched(browser, address) as page:
+        yield page

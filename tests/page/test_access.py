@@ -1,0 +1,40 @@
+"""The page for everybody: axe finds nothing, in the light and in the dark, at three sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from browsing import VIEWS, opened, watched
+
+AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(("size", "scheme"), [((1280, 800), "light"), ((1024, 768), "dark")])
+def test_axe_finds_nothing(browser: Browser, address: str, view: str, size: tuple[int, int], scheme: str):
+    if not AXE.exists():
+        pytest.skip("axe is missing: make ui installs it")
+    width, height = size
+    viewport = {"width": width, "height": height}
+    with watched(browser, address, viewport=viewport, color_scheme=scheme, bypass_csp=True) as page:
+        opened(page, address, view, system="ZLSIM")
+        page.add_script_tag(path=str(AXE))
+        result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        said = [
+            f"{one['id']}: {one['help']}: {node['html'][:160]} {node.get('failureSummary', '')[:300]}"
+            for one in result["violations"]
+            for node in one["nodes"][:3]
+        ]
+        assert not said, "\n".join(said)
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (2560, 1440), (1024, 768)])
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_is_wider_than_the_window(browser: Browser, address: str, view: str, size: tuple[int, int]):
+    width, height = size
+    with watched(browser, address, viewport={"width": width, "height": height}) as page:
+        opened(page, address, view, system="ZLSIM")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,92 @@
+"""What the page prints is what `zlens sql` prints, to the digit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from browsing import opened, ready
+
+
+def sql(demo: Path, query: str, form: str = "table") -> str:
+    command = [
+        sys.executable,
+        "-m",
+        "zlens",
+        "sql",
+        str(demo / "sim.monwrite"),
+        "--format",
+        form,
+        "-q",
+        query,
+    ]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_the_console_prints_what_the_program_prints(page: Page, address: str, demo: Path):
+    """Every digit of a table of all kinds of columns: whole, small and large numbers, texts, NULL."""
+    query = (
+        "SELECT cpu_id, cpu_type, busy_pct, busy_pct / 1000000 AS small, busy_pct * 1e6 AS large, "
+        "parked_pct, CAST(NULL AS DOUBLE) AS nothing FROM cpu WHERE cpu_id < 3 "
+        "ORDER BY interval_end, cpu_id LIMIT 40"
+    )
+    page.goto(f"{address}/#/sql?system=ZLSIM&q={query.replace('%', '%25').replace(' ', '%20')}")
+    ready(page, "sql")
+    page.locator('[data-testid="table-result"]').get_by_role("button", name="Copy text").click()
+    copied: str = page.evaluate("navigator.clipboard.readText()")
+    # The page marks with dots what the program calls NULL.
+    page_rows = [line.split() for line in copied.splitlines()[2:]]
+    program = sql(demo, query).replace("NULL", "\N{HORIZONTAL ELLIPSIS}")
+    program_rows = [line.split() for line in program.splitlines()[2:]]
+    assert len(page_rows) == 40
+    assert page_rows == program_rows
+
+
+def test_figures_of_the_overview_are_those_of_the_program(page: Page, address: str, demo: Path):
+    opened(page, address, "overview", system="ZLSIM")
+    shown = {
+        name: [
+            float(one.get_attribute("data-exact") or "nan")
+            for one in page.locator(f'[data-testid="figures-{name}"] b').all()
+        ]
+        for name in ("busy", "tv", "paging")
+    }
+    columns = {"busy": "busy_pct", "tv": "tv", "paging": "page_rate"}
+    for name, column in columns.items():
+        query = (
+            f"SELECT quantile_cont({column}, 0.5) a, quantile_cont({column}, 0.95) b, max({column}) c "
+            "FROM load WHERE flag IS NULL"
+        )
+        [row] = json.loads(sql(demo, query, "json"))
+        assert shown[name] == [row["a"], row["b"], row["c"]]
+
+
+def test_the_hover_has_the_exact_value(page: Page, address: str, demo: Path):
+    opened(page, address, "overview", system="ZLSIM")
+    over = page.locator('[data-testid="chart-busy"] .u-over')
+    box = over.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 40)
+    lines = page.locator('[data-testid="hover"]').inner_text().splitlines()
+    rows = json.loads(sql(demo, "SELECT interval_end, busy_pct FROM load", "json"))
+    values = [f"busy: {row['busy_pct']} %" for row in rows]
+    assert lines[1] in values
+
+
+def test_the_sql_of_a_chart_gives_the_chart(page: Page, address: str, demo: Path):
+    opened(page, address, "overview", system="ZLSIM")
+    frame = page.locator('[data-testid="chart-busy"]')
+    frame.locator("summary").click()
+    frame.get_by_role("button", name="Copy SQL").click()
+    query: str = page.evaluate("navigator.clipboard.readText()")
+    rows = json.loads(sql(demo, query, "json"))
+    frame.locator("summary").click()
+    frame.get_by_role("button", name="Copy data as CSV").click()
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    table = [line.split(",") for line in text.splitlines()]
+    at = table[0].index("busy")
+    assert [float(line[at]) for line in table[1:]] == [row["busy_pct_p50"] for row in rows]

@@ -1,0 +1,172 @@
+"""Every view opened, zoomed, brushed, linked and exported, over the demo files of z/VM and z/OS."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browsing import VIEWS, opened, ready
+
+
+def test_the_menu_has_every_view(page: Page, address: str):
+    opened(page, address, "overview", system="ZLSIM")
+    links = page.locator('nav[aria-label="views"] a')
+    found = [re.sub(r"^.*#/([a-z]+).*$", r"\1", link.get_attribute("href") or "") for link in links.all()]
+    assert found == list(VIEWS)
+
+
+@pytest.mark.parametrize("system", ["ZLSIM", "ZLDEMO", "ZLZ1"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_opens(page: Page, address: str, view: str, system: str):
+    """Of every system, also those that have little for it: no error, nothing that never ends."""
+    opened(page, address, view, system=system)
+    expect(page.locator('[role="alert"]')).to_have_count(0)
+    assert page.locator("main").inner_text().strip()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_brush_of_the_strip_zooms_a_view_and_a_link_restores_it(page: Page, address: str, view: str):
+    opened(page, address, view, system="ZLSIM")
+    strip = page.locator('[data-testid="strip"] canvas')
+    box = strip.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 40, steps=4)
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"from=\d+.*to=\d+"))
+    ready(page, view)
+    window = page.locator('[data-testid="window"]').inner_text()
+    assert "(15 min)" in window
+    # A colleague who opens the link sees the same.
+    link = page.url
+    other = page.context.new_page()
+    other.goto(link)
+    ready(other, view)
+    assert other.locator('[data-testid="window"]').inner_text() == window
+    other.close()
+    # The browser's way back leads to the whole recording.
+    page.go_back()
+    ready(page, view)
+    assert "(60 min)" in page.locator('[data-testid="window"]').inner_text()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_exported_view_needs_nothing_else(
+    page: Page, browser: Browser, address: str, view: str, tmp_path: Path
+):
+    opened(page, address, view, system="ZLSIM")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Export").click()
+    path = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    text = path.read_text(encoding="utf-8")
+    assert "made by zlens demo" in text.lower()
+    assert "<script" not in text
+    context = browser.new_context(offline=True)
+    alone = context.new_page()
+    asked: list[str] = []
+    alone.on("request", lambda request: asked.append(request.url))
+    alone.goto(path.as_uri())
+    shown = alone.locator(f'[data-testid="view-{view}"]').inner_text()
+    context.close()
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    title = page.locator('nav a[aria-current="page"]').inner_text()
+    assert title in text
+    assert len(shown) > 20
+
+
+def test_keys_lead_through_the_page(page: Page, address: str):
+    opened(page, address, "overview", system="ZLSIM")
+    page.keyboard.press("g")
+    page.keyboard.press("f")
+    ready(page, "findings")
+    page.keyboard.press("+")
+    page.wait_for_url(re.compile("from="))
+    page.keyboard.press("0")
+    expect(page).not_to_have_url(re.compile("from="))
+    dark = page.evaluate("document.documentElement.dataset.theme")
+    page.keyboard.press("d")
+    assert page.evaluate("document.documentElement.dataset.theme") != dark
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("l")
+    expect(page.get_by_role("status").filter(has_text="link copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+def test_zooming_a_chart_zooms_all(page: Page, address: str):
+    opened(page, address, "overview", system="ZLSIM")
+    over = page.locator('[data-testid="chart-busy"] .u-over')
+    box = over.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 30, steps=4)
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"from=\d+.*to=\d+"))
+    ready(page, "overview")
+    times = page.evaluate("[...document.querySelectorAll('[data-testid^=chart] .u-over')].length")
+    assert times > 3
+    assert "(15 min)" in page.locator('[data-testid="window"]').inner_text()
+    over.dblclick()
+    expect(page).not_to_have_url(re.compile("from="))
+
+
+def test_a_number_explains_itself(page: Page, address: str):
+    opened(page, address, "overview", system="ZLSIM")
+    page.locator('[data-testid="figures-tv"]').click()
+    panel = page.locator('[data-testid="explain"]')
+    expect(panel.locator("pre")).to_contain_text("sum(processor.user_time) / sum(processor.emulation_time)")
+    expect(panel.locator("pre")).to_contain_text("Status")
+    page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+
+
+@pytest.mark.parametrize("form", ["PNG", "SVG"])
+def test_a_chart_is_saved_as_a_picture(page: Page, address: str, form: str, tmp_path: Path):
+    opened(page, address, "overview", system="ZLSIM")
+    frame = page.locator('[data-testid="chart-busy"]')
+    frame.locator("summary").click()
+    with page.expect_download() as waiting:
+        frame.get_by_role("button", name=f"Save as {form}").click()
+    path = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    data = path.read_bytes()
+    if form == "PNG":
+        assert data.startswith(b"\x89PNG")
+        assert len(data) > 5_000
+    else:
+        assert b"<polyline" in data
+        assert b"Busy (%)" in data
+
+
+def test_two_browsers_ask_at_once(browser: Browser, address: str):
+    """Neither waits for, cancels or sees what the other does."""
+    contexts = [browser.new_context(), browser.new_context()]
+    pages = [context.new_page() for context in contexts]
+    pages[0].goto(f"{address}/#/overview?system=ZLSIM")
+    pages[1].goto(f"{address}/#/overview?system=ZLDEMO")
+    for page in pages:
+        ready(page, "overview")
+    assert "zlens-sim" in pages[0].locator('[role="toolbar"]').inner_text()
+    assert "zlens-sim" not in pages[1].locator('[role="toolbar"]').inner_text()
+    for context in contexts:
+        context.close()
+
+
+def test_a_finding_is_shown_with_its_evidence_and_leads_to_its_place(page: Page, address: str):
+    opened(page, address, "findings", system="ZLSIM")
+    page.locator('[data-testid="finding-PAG-003"]').click()
+    ready(page, "findings")
+    article = page.get_by_role("article", name="Paging volume busy")
+    expect(article).to_contain_text("Spread the load over more volumes.")
+    expect(article).to_contain_text("class vendor")
+    expect(article.locator('[data-testid="chart-evidence"] .u-over')).to_be_visible()
+    article.get_by_role("button", name="Look at it in io").click()
+    ready(page, "io")
+    assert "device=D017" in page.url
