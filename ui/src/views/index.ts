@@ -8,6 +8,7 @@ import CpuMf from "./CpuMf.svelte";
 import Compare from "./Compare.svelte";
 import Findings from "./Findings.svelte";
 import Guests from "./Guests.svelte";
+import Io from "./Io.svelte";
 import Overview from "./Overview.svelte";
 import Processors from "./Processors.svelte";
 
@@ -43,6 +44,13 @@ export const VIEWS: View[] = [
     component: Processors,
   },
   { id: "cpumf", title: "CPU MF", letter: "c", shows: any("cpumf_type", "cpumf"), component: CpuMf },
+  {
+    id: "io",
+    title: "I/O and paging",
+    letter: "i",
+    shows: any("device", "alias_pool", "channel", "paging"),
+    component: Io,
+  },
   { id: "compare", title: "Compare", letter: "k", shows: any("load", "guest", "cpu"), component: Compare },
   { id: "guests", title: "Guests", letter: "u", shows: (schema) => uses(schema, "guest"), component: Guests },
   {
