@@ -44,7 +44,13 @@ export interface ReportInfo {
   name: string;
   fcx: string | null;
   title: string;
-  possible: boolean;
+  group: string;
+  heading: string;
+  /** Columns that are shown, and those that are known of the report. */
+  columns: number;
+  of: number;
+  /** Columns whose measures the input has anything for. */
+  possible: number;
 }
 
 export interface ModelInfo {
@@ -256,6 +262,9 @@ export const api = {
   series: (question: SeriesQuestion, signal?: AbortSignal) => call<SeriesAnswer>("/series", question, signal),
   explain: (name: string, signal?: AbortSignal) =>
     call<{ name: string; text: string }>(query("/explain", { name }), null, signal),
+  /** How many columns of each report have values: decodes everything. */
+  reports: (signal?: AbortSignal) =>
+    call<{ reports: { name: string; has: number; of: number; state: string }[] }>("/reports", null, signal),
   report: <T>(values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
     call<T>(query("/report", values), null, signal),
   findings: (values: Record<string, Cell | undefined> = {}, signal?: AbortSignal) =>

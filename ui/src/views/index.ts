@@ -10,6 +10,8 @@ import Findings from "./Findings.svelte";
 import Guests from "./Guests.svelte";
 import Io from "./Io.svelte";
 import Overview from "./Overview.svelte";
+import Reports from "./Reports.svelte";
+import Sql from "./Sql.svelte";
 import Processors from "./Processors.svelte";
 
 export interface View {
@@ -60,4 +62,12 @@ export const VIEWS: View[] = [
     shows: (schema) => uses(schema, "workload", "job"),
     component: Guests,
   },
+  {
+    id: "reports",
+    title: "Reports",
+    letter: "r",
+    shows: (schema) => schema.reports.length > 0,
+    component: Reports,
+  },
+  { id: "sql", title: "SQL", letter: "q", shows: (schema) => schema.tables.length > 0, component: Sql },
 ];
