@@ -14,6 +14,9 @@ from zlens.cli import inputs
 from zlens.errors import InputError, QueryError
 
 if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
     from zlens.server.guard import Guard
     from zlens.session import Session
 
@@ -92,8 +95,22 @@ def _serve(session: Session, files: list[str], guard: Guard, listening: socket.s
     from zlens.server.running import Running
 
     place, running = Place(session, files), Running()
-    config = uvicorn.Config(
-        create(place, guard, running),
+    try:
+        uvicorn.Server(config(create(place, guard, running))).run(sockets=[listening])
+    except KeyboardInterrupt:
+        # How a server is ended, and no failure.
+        return
+    finally:
+        running.cancel_all()
+        place.close()
+
+
+def config(app: ASGIApp) -> uvicorn.Config:
+    """How the server speaks HTTP: it says nothing of itself, and believes no proxy."""
+    import uvicorn
+
+    return uvicorn.Config(
+        app,
         log_level="critical",
         access_log=False,
         lifespan="off",
@@ -103,17 +120,8 @@ def _serve(session: Session, files: list[str], guard: Guard, listening: socket.s
         http="h11",
         h11_max_incomplete_event_size=64 * 1024,
         timeout_graceful_shutdown=2,
-        # Whoever a proxy says that asks is not asked after here.
         proxy_headers=False,
     )
-    try:
-        uvicorn.Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:
-        # How a server is ended, and no failure.
-        return
-    finally:
-        running.cancel_all()
-        place.close()
 
 
 def _token(arguments: argparse.Namespace) -> tuple[str | None, bool]:

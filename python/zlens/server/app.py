@@ -32,7 +32,7 @@ def create(place: Place, guard: Guard | None = None, running: Running | None = N
     """The server over what was opened."""
     running = running or Running()
     routes = [Route(path, _methods(path, place, running), methods=None) for path in _paths()]
-    routes.append(Route("/{path:path}", _static, methods=None))
+    routes.append(Route("/{path:path}", _Any(_static), methods=None))
     app = Starlette(routes=routes)
     app.state.running = running
     return Guarded(app, guard or Guard())

@@ -19,11 +19,11 @@ class StaticFile:
     tag: str
 
 
-def find(path: str, folder: Path = FOLDER) -> StaticFile | None:
+def find(path: str) -> StaticFile | None:
     """The file of a path of the address; None where the page has none of that name."""
     # The names that there are, looked up: no path is made of what somebody asks for.
-    there = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
-    name = path.removeprefix("/").removeprefix("static/") or INDEX
+    there = {file.relative_to(FOLDER).as_posix(): file for file in FOLDER.rglob("*") if file.is_file()}
+    name = INDEX if path == "/" else path.removeprefix("/").removeprefix("static/")
     file = there.get(name)
     if file is None:
         return None

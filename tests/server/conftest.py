@@ -1,0 +1,79 @@
+"""A server over demo files, as a browser meets it: over HTTP, on a port of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+from sockets import free_socket
+
+import zlens
+from zlens import demo
+from zlens.cli.serve import config
+from zlens.server.app import create
+from zlens.server.guard import Guard
+from zlens.server.place import Place
+from zlens.server.running import Running
+from zlens.session import Session
+
+#: Serves a session while it is entered.
+Serve = Callable[..., AbstractContextManager["Served"]]
+
+
+class Served:
+    """A server that runs, and what it was made of."""
+
+    def __init__(self, place: Place, running: Running, address: str) -> None:
+        self.place = place
+        self.session = place.session
+        self.running = running
+        self.address = address
+        self.client = httpx.Client(base_url=address, timeout=60)
+
+    def get(self, name: str, /, **parameters: object) -> httpx.Response:
+        return self.client.get(f"/api/v1/{name}", params=parameters)  # type: ignore[arg-type]
+
+    def post(self, name: str, /, **parameters: object) -> httpx.Response:
+        return self.client.post(f"/api/v1/{name}", json=parameters)
+
+
+@contextmanager
+def serving(
+    session: Session, inputs: list[str], guard: Guard | None = None, running: Running | None = None
+) -> Iterator[Served]:
+    place, running, listening = Place(session, inputs), running or Running(), free_socket()
+    server = uvicorn.Server(config(create(place, guard, running)))
+    thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
+    thread.start()
+    served = Served(place, running, f"http://127.0.0.1:{listening.getsockname()[1]}")
+    try:
+        yield served
+    finally:
+        running.cancel_all()
+        served.client.close()
+        server.should_exit = True
+        thread.join(10)
+        listening.close()
+
+
+@pytest.fixture(scope="session")
+def demo_files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return list(demo.write(tmp_path_factory.mktemp("demo"), 530))
+
+
+@pytest.fixture(scope="session")
+def served(demo_files: list[Path]) -> Iterator[Served]:
+    """Over the z/VM file: nothing in these tests changes what it holds."""
+    path = str(demo_files[0])
+    with zlens.open(path) as session, serving(session, [path]) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def serve_over() -> Serve:
+    return serving

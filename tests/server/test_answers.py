@@ -1,0 +1,258 @@
+"""Every question of the page on a demo file, and its numbers beside those of `zlens sql`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from zlens import explain, lab, models
+from zlens.catalog import metrics
+
+
+def told(response):
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_the_schema_tells_systems_tables_reports_and_models(served):
+    found = told(served.get("schema"))
+    assert [one["system"] for one in found["systems"]] == ["ZLDEMO"]
+    assert found["made"] is True
+    assert found["systems"][0]["start"] == "2010-03-09T07:30:00Z"
+    assert {one["name"] for one in found["tables"] if one["kind"] == "measure"} == set(metrics.tables())
+    load = next(one for one in found["tables"] if one["name"] == "load")
+    assert load["fills"] is True
+    busy = next(one for one in load["columns"] if one["name"] == "busy_pct")
+    assert (busy["unit"], busy["type"]) == ("%", "float")
+    assert "d0r2" in {one["name"] for one in found["tables"] if one["kind"] == "raw"}
+    assert "prclog" in {one["name"] for one in found["reports"]}
+    assert [one["name"] for one in found["models"]] == list(models.MODELS)
+    assert found["expected"] == list(lab.EXPECTED)
+    assert [one["name"] for one in found["inputs"]] == ["zldemo.monwrite"]
+
+
+def test_sql_gives_what_the_session_gives(served):
+    query = "SELECT system, interval_end, busy_pct, online, flag FROM load ORDER BY interval_end"
+    found = told(served.post("sql", query=query))
+    own = served.session.sql(query)
+    assert found["columns"] == own.columns
+    assert found["types"] == own.types
+    assert found["more"] is False
+    assert [row[2] for row in found["rows"]] == [row[2] for row in own.rows]
+    assert found["rows"][0][1] == own.rows[0][1].strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_sql_hands_out_as_many_rows_as_asked_for(served):
+    found = told(served.post("sql", query="SELECT * FROM range(100)", rows=7))
+    assert (len(found["rows"]), found["more"]) == (7, True)
+    found = told(served.post("sql", query="SELECT * FROM range(7)", rows=7))
+    assert (len(found["rows"]), found["more"]) == (7, False)
+    found = told(served.post("sql", query="SELECT repeat('x', 50000) AS t"))
+    assert len(found["rows"][0][0]) == 10_003
+
+
+def test_whole_numbers_that_a_browser_would_round_are_text(served):
+    query = "SELECT 9007199254740993 AS large, 5 AS small, 'nan'::DOUBLE AS none, true AS flag"
+    assert told(served.post("sql", query=query))["rows"] == [["9007199254740993", 5, None, True]]
+
+
+@pytest.mark.parametrize(
+    "query", ["SHOW TABLES", "DESCRIBE load", "SUMMARIZE load", "EXPLAIN SELECT * FROM load", "SELECT 1;"]
+)
+def test_other_questions_than_select(served, query):
+    assert told(served.post("sql", query=query))["rows"]
+
+
+def test_kept_columns_give_the_same_numbers(served):
+    query = "SELECT userid, sum(cpu_s) FROM {} GROUP BY userid ORDER BY userid"
+    kept = told(served.post("sql", query=query.format("{guest}"), keep={"guest": ["userid", "cpu_s"]}))
+    assert kept["rows"] == told(served.post("sql", query=query.format("guest")))["rows"]
+    more = told(served.post("sql", query="SELECT max(cpu_pct) FROM {guest}", keep={"guest": ["cpu_pct"]}))
+    assert more["rows"] == told(served.post("sql", query="SELECT max(cpu_pct) FROM guest"))["rows"]
+    assert served.post("sql", query="SELECT 1", keep={"nosuch": []}).status_code == 400
+
+
+def test_every_interval_is_shown_where_there_is_room(served):
+    found = told(served.post("series", table="load", columns=["busy_pct", "tv"], system="ZLDEMO"))
+    rows = served.session.sql("SELECT epoch(interval_end), busy_pct FROM load ORDER BY 1").rows
+    busy = found["series"][0]
+    assert found["bucket_s"] == 0
+    assert found["units"]["busy_pct"] == "%"
+    assert list(zip(busy["t"], busy["max"], strict=True)) == rows
+    assert busy["min"] == busy["max"] == busy["first"] == busy["last"] == busy["p50"] == busy["p95"]
+    assert [one["column"] for one in found["series"]] == ["busy_pct", "tv"]
+
+
+def test_buckets_are_whole_intervals_and_hold_what_sql_says(served):
+    found = told(served.post("series", table="cpu", columns=["busy_pct"], by="cpu_id", points=10))
+    nominal = served.session.systems[0].nominal_s
+    assert found["bucket_s"] % nominal == 0
+    assert found["bucket_s"] > nominal
+    rows = served.session.sql(found["sql"]).rows
+    for one in found["series"]:
+        mine = [row for row in rows if row[0] == one["by"]]
+        assert one["t"] == [row[1] for row in mine]
+        for at, name in enumerate(("min", "max", "first", "last", "p50", "p95"), 2):
+            assert one[name] == [row[at] for row in mine]
+    # Nothing is lost between buckets, and the largest of the buckets is the largest of all.
+    largest = served.session.sql("SELECT max(busy_pct) FROM cpu WHERE flag IS NULL").rows[0][0]
+    assert max(max(one["max"]) for one in found["series"]) == largest
+
+
+def test_one_bucket_against_plain_sql(served):
+    found = told(served.post("series", table="load", columns=["busy_pct"], points=10))
+    one, width = found["series"][0], found["bucket_s"]
+    end = one["t"][2]
+    row = served.session.sql(
+        "SELECT min(busy_pct), max(busy_pct), quantile_cont(busy_pct, 0.5), quantile_cont(busy_pct, 0.95) "
+        f"FROM load WHERE flag IS NULL AND epoch(interval_end) > {end - width + 1} "
+        f"AND epoch(interval_end) <= {end + 1}"
+    ).rows[0]
+    assert (one["min"][2], one["max"][2], one["p50"][2], one["p95"][2]) == pytest.approx(row)
+
+
+def test_top_gives_the_largest_first(served):
+    found = told(served.post("series", table="guest", columns=["cpu_pct"], by="userid", top=3))
+    rows = served.session.sql(
+        "SELECT userid FROM guest GROUP BY 1 ORDER BY avg(cpu_pct) DESC NULLS LAST, 1 LIMIT 3"
+    ).rows
+    assert [one["by"] for one in found["series"]] == [row[0] for row in rows]
+
+
+def test_a_window_and_a_condition(served):
+    rows = served.session.sql("SELECT DISTINCT epoch(interval_end) FROM cpu ORDER BY 1").rows
+    first, last = rows[5][0], rows[15][0]
+    asked = {"from": first, "to": last, "where": {"cpu_id": [0]}}
+    found = told(served.post("series", table="cpu", columns=["busy_pct"], **asked))
+    assert found["series"][0]["t"] == [row[0] for row in rows[6:16]]
+    own = served.session.sql(found["sql"]).rows
+    assert [row[2] for row in own] == found["series"][0]["min"]
+    only = told(served.post("series", table="cpu", columns=["busy_pct"], aggregates=["max"], **asked))[
+        "series"
+    ][0]
+    assert set(only) == {"by", "column", "t", "max"}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"table": "nosuch", "columns": ["a"]},
+        {"table": "load", "columns": ["nosuch"]},
+        {"table": "load", "columns": ["system"]},
+        {"table": "load", "columns": []},
+        {"table": "load", "columns": ["busy_pct"], "by": "nosuch"},
+        {"table": "load", "columns": ["busy_pct"], "where": {"no'such": 1}},
+        {"table": "load; DROP TABLE load", "columns": ["busy_pct"]},
+        {"table": "system", "columns": ["files"]},
+        {"table": "cpu", "columns": ["busy_pct"], "where": {"cpu_id": "no number"}},
+        {"table": "load", "columns": ["busy_pct"], "from": "nonsense"},
+        {"table": "load", "columns": ["busy_pct"], "points": 0},
+    ],
+)
+def test_wrong_series(served, asked):
+    response = served.post("series", **asked)
+    assert response.status_code == 400
+    assert response.json()["error"]["kind"] == "QueryError"
+
+
+def test_a_text_stays_a_text(served):
+    where = {"userid": "x') OR 1=1 --"}
+    found = told(served.post("series", table="guest", columns=["cpu_pct"], where=where))
+    assert found["series"] == []
+
+
+def test_explain_is_what_the_command_prints(served):
+    found = told(served.get("explain", name="load.busy_pct"))
+    assert found == {"name": "load.busy_pct", "text": explain.explain("load.busy_pct")}
+    assert served.get("explain", name="../../../etc/passwd").status_code == 400
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_report_is_what_the_command_prints(served, form):
+    found = told(served.get("report", name="fcx304", format=form))
+    assert found["name"] == "prclog"
+    assert found["text"] == served.session.report("prclog", form)
+
+
+def test_a_report_as_tables_has_the_rows_of_its_json(served):
+    table = told(served.get("report", name="prclog", format="table"))
+    own = json.loads(served.session.report("prclog", "json"))
+    [shown] = table["tables"]
+    keys = [column["key"] for column in shown["columns"]]
+    assert len(shown["rows"]) == len(own)
+    for row, line in zip(shown["rows"], own, strict=True):
+        assert {key: value for key, value in zip(keys, row, strict=True) if key in line} == {
+            key: line[key] for key in keys if key in line
+        }
+    assert served.session.sql(shown["sql"]).rows
+    assert table["title"]
+    assert any("ZLDEMO" in fact for fact in table["facts"])
+
+
+def test_a_report_of_a_window_and_of_some_subjects(served):
+    window = {"from": "2010-03-09T07:40:00Z", "to": "2010-03-09T07:45:00Z", "only": "0"}
+    rows = told(served.get("report", name="prclog", format="table", **window))["tables"][0]["rows"]
+    assert {row[1] for row in rows if row[0] == "interval"} == {
+        f"2010-03-09T07:{minute}:00Z" for minute in range(41, 46)
+    }
+    assert len(rows) < 10
+
+
+def test_findings_are_those_of_the_session(served):
+    found = told(served.get("findings"))
+    own = served.session.findings()
+    assert [one["rule"] for one in found["rows"]] == [one.rule.id for one in own.rows]
+    assert [one["value"] for one in found["rows"]] == [one.row()["value"] for one in own.rows]
+    assert found["asked"] == len(own.asked)
+    assert {one["rule"] for one in found["missing"]} == {rule.id for rule, _ in own.missing}
+    worst = found["rows"][0]
+    shown = told(
+        served.get("evidence", rule=worst["rule"], system=worst["system"], subject=worst["subject"] or "")
+    )
+    assert len(shown["t"]) == len(shown["value"]) == len(shown["held"]) > 0
+
+
+def test_two_windows_compared(served):
+    half = "2010-03-09T08:00:00Z"
+    found = told(served.post("compare", base={"to": half}, others=[{"from": half, "name": "later"}]))
+    assert [side["name"] for side in found["sides"]] == ["base", "later"]
+    assert [side["intervals"] for side in found["sides"]] == [30, 30]
+    busy = next(one for one in found["differences"] if one["metric"] == "load.busy_pct")
+    for sign, name in (("<=", "base_value"), (">", "other_value")):
+        # Each processor counts alike: one that was varied on or off counts while it was there.
+        query = (
+            "SELECT sum(busy_pct * online * seconds) / sum(online * seconds) FROM load "
+            f"WHERE flag IS NULL AND interval_end {sign} TIMESTAMPTZ '{half}'"
+        )
+        assert busy[name] == pytest.approx(served.session.sql(query).rows[0][0], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_every_model_answers_its_example(served, name):
+    example = models.find(name).EXAMPLE
+    answer = told(served.post("solve", model=name, scenario=example))["answer"]
+    assert answer["model"] == name
+    assert answer["figures"] or answer["tables"]
+    assert told(served.post("solve", model=name, scenario=example, check=True))["answer"] is None
+    assert told(served.get("model", model=name))["example"] == example
+
+
+def test_a_sweep_and_a_setting(served):
+    example = models.find("shares").EXAMPLE
+    asked = {"model": "shares", "scenario": example}
+    user = models.find("shares").EXAMPLE.partition('name = "')[2].partition('"')[0]
+    swept = told(served.post("solve", sweep=f"user.{user}.relative=100:300:100", **asked))["answer"]
+    assert [row[0] for row in swept["tables"][0]["rows"]] == [100, 200, 300]
+    assert served.post("solve", set=["nosuch=1"], **asked).json()["error"]["kind"] == "ScenarioError"
+
+
+def test_expected_beside_observed(served):
+    found = told(served.post("expected", model="partitions", at="2010-03-09T07:45:00Z"))
+    assert found["system"] == "ZLDEMO"
+    assert found["answer"]["tables"]
+
+
+def test_what_has_no_value_for_a_number(served):
+    assert told(served.get("running")) == []
+    assert told(served.post("cancel", id="nobody")) == {"cancelled": 0}

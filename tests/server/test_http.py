@@ -1,0 +1,292 @@
+"""The server as strangers meet it: what it says of itself, and what it does with what makes no sense."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+import zlens
+from zlens.server import static_files
+from zlens.server.running import Running
+
+SLOW = "SELECT count(*) FROM range(100000000) AS a, range(1000000) AS b WHERE a.range + b.range = 7"
+
+
+def wrong(response, status, kind):
+    assert response.status_code == status, response.text
+    error = response.json()["error"]
+    assert error["kind"] == kind
+    assert set(error) == {"message", "expected", "cure", "kind"}
+    assert "Traceback" not in response.text
+    return error
+
+
+def raw(served, text: bytes) -> bytes:
+    """The answer to bytes that are sent as they are."""
+    host, port = served.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(text)
+        parts = []
+        while part := connection.recv(65536):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def until(condition):
+    for _ in range(400):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not come to that")
+
+
+def test_headers_of_security_are_everywhere(served):
+    for path in ("/", "/nosuch", "/api/v1/schema", "/api/v1/nosuch", "/api/v1/explain?name=nosuch"):
+        headers = served.client.get(path).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert "unsafe-eval" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in headers
+        assert "server" not in headers
+
+
+def test_errors_are_json(served):
+    client = served.client
+    wrong(client.get("/api/v1/nosuch"), 404, "NotFound")
+    wrong(client.get("/api/v2/schema"), 404, "NotFound")
+    wrong(client.get("/nosuch.js"), 404, "NotFound")
+    wrong(client.get("/api/v1/sql"), 405, "Method")
+    assert client.get("/api/v1/sql").headers["allow"] == "POST"
+    wrong(client.delete("/api/v1/schema"), 405, "Method")
+    wrong(client.request("OPTIONS", "/api/v1/sql"), 405, "Method")
+    wrong(client.put("/"), 405, "Method")
+    wrong(client.get("/", headers={"host": "evil.example"}), 403, "Host")
+    wrong(client.get("/api/v1/schema", headers={"origin": "http://evil.example"}), 403, "Origin")
+    wrong(client.post("/api/v1/sql", content=b"{}"), 415, "ContentType")
+    wrong(served.post("sql", query="SELECT 1; SELECT 2"), 400, "QueryError")
+    wrong(served.post("sql", query="COPY load TO '/tmp/x'"), 400, "QueryError")
+    wrong(served.post("sql", query="SELECT * FROM read_text('/etc/passwd')"), 400, "QueryError")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"7",
+        b'"query"',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"query": "SELECT 1", "rows": NaN}',
+        b'{"query": "SELECT 1", "rows": 1e999}',
+        b'{"query": "SELECT 1", "rows": ' + b"9" * 5000 + b"}",
+        b'{"query": "SELECT \\ud800"}',
+        b'{"query": "SELECT 1\\u0000"}',
+        b'{"query": ["SELECT 1"]}',
+        b'{"query": "SELECT 1", "nosuch": 1}',
+        b'{"query": null}',
+        b'{"query": "SELECT 1", "keep": {"guest": [1]}}',
+    ],
+)
+def test_bodies_that_are_no_question(served, body):
+    headers = {"content-type": "application/json"}
+    wrong(served.client.post("/api/v1/sql", content=body, headers=headers), 400, "QueryError")
+
+
+def test_a_question_that_is_too_long(served):
+    headers = {"content-type": "application/json"}
+    body = b'{"query": "' + b"x" * 1_100_000 + b'"}'
+    assert served.client.post("/api/v1/sql", content=body, headers=headers).status_code == 413
+    # And one that does not say how long it is.
+    parts = (b"x" * 100_000 for _ in range(12))
+    wrong(served.client.post("/api/v1/sql", content=parts, headers=headers), 413, "TooLarge")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\r\n\r\n",
+        b"nonsense\r\n\r\n",
+        b"GET /\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_bytes_that_are_no_request(served, text):
+    assert b"Traceback" not in raw(served, text + b"\r\n\r\n")
+    assert served.get("running").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../../etc/passwd",
+        "/../../../../etc/passwd",
+        "/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/static/%2e%2e%2fapp.py",
+        "/static/..%5c..%5capp.py",
+        "/static//etc/passwd",
+        "//etc/passwd",
+        "/app.py",
+        "/static/",
+        "/%00",
+        "/api/v1/../../app.py",
+    ],
+)
+def test_no_path_leads_out_of_the_page(served, path):
+    text = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
+    found = raw(served, text)
+    assert found.split(b" ")[1] in (b"404", b"400")
+    assert b"root:" not in found
+    assert b"import" not in found
+
+
+def test_the_page_is_kept_by_its_tag(served, tmp_path, monkeypatch):
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    (tmp_path / "app.js").write_text("1")
+    monkeypatch.setattr(static_files, "FOLDER", tmp_path)
+    page = served.client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert served.client.get("/app.js").headers["content-type"].startswith("text/javascript")
+    assert served.client.get("/static/app.js").text == "1"
+    again = served.client.get("/", headers={"if-none-match": page.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_page_that_is_not_built(served, tmp_path, monkeypatch):
+    monkeypatch.setattr(static_files, "FOLDER", tmp_path)
+    assert "npm" in wrong(served.client.get("/"), 404, "NotFound")["cure"]
+
+
+def slowly(served, answers, **more):
+    def ask():
+        with httpx.Client(base_url=served.address, timeout=60) as client:
+            answers.append(client.post("/api/v1/sql", json={"query": SLOW, **more}))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    return thread
+
+
+def test_a_question_is_ended_by_its_name(served):
+    answers = []
+    thread = slowly(served, answers, id="slow one")
+    until(lambda: [one for one in served.get("running").json() if one["id"] == "slow one"])
+    # Others are answered meanwhile.
+    assert served.post("sql", query="SELECT 1").json()["rows"] == [[1]]
+    assert served.post("cancel", id="slow one").json() == {"cancelled": 1}
+    thread.join(30)
+    wrong(answers[0], 409, "Cancelled")
+    until(lambda: not served.running.rows())
+
+
+def test_a_question_ends_when_nobody_waits_for_it(served):
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{served.address}/api/v1/sql", json={"query": SLOW}, timeout=0.5)
+    until(lambda: not served.running.rows())
+
+
+def test_a_question_ends_after_the_longest_time(demo_files, serve_over):
+    path = str(demo_files[1])
+    with (
+        zlens.open(path) as session,
+        serve_over(session, [path], running=Running(limit_s=0.3, most=1)) as served,
+    ):
+        answers = []
+        thread = slowly(served, answers)
+        until(lambda: served.running.rows())
+        wrong(served.post("sql", query="SELECT 1"), 503, "Busy")
+        thread.join(30)
+        wrong(answers[0], 409, "Cancelled")
+        assert served.post("sql", query="SELECT 1").status_code == 200
+
+
+def test_what_was_ended_while_it_was_made_is_made_the_next_time(demo_files, serve_over):
+    path = str(demo_files[0])
+    with zlens.open(path) as session, serve_over(session, [path]) as served:
+        for wait in (0.01, 0.05, 0.2):
+            with contextlib.suppress(httpx.TimeoutException):
+                httpx.post(f"{served.address}/api/v1/sql", json={"query": "FROM guest_cpu"}, timeout=wait)
+        assert served.post("sql", query="FROM guest_cpu", rows=1).status_code == 200
+        assert served.post("sql", query="FROM load", rows=1).status_code == 200
+
+
+def test_a_huge_answer_is_cut_and_never_held(served):
+    found = served.post("sql", query="SELECT range, repeat('x', 9000) FROM range(100000000)", rows=200_000)
+    assert found.status_code == 200
+    assert found.json()["more"] is True
+    assert len(found.content) < 100_000_000
+
+
+def test_two_clients_at_once(served):
+    queries = [f"SELECT {n}, count(*) FROM {t}" for n in range(4) for t in ("cpu", "load", "guest")]
+    found: dict[str, list[object]] = {}
+
+    def ask(query):
+        with httpx.Client(base_url=served.address, timeout=60) as client:
+            found[query] = client.post("/api/v1/sql", json={"query": query}).json()["rows"]
+
+    threads = [threading.Thread(target=ask, args=(query,)) for query in queries]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == {query: [list(row) for row in served.session.sql(query).rows] for query in queries}
+
+
+def test_a_file_that_vanishes(demo_files, serve_over, tmp_path):
+    path = tmp_path / "gone.monwrite"
+    path.write_bytes(demo_files[0].read_bytes())
+    with zlens.open(path) as session, serve_over(session, [str(path)]) as served:
+        assert served.get("schema").status_code == 200
+        path.unlink()
+        gone = served.post("sql", query="SELECT * FROM d4r3")
+        assert gone.status_code in (200, 400, 410)
+        assert "Traceback" not in gone.text
+        assert str(tmp_path) not in gone.text
+        assert served.post("sql", query="SELECT 1").status_code == 200
+
+
+def test_a_scenario_names_no_file(served, tmp_path):
+    (tmp_path / "x").write_text("secret")
+    for asked in (
+        {"scenario": f'processors = 2\ndata = "{tmp_path}/x"'},
+        {"scenario": "processors = 2", "set": [f"data={tmp_path}/x"]},
+        {"scenario": "", "set": ["processors=2", f"data={tmp_path}/x"]},
+    ):
+        error = wrong(served.post("solve", model="capacity", **asked), 400, "ScenarioError")
+        assert "names a file" in error["message"]
+    asked = {"model": "capacity", "set": [f"data={tmp_path}/x"]}
+    assert "names a file" in wrong(served.post("expected", **asked), 400, "ScenarioError")["message"]
+
+
+def test_only_its_own_inputs_are_compared(served):
+    error = wrong(served.post("compare", base={"input": "/etc/passwd"}, others=[{}]), 400, "QueryError")
+    assert error["expected"] == "one of zldemo.monwrite"
+
+
+def test_a_fault_of_ours_is_one_sentence(served, monkeypatch):
+    def fails(place, asked):
+        raise RuntimeError("of /secret/place")
+
+    monkeypatch.setattr("zlens.server.explain.answer", fails)
+    error = wrong(served.get("explain", name="load"), 500, "Unexpected")
+    assert "secret" not in str(error)
+
+
+def test_commands_that_do_not_serve_import_no_server():
+    code = (
+        "import sys; from zlens.cli.parser import build; build(); "
+        "assert not {'starlette', 'uvicorn', 'asyncio'} & set(sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
