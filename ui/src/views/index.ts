@@ -9,6 +9,7 @@ import Compare from "./Compare.svelte";
 import Findings from "./Findings.svelte";
 import Guests from "./Guests.svelte";
 import Io from "./Io.svelte";
+import Machine from "./Machine.svelte";
 import Overview from "./Overview.svelte";
 import Reports from "./Reports.svelte";
 import Sql from "./Sql.svelte";
@@ -44,6 +45,13 @@ export const VIEWS: View[] = [
     letter: "p",
     shows: any("cpu", "core"),
     component: Processors,
+  },
+  {
+    id: "machine",
+    title: "Machine",
+    letter: "m",
+    shows: any("cec", "partition", "core", "cpu"),
+    component: Machine,
   },
   { id: "cpumf", title: "CPU MF", letter: "c", shows: any("cpumf_type", "cpumf"), component: CpuMf },
   {

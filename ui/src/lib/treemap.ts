@@ -1,0 +1,78 @@
+/** Rectangles within a rectangle, as large as their weights, in their order: things stay where they are looked for. */
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** How far the rectangles of a strip are from squares, on average. */
+function shape(strip: number[], along: number, scale: number): number {
+  const sum = strip.reduce((a, b) => a + b, 0);
+  const across = (sum * scale) / along;
+  if (!(across > 0)) return Infinity;
+  const ratios = strip
+    .filter((one) => one > 0)
+    .map((one) => {
+      const long = (one * scale) / across;
+      return Math.max(long / across, across / long);
+    });
+  return ratios.reduce((a, b) => a + b, 0) / Math.max(1, ratios.length);
+}
+
+/** One box for each weight, by strips of whole width (or height, where the place is wider than high). */
+export function strips(weights: readonly number[], box: Box): Box[] {
+  const total = weights.reduce((sum, one) => sum + Math.max(0, one), 0);
+  if (!(total > 0) || box.width <= 0 || box.height <= 0) {
+    return weights.map(() => ({ x: box.x, y: box.y, width: 0, height: 0 }));
+  }
+  const wide = box.width > box.height;
+  const [along, whole] = wide ? [box.height, box.width] : [box.width, box.height];
+  const scale = (along * whole) / total;
+  const parts: number[][] = [];
+  let strip: number[] = [];
+  let best = Infinity;
+  for (const weight of weights) {
+    const one = Math.max(0, weight);
+    const next = shape([...strip, one], along, scale);
+    if (strip.length && next > best) {
+      parts.push(strip);
+      strip = [one];
+      best = shape(strip, along, scale);
+    } else {
+      strip.push(one);
+      best = next;
+    }
+  }
+  parts.push(strip);
+  const boxes: Box[] = [];
+  let across = 0;
+  for (const part of parts) {
+    const sum = part.reduce((a, b) => a + b, 0);
+    const deep = (sum * scale) / along;
+    let at = 0;
+    for (const one of part) {
+      const long = sum > 0 ? (one / sum) * along : 0;
+      boxes.push(
+        wide
+          ? { x: box.x + across, y: box.y + at, width: deep, height: long }
+          : { x: box.x + at, y: box.y + across, width: long, height: deep },
+      );
+      at += long;
+    }
+    across += deep;
+  }
+  return boxes;
+}
+
+/** On the way from one box to another. */
+export function between(from: Box, to: Box, share: number): Box {
+  const mix = (a: number, b: number): number => a + (b - a) * share;
+  return {
+    x: mix(from.x, to.x),
+    y: mix(from.y, to.y),
+    width: mix(from.width, to.width),
+    height: mix(from.height, to.height),
+  };
+}
