@@ -4,6 +4,7 @@ import {
   largest,
   noise,
   number,
+  reasons,
   result,
   shown,
   waterfalls,
@@ -96,8 +97,12 @@ test("the surest differences come first, among them the largest", () => {
     difference({ heading: "d", p: 0.001, beyond_noise: true, ratio: 1.2, percent: 20 }),
     difference({ heading: "e", ratio: null, percent: null }),
   ];
-  expect(largest(rows, 9).map((one) => one.heading)).toEqual(["c", "d", "b", "a"]);
+  expect(largest(rows, 9).map((one) => one.heading)).toEqual(["c", "d", "a", "b"]);
   expect(largest(rows, 1)).toHaveLength(1);
+  expect(reasons([difference({ not_tested: "only 1.0 independent samples" }), difference({})])).toEqual([
+    "fewer than five independent samples, as where load drifts",
+    "few",
+  ]);
 });
 
 test("parts of a waterfall are put together", () => {

@@ -169,7 +169,15 @@ export interface ModelAnswer {
   tables: {
     key: string;
     title: string;
-    columns: { key: string; heading: string; unit: string; text: string; decimals: number }[];
+    /** whole: its numbers are whole ones, which are printed without decimals. */
+    columns: {
+      key: string;
+      heading: string;
+      unit: string;
+      text: string;
+      decimals: number;
+      whole?: boolean;
+    }[];
     rows: Cell[][];
   }[];
   charts: {

@@ -159,15 +159,28 @@ export function noise(one: Difference): string {
   return percent === null ? DOTS : `±${percent.toFixed(percent >= 1 ? 1 : 2)} %`;
 }
 
-const RANK: Record<Verdict, number> = { beyond: 0, within: 1, untested: 2 };
+/** Why differences could not be tested, without the counts that differ from one to the next. */
+export function reasons(found: readonly Difference[]): string[] {
+  const said = found.flatMap((one) => {
+    const why = one.not_tested;
+    if (why === null) return [];
+    if (why.includes("independent")) return ["fewer than five independent samples, as where load drifts"];
+    if (why.includes("side")) return ["only one side has a value"];
+    return [why.includes("interval") ? "fewer than ten intervals" : why];
+  });
+  return [...new Set(said)];
+}
 
-/** Those that can be drawn in percent of their base: the surest first, among them the largest. */
+/** Less than this many percent is not seen as a bar. */
+const LEAST = 0.05;
+
+/** Those that can be drawn in percent of their base: the sure ones first, among them the largest. */
 export function largest(found: readonly Difference[], most: number): Difference[] {
   const size = (one: Difference): number =>
     one.ratio !== null && one.ratio > 0 ? Math.abs(Math.log(one.ratio)) : Infinity;
   return found
-    .filter((one) => one.percent !== null && one.percent !== 0)
-    .sort((a, b) => RANK[verdict(a)] - RANK[verdict(b)] || size(b) - size(a))
+    .filter((one) => one.percent !== null && Math.abs(one.percent) >= LEAST)
+    .sort((a, b) => Number(b.beyond_noise ?? false) - Number(a.beyond_noise ?? false) || size(b) - size(a))
     .slice(0, most);
 }
 
@@ -355,8 +368,8 @@ export function drawWaterfall(
   column(0, one.base, foot, one.start, BASE, number(one.start));
   steps.forEach((step, at) => {
     const share = one.start ? ` (${((100 * step.change) / one.start).toFixed(1)} %)` : "";
-    // More time for the same work is worse.
-    const colour = step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
+    // More time for the same work is worse; more work is not.
+    const colour = one.unit === "%" ? CATEGORIES[6] : step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
     column(at + 1, step.name, step.from, step.to, colour, `${signed(step.change)}${share}`);
     const x = left + each * (at + 0.5) + bar / 2;
     painter.path(

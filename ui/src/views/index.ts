@@ -10,6 +10,7 @@ import Findings from "./Findings.svelte";
 import Guests from "./Guests.svelte";
 import Io from "./Io.svelte";
 import Machine from "./Machine.svelte";
+import Lab from "./Lab.svelte";
 import Overview from "./Overview.svelte";
 import Reports from "./Reports.svelte";
 import Sql from "./Sql.svelte";
@@ -78,4 +79,11 @@ export const VIEWS: View[] = [
     component: Reports,
   },
   { id: "sql", title: "SQL", letter: "q", shows: (schema) => schema.tables.length > 0, component: Sql },
+  {
+    id: "lab",
+    title: "Laboratory",
+    letter: "b",
+    shows: (schema) => schema.models.length > 0,
+    component: Lab,
+  },
 ];
