@@ -95,8 +95,9 @@ def as_data(answer: Answer) -> dict[str, Any]:
                         "unit": column.unit,
                         "text": column.text,
                         "decimals": column.decimals,
+                        "whole": _whole([row[at] for row in table.rows]),
                     }
-                    for column in table.columns
+                    for at, column in enumerate(table.columns)
                 ],
                 "rows": values.rows(table.rows),
             }
@@ -118,6 +119,12 @@ def as_data(answer: Answer) -> dict[str, Any]:
         "notes": list(answer.notes),
         "assumptions": [_assumption(one) for one in answer.assumptions],
     }
+
+
+def _whole(found: list[Any]) -> bool:
+    """Whether numbers are counts, which text prints without decimals. In JSON 3.0 and 3 are one number."""
+    known = [value for value in found if value is not None]
+    return bool(known) and all(isinstance(value, int) and not isinstance(value, bool) for value in known)
 
 
 def _assumption(one: Any) -> dict[str, Any]:
