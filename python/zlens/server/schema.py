@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +17,8 @@ from zlens.reports import definition, explain, menus
 from zlens.server import hints
 from zlens.server.place import Place
 
+#: Tables that the question of a report reads.
+_FROM = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_.]*)", re.IGNORECASE)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -127,7 +130,8 @@ def _tables(place: Place) -> list[dict[str, Any]]:
 
 
 def _reports(place: Place) -> list[dict[str, Any]]:
-    """The reports. possible: columns whose measures the inputs have anything for, which is quickly told."""
+    """The reports. Quickly told: fills, whether the inputs have anything of a measure or a role that is read for
+    the report; possible, columns whose measures the inputs have anything for."""
     filled: dict[str, bool] = {}
 
     def fills(table: str) -> bool:
@@ -135,9 +139,11 @@ def _reports(place: Place) -> list[dict[str, Any]]:
             filled[table] = place.session.fills(table)
         return filled[table]
 
+    known = {*metrics.tables(), *(f"role.{name}" for name in roles.entities())}
     found = []
     for name in definition.names():
         one = definition.load(name)
+        asked = {table for each in one.tables for table in _FROM.findall(each.query)} & known
         columns = [column for table in one.tables for column in table.columns]
         possible = sum(
             all(fills(measure.partition(".")[0]) for measure in column.measures)
@@ -154,6 +160,7 @@ def _reports(place: Place) -> list[dict[str, Any]]:
                 "columns": one.shown,
                 "of": one.known,
                 "possible": possible,
+                "fills": not asked or any(fills(table) for table in asked),
             }
         )
     return sorted(found, key=lambda each: (each["group"], each["name"]))

@@ -51,6 +51,8 @@ export interface ReportInfo {
   of: number;
   /** Columns whose measures the input has anything for. */
   possible: number;
+  /** Whether the input has anything of a table that the report reads. */
+  fills: boolean;
 }
 
 export interface ModelInfo {

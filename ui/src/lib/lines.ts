@@ -139,7 +139,10 @@ export function drawLines(
       painter.text(LEFT - 6, up(tick), short(tick), { colour: theme.faint, align: "right", size: 11 });
     }
     for (const tick of timeTicks(from, to, offset, width / 110)) {
-      painter.text(x(tick), bottom + 12, clock(tick, offset).slice(0, 5), {
+      // A clock alone says nothing where the days differ.
+      const label =
+        to - from > 1.5 * 86400 ? dateTime(tick, offset).slice(5, 16) : clock(tick, offset).slice(0, 5);
+      painter.text(x(tick), bottom + 12, label, {
         colour: theme.faint,
         align: "center",
         size: 11,

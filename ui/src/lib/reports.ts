@@ -59,7 +59,7 @@ export function menu(
   const groups = new Map<string, Listed[]>();
   for (const one of reports) {
     const text = `${one.name} ${one.fcx ?? ""} ${one.title} ${one.heading}`.toLowerCase();
-    if (only && !one.possible) continue;
+    if (only && !one.fills) continue;
     if (!words.every((word) => text.includes(word))) continue;
     const heading = one.heading || one.group || "others";
     groups.set(heading, [...(groups.get(heading) ?? []), one]);
@@ -67,14 +67,11 @@ export function menu(
   return [...groups].map(([heading, found]) => ({ heading, reports: found }));
 }
 
-/** What a list says of a report at a glance. */
+/** What a list says of a report at a glance: how many columns have values is known once all were counted. */
 export function state(report: Listed, has: Has | undefined): string {
-  if (has) {
-    if (!has.has) return "no data";
-    return has.has === has.of ? "complete" : `${has.has} of ${has.of} columns`;
-  }
-  if (!report.possible) return "no data";
-  return report.possible === report.of ? "" : `up to ${report.possible} of ${report.of} columns`;
+  if (!has) return report.fills ? "" : "no data";
+  if (!has.has) return "no data";
+  return has.has === has.of ? "complete" : `${has.has} of ${has.of} columns`;
 }
 
 const KINDS: Record<ReportColumn["type"], Kind> = { number: "float", text: "text", time: "time" };

@@ -507,3 +507,14 @@ export function bridged(values: (number | null)[], gap: number): (number | null)
   });
   return found;
 }
+
+/** So many buckets may lie between two intervals that follow each other: 1.6 times the usual distance. */
+export function step(courses: (number | null)[][]): number {
+  const found = new Set<number>();
+  for (const values of courses) values.forEach((value, at) => value !== null && found.add(at));
+  const places = [...found].sort((a, b) => a - b);
+  const steps = places.slice(1).map((at, n) => at - places[n]!);
+  if (!steps.length) return 1;
+  const usual = steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)]!;
+  return Math.ceil(1.6 * usual);
+}
