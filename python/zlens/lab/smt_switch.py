@@ -281,9 +281,10 @@ def _can(session: Asked, where: str, answer: Answer, changing: Sequence[Cores], 
     if threads == 1:
         return list(changing)
     sources = {row[0] for row in session.sql(f"SELECT DISTINCT source FROM cpu WHERE {where}").rows}
-    types = constant("smt_types_zvm" if "zvm-monitor" in sources else "smt_types_zos")
-    answer.notes.append(f"Types of cores that can have two threads: {types.default} ({types.source})")
-    return [one for one in changing if one.kind in str(types.default).split()]
+    under = "z/VM" if "zvm-monitor" in sources else "z/OS"
+    types, publication = smt_tables.second_thread(under)
+    answer.notes.append(f"Cores that can have two threads under {under}: {', '.join(types)} ({publication})")
+    return [one for one in changing if one.kind in types]
 
 
 def _left_out(answer: Answer, found: Sequence[Cores], changing: Sequence[Cores], threads: int) -> None:
