@@ -83,7 +83,7 @@ def test_a_good_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Pa
         (b"Dear all,\nplease find the file attached.\n" * 50, ["text", "byte 0"]),
         (b"\x00" * 8192, ["byte 0"]),
         (random.Random(1).randbytes(40_000), ["byte 0"]),
-        (gzip.compress(b"anything" * 100), ["gzip", "unpack it first"]),
+        (gzip.compress(b"anything" * 100, mtime=0), ["gzip", "unpack it first"]),
         (":CFF".encode("cp037") + bytes(80), ["VMARC", "unpack it first"]),
         (b"\x89PNG\r\n\x1a\n" + bytes(5000), ["byte 0"]),
         (b"<?xml version='1.0'?><a><b/></a>", ["byte"]),
