@@ -299,7 +299,7 @@ def _type_rows(
             "%",
             None if circular else row["productivity_pct"],
             "productivity_pct",
-            "MT util / core busy",
+            "MT util / core busy; RMF prints the plain mean of cores",
         ),
         (
             "MT utilization",
