@@ -185,9 +185,8 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     for setting in settings:
         values = scenarios.changed(values, setting)
     solved = models.solve("partitions", values)
-    times = Counter(one["name"] for one in values["partition"])
-    given = {(one["name"], one.get("type", "CP")): at for at, one in enumerate(values["partition"])}
-    pairs = {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in given}
+    pairs = shown(values)
+    given = {pair: at for at, pair in enumerate(pairs.values())}
     rows, errors = [], []
     for row in _dicts(solved.table("partitions")):
         pair = pairs[str(row["name"])]
@@ -195,7 +194,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         error = None if used is None else used - float(str(expected))
         errors += [] if error is None else [error]
         beyond = None if used is None else used - float(str(row["entitlement"]))
-        could, held = _could(values, given[pair], str(row["name"]))
+        could, held = could_get(values, given[pair], str(row["name"]))
         begin = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
         rows.append((*begin, expected, used, error, beyond, could, held))
     polarity = list(_polarity(solved, pairs, found))
@@ -219,8 +218,15 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     return Answer("partitions", title, tables, figures, [], notes, assumed)
 
 
-def _could(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
-    """What a partition would get if it wanted all, and what would hold it."""
+def shown(values: dict[str, Any]) -> dict[str, Pair]:
+    """Name and type of the partitions of a scenario, in its order, under the names that answers show."""
+    pairs = [(str(one["name"]), str(one.get("type", "CP"))) for one in values["partition"]]
+    times = Counter(name for name, _ in pairs)
+    return {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in pairs}
+
+
+def could_get(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
+    """What a partition would get if it wanted all, and what would hold it. name: as answers show it."""
     partitions = list(values["partition"])
     partitions[at] = {key: value for key, value in partitions[at].items() if key != "demand"}
     solved = models.solve("partitions", {**values, "partition": partitions})
