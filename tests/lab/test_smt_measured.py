@@ -253,16 +253,19 @@ def test_times_of_guests() -> None:
         {**head, "userid": "A", "vcpu": 0, "cpu_s": 60.0, "mt1_s": 56.7, "prorated_s": 48.0},
         {**head, "userid": "A", "vcpu": 1, "cpu_s": 40.0, "mt1_s": 37.8, "prorated_s": 32.0},
         {**head, "userid": "B", "vcpu": 0, "cpu_s": 50.0},
+        {**head, "userid": "D", "vcpu": 0, "cpu_s": 2.0, "mt1_s": 1.0, "prorated_s": 1.0},
+        {**head, "userid": "D", "vcpu": 1, "cpu_s": 2.0},
         {**head, "userid": "C", "vcpu": 0, "cpu_s": 5.0, "basis": "logoff"},
     ]
     answer = smt.compare(session(ONE["cores"], CPU, [TYPE], guest_cpu=guests), "VM1", END)
     rows = by_name(answer.table("times"))
-    assert list(rows) == ["all guests", "A", "B"]
+    assert list(rows) == ["all guests", "A", "B", "D"]
     assert (rows["A"]["raw"], rows["A"]["mt1"], rows["A"]["prorated"]) == pytest.approx((100, 90, 80))
     assert rows["A"]["mt1_error"] == pytest.approx(5.0)
     assert rows["A"]["prorated_error"] == pytest.approx(0.0)
     assert rows["B"]["mt1_said"] is None
-    assert rows["all guests"]["raw"] == pytest.approx(150)
+    assert (rows["D"]["mt1_said"], rows["D"]["prorated_said"]) == (None, None)
+    assert rows["all guests"]["raw"] == pytest.approx(154)
     assert rows["all guests"]["mt1_said"] is None, "a sum without all its addends is no sum"
 
 
@@ -277,12 +280,21 @@ def test_what_if() -> None:
 
 def test_the_busiest_interval_is_that_of_the_cores() -> None:
     later = {"interval_end": END + timedelta(seconds=60)}
-    cores = [*ONE["cores"], core(0, 90.0, **later), core(0, 99.0, flag="gap", **later)]
+    cores = [
+        *ONE["cores"],
+        core(1, 50.0),
+        core(0, 90.0, **later),
+        core(1, 45.0, **later),
+        core(2, 99.0, flag="gap", **later),
+    ]
     assert moments.moment(session(cores, [], []), "VM1", None, smt.busy()) == later["interval_end"]
 
 
 def test_two_sources_of_one_system_are_not_mixed() -> None:
-    other = [{**row, "source": "zz-other"} for row in [core(0, 10.0, thread_density=1.9), core(7, 10.0)]]
+    other = [
+        {**row, "source": "zz-other"}
+        for row in [core(0, 10.0, thread_density=1.9), core(7, 10.0, thread_density=1.9)]
+    ]
     answer = smt.compare(session([*ONE["cores"], *other], CPU, [TYPE]), "VM1", END)
     assert list(by_name(answer.table("compared"))) == ["0"]
 

@@ -94,6 +94,9 @@ def test_smt_on_for_the_published_serialization_workload() -> None:
     assert str(row["held_by"]).startswith("virtual CPUs of CLIENT")
     assert row["density"] == pytest.approx(2.874 / 0.705 / 3)
     assert bounds(answer)["processors"]["most_then"] == pytest.approx(3 * 1.15 / 2.874)
+    assert "serialization of CLIENT0" not in bounds(answer), (
+        "one virtual CPU says nothing beyond its own bound"
+    )
     assert row["predicted"] is None, "no point value without path factors"
     assert not any(figure.key.startswith("predicted") for figure in answer.figures)
     assert any("measured 0.649" in note or "0.649 was measured" in note for note in answer.notes)
@@ -165,6 +168,30 @@ def test_density_and_factor_that_are_solved() -> None:
     assert numbers(answer)["CF"] == (pytest.approx(100 + 50 * (density - 1)), "solved")
 
 
+def test_a_factor_that_is_told_comes_before_the_recorded_one() -> None:
+    """It is assumed then. Threads that seem busier than two on a core are two."""
+    known = core_type(2, core_busy_pct=50.0, max_capacity_factor_pct=150.0)
+    answer = switched(
+        session(processors(3, 2, 61.1), [], [known]), "VM1", END, 1, ["max_capacity_factor=120"]
+    )
+    assert numbers(answer)["max CF"] == (pytest.approx(120), "assumed")
+    assert numbers(answer)["density"] == (pytest.approx(2.0), "solved")
+    assert numbers(answer)["CF"] == (pytest.approx(120), "solved")
+
+
+def test_what_does_not_count() -> None:
+    """Processors that were offline, guests that are not of the sample, another source of the same system."""
+    cpu = processors(3, 1, 50.0)
+    cpu += [{**row, "cpu_id": 9, "core_id": 9, "online_pct": 0.0} for row in cpu[:1]]
+    cpu += [{**row, "source": "zz-other", "core_id": 20} for row in cpu[:1]]
+    guests = [*guest("A", 50.0), *({**row, "basis": "logoff"} for row in guest("B", 10.0))]
+    other = core_type(2, source="zz-other")
+    answer = switched(session(cpu, guests, [core_type(1), other]), "VM1", END, 2)
+    assert change(answer)["cores"] == 3
+    assert change(answer)["threads_now"] == 1
+    assert set(bounds(answer)) == {"processors", "virtual CPUs of A"}
+
+
 def test_the_busiest_virtual_cpu() -> None:
     """Of two, one uses 90 % and one 10 %: 2 bounds the guest, 1 / 0.9 if the work of the one cannot move."""
     answer = switched(session(processors(2, 1, 60.0), guest("DB", 90, 10), [core_type(1)]), "VM1", END, 2)
@@ -175,6 +202,11 @@ def test_the_busiest_virtual_cpu() -> None:
     assert "assumed" in str(found["serialization of DB"]["how"])
     assert row["most_then"] == pytest.approx(2.0), "what is assumed holds nothing"
     assert row["serial"] == pytest.approx(1 / 0.9)
+    # 2 / 1.2 now; then 2 from virtual CPUs, and processors with a path of 1.1 bring 2 x 1.5 / 1.32.
+    given = session(processors(2, 1, 60.0), guest("DB", 90, 10), [core_type(1)])
+    point = switched(given, "VM1", END, 2, ["path=1.1", "max_capacity_factor=150"])
+    work = (2 + (2.4 - 2) * 0.5) / 1.2 / 1.1
+    assert change(point)["predicted"] == pytest.approx(work * 1.2 / 2), "nor the point value"
 
 
 def test_serialization_that_is_told() -> None:

@@ -130,12 +130,15 @@ def switched(
         raise QueryError(f"{threads} threads on a core", expected="1 or 2", cure="say smt=on or smt=off")
     told = _told(settings)
     where = at_end(system, end)
+    sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM cpu WHERE {where}").rows]
+    source = min(sources, default="")
+    where += f" AND source = {literal(source)}"
     switch = "on" if threads == 2 else "off"
     title = f"Multithreading {switch}: what {system} could do, by the interval that ended {_when(end)}"
     answer = Answer("smt", title, [])
     found = list(_cores(session, where, system, told))
     changing = [one for one in found if one.threads != threads and one.raw is not None]
-    changing = _can(session, where, answer, changing, threads)
+    changing = _can(answer, changing, threads, source)
     _left_out(answer, found, changing, threads)
     if not changing:
         answer.notes.append(f"no cores of this interval can have multithreading switched {switch}")
@@ -276,12 +279,11 @@ def _slowing(one: Cores, of_type: Sequence[Any], told: Told) -> None:
     one.slowing = smt_bounds.slowing(density, factor)
 
 
-def _can(session: Asked, where: str, answer: Answer, changing: Sequence[Cores], threads: int) -> list[Cores]:
+def _can(answer: Answer, changing: Sequence[Cores], threads: int, source: str) -> list[Cores]:
     """Those whose cores can have second threads."""
     if threads == 1:
         return list(changing)
-    sources = {row[0] for row in session.sql(f"SELECT DISTINCT source FROM cpu WHERE {where}").rows}
-    under = "z/VM" if "zvm-monitor" in sources else "z/OS"
+    under = "z/VM" if source == "zvm-monitor" else "z/OS"
     types, publication = smt_tables.second_thread(under)
     answer.notes.append(f"Cores that can have two threads under {under}: {', '.join(types)} ({publication})")
     return [one for one in changing if one.kind in types]
@@ -366,7 +368,6 @@ def _switch(
     density = None
     if held is not None and held.demand and threads == 2:
         density = max(1.0, held.at_once * work / held.demand / one.cores)
-        density = min(density, _TWICE)
     for key, value, text in (
         ("most", most, f"{one.kind}: at most, with the throughput of the interval as 1"),
         ("ratio", most / most_now if most and most_now else None, f"{one.kind}: that bound against now's"),
