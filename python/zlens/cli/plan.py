@@ -74,6 +74,8 @@ def _answer(arguments: argparse.Namespace) -> Answer:
         if not arguments.list:
             raise QueryError("no input", cure="zlens plan --list shows what can be asked of one")
         return plan.listed()
+    # What cannot be asked of any input is said before this one is read.
+    plan.understood(arguments.set)
     with (
         inputs.files_of(arguments.inputs) as files,
         Progress() as progress,

@@ -82,7 +82,7 @@ class Asked:
 class Situation:
     """What was measured: scenarios of the machine and of the guests, None where the data do not tell them.
 
-    own: the partition that the data are of; threads: logical processors on each core of a type.
+    own: the partition that the data are of; threads: logical processors on each core of a type, for guests.
     """
 
     system: str
@@ -110,9 +110,8 @@ def situation(session: moments.Asked, system: str, end: dt.datetime) -> Situatio
             f"SELECT lpar FROM system WHERE system = {moments.literal(system)} AND lpar IS NOT NULL"
         ).rows
     ]
-    threads = session.sql(
-        f"SELECT cpu_type, max(threads) FROM core WHERE {where} AND threads > 0 GROUP BY cpu_type"
-    ).rows
+    query = f"SELECT cpu_type, max(threads) FROM core WHERE {where} AND threads > 0 GROUP BY cpu_type"
+    threads = session.sql(query).rows if guests is not None else []
     return Situation(system, end, str(lpar[0]) if lpar else None, machine, guests, dict(threads))
 
 

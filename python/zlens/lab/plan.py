@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -80,15 +81,35 @@ def asked(setting: str) -> tuple[ModuleType, Asked]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: what-ifs with their families, or threads on each core with what stands beside that."""
+
+    wanted: Sequence[tuple[ModuleType, Asked]] = ()
+    threads: int | None = None
+    beside: Sequence[str] = ()
+
+
+def understood(settings: Sequence[str]) -> Question:
+    """What is asked, as far as it can be told without data; ScenarioError where it cannot be asked."""
+    switch = [setting for setting in settings if setting.partition("=")[0].strip() == smt.KEY]
+    if switch:
+        return _switch(settings, switch)
+    wanted = [asked(setting) for setting in settings]
+    _together(wanted)
+    return Question(wanted)
+
+
 def plan(
     session: Any, settings: Sequence[str], *, system: str | None = None, at: str | None = None
 ) -> Answer:
     """The answer to what is asked of an input: of its busiest interval, or of that at a time."""
-    switch = [setting for setting in settings if setting.partition("=")[0].strip() == smt.KEY]
-    if switch:
-        return _switched(session, settings, switch, system, at)
-    wanted = [asked(setting) for setting in settings]
-    _together(wanted)
+    question = understood(settings)
+    if question.threads is not None:
+        name = _system(session, "cpu", system)
+        end = moments.moment(session, name, parse_moment(at) if at else None, shares.busy())
+        return smt.answer(session, name, end, question.threads, question.beside)
+    wanted = question.wanted
     name, end = chosen(session, wanted, system, at)
     known = situation(session, name, end)
     for family, one in wanted:
@@ -106,9 +127,7 @@ def plan(
     return plan_tables.answer(case, machine=any(family.NEEDS == "machine" for family, _ in wanted))
 
 
-def _switched(
-    session: Any, settings: Sequence[str], switch: Sequence[str], system: str | None, at: str | None
-) -> Answer:
+def _switch(settings: Sequence[str], switch: Sequence[str]) -> Question:
     """Multithreading on or off, which is asked by itself."""
     others = [setting for setting in settings if setting not in switch]
     known = {form.field for _, form in forms()}
@@ -119,10 +138,7 @@ def _switched(
             expected=f"beside it only {', '.join(smt.BESIDE)}",
             cure="ask them one by one",
         )
-    threads = smt.threads(switch[0])
-    name = _system(session, "cpu", system)
-    end = moments.moment(session, name, parse_moment(at) if at else None, shares.busy())
-    return smt.answer(session, name, end, threads, others)
+    return Question(threads=smt.threads(switch[0]), beside=others)
 
 
 def _together(wanted: Sequence[tuple[ModuleType, Asked]]) -> None:
