@@ -66,7 +66,7 @@ def test_who_got_more_than_the_model_gives_is_an_error_that_shows() -> None:
 
 
 def test_that_use_stands_on_both_sides_is_said() -> None:
-    """Demand is use: no error confirms nothing. Where demand is told, or use is not known, nothing is said."""
+    """Demand is use: no error confirms nothing. Where demand is told, or use not known, nothing is said."""
     answer = partitions.compare(session(TWO), "VM1", END)
     (note,) = [note for note in answer.notes if "wanted what they used" in note]
     assert note.startswith("2 of 2 partitions")
