@@ -164,6 +164,31 @@ def test_a_physical_core_that_no_logical_one_can_use_brings_nothing() -> None:
     assert set(values(answer, "guests", "difference").values()) == {0.0}
 
 
+def test_guests_have_no_more_processors_than_are_online() -> None:
+    """A could get 8 of its 9 cores, as B uses 2 of ten: an eleventh brings it the ninth, which guests had."""
+    given = session(HUNGRY, processors=9, cores=9)
+    more = plan.plan(given, ["physical_cores=+1"])
+    assert more.figure("could_ifl") == pytest.approx(1)
+    row = by_name(more.table("processors"))["IFL"]
+    assert (row["before"], row["after"]) == pytest.approx((9, 9))
+    fewer = plan.plan(given, ["logical_cores=-2"])
+    assert fewer.figure("could_ifl") == pytest.approx(-1)
+    assert by_name(fewer.table("processors"))["IFL"]["after"] == pytest.approx(7)
+    assert any("though it could get only 8.00 of them" in note for note in fewer.notes)
+    full = plan.plan(session(HUNGRY, cores=3), ["logical_cores=+1"])
+    assert not any("though it could get only" in note for note in full.notes)
+
+
+def test_less_weight_takes_processors_from_guests() -> None:
+    """B wants 9 of ten cores: A could get 5 by half of the weights, and 3.33 by a third of them."""
+    given = session(HUNGRY, processors=7, cores=7)
+    given.connection.execute("UPDATE partition SET logical_cpus = 9, total_s = 540 WHERE partition = 'B'")
+    answer = plan.plan(given, ["weight=250"])
+    row = by_name(answer.table("could"))["A"]
+    assert (row["before"], row["after"]) == pytest.approx((5, 10 / 3))
+    assert by_name(answer.table("processors"))["IFL"]["after"] == pytest.approx(7 - 5 + 10 / 3)
+
+
 def test_a_core_and_a_share_together() -> None:
     """Four processors, W with 100 % of one as all others: nothing is left to share by."""
     both = plan.plan(session(HUNGRY, cores=3), ["logical_cores=-1", "user.W.relative=300"])

@@ -178,6 +178,8 @@ def test_vertical_lows_removed() -> None:
     assert values(answer, "entitled", "difference")["B"] == pytest.approx(0)
     again = ask("partition.A.vertical_lows=removed")
     assert any("no vertical-low cores to remove" in note for note in again.notes)
+    assert "Nothing is asked that changes anything: before and after are the same" in again.notes
+    assert all(table.key != "changes" for table in again.tables)
 
 
 def test_vertical_lows_that_were_used_are_told() -> None:
@@ -322,6 +324,7 @@ def test_what_can_be_asked_of_an_input() -> None:
     rows = by_name(answer.table("whatifs"))
     assert rows["partition.A.weight"]["now"] == "750"
     assert rows["physical_cores.IFL"]["now"] == "10"
+    assert rows["partition.A.capped"]["now"] is None
     assert not any(str(key).startswith("user.") for key in rows)
     assert any(note.startswith("user.NAME.relative") and "D4R3" in note for note in answer.notes)
     assert "Partitions: A, B; that of VM1 is A" in answer.notes

@@ -288,7 +288,10 @@ def _here(known: Situation, form: Form, needed: str) -> Iterator[tuple[str, str 
 
 
 def _now(value: Any) -> str | None:
-    return None if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    """As a list shows it; flags are not told apart from what the data do not tell."""
+    if value is None or isinstance(value, bool):
+        return None
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 _REPORTS = {"partition": "partition", "guest": "user", "load": "cpu", "cpu": "cpu"}

@@ -128,7 +128,11 @@ def answer(case: Case, *, machine: bool) -> Answer:
     """Before and after. machine: something of partitions or cores was asked."""
     known = case.situation
     title = f"Plan for {known.system}, interval that ended {known.end.astimezone(dt.UTC):%F %T} UTC"
-    found = Answer("plan", title, [Table("changes", "What is asked", _CHANGES, case.changes)])
+    found = Answer("plan", title, [])
+    if case.changes:
+        found.tables.append(Table("changes", "What is asked", _CHANGES, case.changes))
+    else:
+        found.notes.append("Nothing is asked that changes anything: before and after are the same")
     before = after = None
     if machine and known.machine is not None:
         before, after = solved(case.before), solved(case.machine)
@@ -277,7 +281,16 @@ def _guests(found: Answer, case: Case, before: Solved | None, after: Solved | No
         pair = (str(known.own), kind)
         if before is None or after is None or pair not in before.could:
             continue
-        more = _number(after.could[pair][0]) - _number(before.could[pair][0])
+        had, would = _number(before.could[pair][0]), _number(after.could[pair][0])
+        cores, left = (_number(one.partitions[pair]["cores"]) for one in (before, after))
+        # Guests never have more logical processors than there are.
+        more = min(would - had, left - cores)
+        if had < cores - _NOTHING:
+            found.notes.append(
+                f"Guests before are solved with all {cores:g} cores of type {kind} that were online of "
+                f"{known.own}, though it could get only {had:.2f} of them: what more weight or physical cores "
+                "bring guests is not seen here, and what fewer logical cores cost them is too much"
+            )
         processors[kind] = max(0.0, processors[kind] + more * known.threads.get(kind, 1))
     new = {**new, "processors": processors}
     rows = [
@@ -330,7 +343,8 @@ def _guests(found: Answer, case: Case, before: Solved | None, after: Solved | No
                 "as Could get",
                 "",
                 f"guests have so many logical processors ({many or 'one on each core'}) more or less as "
-                f"{known.own} could get cores more or less; what was online is taken to have been all theirs",
+                f"{known.own} could get cores more or less, never more than its logical cores make; what was "
+                "parked stays so",
                 "ours",
                 "zlens",
             )
