@@ -266,3 +266,14 @@ def test_the_interval_is_the_busiest_or_that_of_a_time() -> None:
     assert plan.plan(given, ["user.W.relative=300"], at="09:00:30").table("changes").rows[0][3] == 200
     rows = by_name(plan.listed(given, at="09:00:30").table("whatifs"))
     assert rows["user.W.relative"]["now"] == "200"
+
+
+def test_every_example_of_the_list_is_answered() -> None:
+    given = session(HUNGRY, cores=3)
+    rows = by_name(plan.listed(given).table("whatifs"))
+    example = str(rows["user.W.limit"]["example"])
+    assert example == "--set user.W.limit=hard --set user.W.maximum_absolute=25"
+    for row in rows.values():
+        settings = [word for word in str(row["example"]).split() if word != "--set"]
+        if settings != ["smt=on"]:
+            assert plan.plan(given, settings).tables, settings

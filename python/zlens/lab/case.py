@@ -21,6 +21,7 @@ class Form:
 
     scopes: of what it may be asked: own (the partition the data are of), partition (by name), machine, user
     example: a value to try; value: in words, which there are
+    beside: what of the same must be asked with it
     """
 
     field: str
@@ -28,6 +29,12 @@ class Form:
     text: str
     example: str
     value: str
+    beside: str = ""
+
+    def tried(self, key: str, example: str) -> str:
+        """How one asks it on the command line."""
+        words = f"--set {key}={example}"
+        return f"{words} --set {key.rpartition('.')[0]}.{self.beside}" if self.beside else words
 
     def written(self) -> list[str]:
         """The key as one writes it, for each of what it may be asked of."""

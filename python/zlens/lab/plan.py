@@ -218,7 +218,7 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
     """What can be asked; of an input, what of it can be asked of this one, with names of its own."""
     if session is None:
         every = [
-            (key, f"--set {key}={form.example}", form.value, form.text)
+            (key, form.tried(key, form.example), form.value, form.text)
             for _, form in forms()
             for key in form.written()
         ]
@@ -234,7 +234,7 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
             if value is None:
                 silent.setdefault(family.NEEDS, []).append(key)
             else:
-                rows.append((key, f"--set {key}={value}", form.value, now))
+                rows.append((key, form.tried(key, value), form.value, now))
     for needed, keys in silent.items():
         notes.append(
             f"{', '.join(keys)}: not of this interval, because the data tell nothing of it; "

@@ -288,8 +288,8 @@ def _guests(found: Answer, case: Case, before: Solved | None, after: Solved | No
         if had < cores - _NOTHING:
             found.notes.append(
                 f"Guests before are solved with all {cores:g} cores of type {kind} that were online of "
-                f"{known.own}, though it could get only {had:.2f} of them: what more weight or physical cores "
-                "bring guests is not seen here, and what fewer logical cores cost them is too much"
+                f"{known.own}, though it could get only {had:.2f} of them: what more weight or physical "
+                "cores bring guests is not seen here, and what fewer logical cores cost them is too much"
             )
         processors[kind] = max(0.0, processors[kind] + more * known.threads.get(kind, 1))
     new = {**new, "processors": processors}

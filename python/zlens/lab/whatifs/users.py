@@ -11,16 +11,15 @@ from zlens.models.scenario import Choice, Number, Problem, Whole
 NEEDS = "guests"
 _ONLY = ("user",)
 _RELATIVE, _ABSOLUTE = Whole(1, 10_000), Number(0.1, 100)
+_REL, _ABS = "a whole number, 1 to 10,000", "percent of all processors, 0.1 to 100"
+_MAXIMUM = "maximum share, with limit"
+_HOW = "hard or soft, with a maximum share; or none"
 FORMS = (
-    Form("relative", _ONLY, "relative share of a guest", "200", "a whole number, 1 to 10,000"),
-    Form("absolute", _ONLY, "absolute share of a guest", "20", "percent of all processors, 0.1 to 100"),
-    Form("maximum_relative", _ONLY, "maximum share, with limit", "300", "a whole number, 1 to 10,000"),
-    Form(
-        "maximum_absolute", _ONLY, "maximum share, with limit", "25", "percent of all processors, 0.1 to 100"
-    ),
-    Form(
-        "limit", _ONLY, "how its maximum share holds", "hard", "hard or soft, with a maximum share; or none"
-    ),
+    Form("relative", _ONLY, "relative share of a guest", "200", _REL),
+    Form("absolute", _ONLY, "absolute share of a guest", "20", _ABS),
+    Form("maximum_relative", _ONLY, _MAXIMUM, "300", _REL, "limit=hard"),
+    Form("maximum_absolute", _ONLY, _MAXIMUM, "25", _ABS, "limit=hard"),
+    Form("limit", _ONLY, "how its maximum share holds", "hard", _HOW, "maximum_absolute=25"),
 )
 #: What one share stands in place of.
 _INSTEAD = {
