@@ -56,7 +56,8 @@ endif
 .PHONY: test
 test: setup ## every test, Rust and Python
 	cargo test --workspace --exclude zlens-native --locked --quiet
-	$(BIN)/python -m pytest
+	# Side by side, in the order they stand in: whoever is done early takes over from the others.
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 .PHONY: lint
 lint: setup ## formatting, clippy, ruff, mypy

@@ -6,7 +6,7 @@ import math
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zlens import charts
@@ -54,6 +54,7 @@ def test_too_many_bars_are_cut_and_that_is_said() -> None:
 
 
 @given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
+@example(0.0, 5e-324)
 def test_an_axis_holds_its_values(one: float, other: float) -> None:
     low, high, step = charts.axis(min(one, other), max(one, other))
     room = 1e-6 * step

@@ -61,7 +61,8 @@ def svg(chart: Chart) -> str:
 
 def axis(low: float, high: float) -> tuple[float, float, float]:
     """Ends and step of an axis that holds both: steps of 1, 2 or 5 times a power of ten, five or so."""
-    if high <= low:
+    # What lies closer together than powers of ten can be told apart is one value.
+    if high - low < 1e-300:
         high = low + 1
     raw = (high - low) / 5
     power = 10 ** math.floor(math.log10(raw))

@@ -116,14 +116,16 @@ class Session:
     def all_problems(self) -> list[Problem]:
         """What could not be read as it stands, after everything was decoded once to find all of it."""
         found = [*self._found, *(p for source in self.sources for p in source.problems(complete=True))]
-        found += self._doubts()
+        found += self._doubts
         if self.options.every_s:
             found += other_intervals.problems(self._other_intervals, self.options.every_s)
         chosen = self.options.systems
         return [p for p in found if not chosen or p.system is None or p.system in chosen]
 
+    @cached_property
     def _doubts(self) -> list[Problem]:
         """What the measures have to say: counters withheld or doubtful, systems that moved."""
+        # Kept: to work them out takes longer than most questions, and what is read does not change.
         from zlens.catalog import roles
         from zlens.measures.doubts import VIEWS, doubts
 

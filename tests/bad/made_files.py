@@ -39,11 +39,17 @@ def sample(
     return [*records, *(more or []), record("D1R11", end, {})]
 
 
-def write(path: Path, intervals: list[list[bytes]] | None = None, *, finish: bool = True) -> Path:
+def write(
+    path: Path,
+    intervals: list[list[bytes]] | None = None,
+    *,
+    finish: bool = True,
+    system: str = "BADTEST",
+) -> Path:
     """A whole file: configuration, an event, a control record for each interval."""
     writer = _native.MonwriteWriter(str(path))
     config = [
-        record("D1R4", START_US - 2_000, {"MTRSYS_SYSTMID": "BADTEST", "MTRSYS_HCPCPEID": "5.3.0"}),
+        record("D1R4", START_US - 2_000, {"MTRSYS_SYSTMID": system, "MTRSYS_HCPCPEID": "5.3.0"}),
         record("D1R9", START_US - 1_500, {"MTRSPR_INTERVAL": 60}),
         record("D1R11", START_US - 1_000, {}),
     ]

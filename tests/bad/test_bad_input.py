@@ -83,7 +83,7 @@ def test_a_good_file_has_no_problem(capsys: pytest.CaptureFixture[str], good: Pa
         (b"Dear all,\nplease find the file attached.\n" * 50, ["text", "byte 0"]),
         (b"\x00" * 8192, ["byte 0"]),
         (random.Random(1).randbytes(40_000), ["byte 0"]),
-        (gzip.compress(b"anything" * 100), ["gzip", "unpack it first"]),
+        (gzip.compress(b"anything" * 100, mtime=0), ["gzip", "unpack it first"]),
         (":CFF".encode("cp037") + bytes(80), ["VMARC", "unpack it first"]),
         (b"\x89PNG\r\n\x1a\n" + bytes(5000), ["byte 0"]),
         (b"<?xml version='1.0'?><a><b/></a>", ["byte"]),
@@ -239,16 +239,20 @@ def test_a_hole_is_skipped_with_its_size(capsys: pytest.CaptureFixture[str], goo
     assert seen.samples() == ALL - made.CPUS
 
 
-def test_any_damage_ends_well(tmp_path: Path, good: Path) -> None:
+#: Damaged files whose measures are asked for together: most of what such a question takes is its planning.
+TOGETHER = 12
+
+
+def test_any_damage_ends_well(tmp_path: Path) -> None:
     """Seeded mutations: no exception but our own, and no more rows than were written."""
     chance = random.Random(42)
-    whole = good.read_bytes()
+    readable: list[Path] = []
     for number in range(120):
-        data = bytearray(whole)
+        path = made.write(tmp_path / f"damaged-{number}", system=f"BAD{number}")
+        data = bytearray(path.read_bytes())
         for _ in range(chance.randrange(1, 6)):
             at = chance.randrange(len(data))
             data[at : at + chance.randrange(1, 40)] = chance.randbytes(chance.randrange(0, 40))
-        path = tmp_path / f"damaged-{number}"
         path.write_bytes(data)
         try:
             with zlens.open(path) as session:
@@ -257,14 +261,18 @@ def test_any_damage_ends_well(tmp_path: Path, good: Path) -> None:
                 )
                 if "d0r2" in session.engine.raw_tables():
                     assert session.sql("select count(*), sum(sytprp_pfxutime_d) from d0r2").rows
-                    keys = "system, source, interval_end, cpu_id"
-                    query = f"select count(*), count(distinct ({keys})) from cpu"
-                    rows, distinct = session.sql(query).rows[0]
-                    assert rows == distinct
-                    assert (session.sql("select max(online) from load").rows[0][0] or 0) <= made.CPUS
+                    readable.append(path)
         except InputError:
             pass
-        path.unlink()
+    assert len(readable) > 60
+    for first in range(0, len(readable), TOGETHER):
+        some = readable[first : first + TOGETHER]
+        with zlens.open(some) as session:
+            keys = "system, source, interval_end, cpu_id"
+            query = f"select count(*), count(distinct ({keys})) from cpu"
+            rows, distinct = session.sql(query).rows[0]
+            assert rows == distinct, some
+            assert (session.sql("select max(online) from load").rows[0][0] or 0) <= made.CPUS, some
 
 
 # Damaged XML ------------------------------------------------------------------------------------

@@ -65,6 +65,22 @@ def test_who_got_more_than_the_model_gives_is_an_error_that_shows() -> None:
     assert answer.figure("worst") == pytest.approx(0.5)
 
 
+def test_that_use_stands_on_both_sides_is_said() -> None:
+    """Demand is use: no error confirms nothing. Where demand is told, or use not known, nothing is said."""
+    answer = partitions.compare(session(TWO), "VM1", END)
+    (note,) = [note for note in answer.notes if "wanted what they used" in note]
+    assert note.startswith("2 of 2 partitions")
+    assert "no error (2 of 2) says only" in note
+    assert "confirms nothing" in note
+    capped = partitions.compare(session([{**TWO[0], "capped": True}, TWO[1]]), "VM1", END)
+    assert any("no error (1 of 2)" in note for note in capped.notes)
+    settings = ["partition.A.demand=10", "partition.B.demand=6"]
+    told = partitions.compare(session(TWO), "VM1", END, settings)
+    assert not any("wanted what they used" in note for note in told.notes)
+    unknown = partitions.compare(session([partition("A", 750, 8, None)]), "VM1", END)
+    assert not any("wanted what they used" in note for note in unknown.notes)
+
+
 def test_polarity_beside_the_measured_one() -> None:
     """7.5 cores are 7 high and 1 medium; 2.5 are 2 and 1."""
     rows = [{**TWO[0], "vh": 7, "vm": 1, "vl": 0}, {**TWO[1], "vh": 1, "vm": 2, "vl": 3}]

@@ -17,6 +17,7 @@ COMMANDS = (
     "compare",
     "solve",
     "study",
+    "plan",
     "explain",
     "import",
     "lake",

@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="measured",
         nargs="+",
         metavar="INPUT",
-        help="make the scenario of a measured interval (shares, aliases, partitions, capacity): "
+        help="make the scenario of a measured interval (shares, aliases, partitions, capacity, smt): "
         "the busiest, or that of --at",
     )
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")

@@ -9,4 +9,4 @@ side by side.
 from __future__ import annotations
 
 #: Models of which a scenario can be made of what was measured.
-EXPECTED = ("shares", "aliases", "partitions", "capacity")
+EXPECTED = ("shares", "aliases", "partitions", "capacity", "smt")

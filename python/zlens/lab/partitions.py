@@ -1,7 +1,8 @@
 """Partitions of a machine in a measured interval: what PR/SM entitled each to beside what it used.
 
-Demand of a partition is what it used, PR/SM's time on its behalf included; what PR/SM used for itself is
-taken off the cores. Beside that stands what a partition could have got if it alone had wanted all.
+Demand of a partition is what it used, PR/SM's time on its behalf included, for no data tell of work that
+waited: expected and used differ only where the model would not have given what was used. What PR/SM used for
+itself is taken off the cores. Beside that stands what a partition could have got if it alone had wanted all.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from zlens.models.partitions import TYPES
 TABLE = "partition"
 #: Cores that a partition used.
 _USED = "coalesce(total_s / seconds, total_pct / 100 * logical_cpus, effective_pct / 100 * logical_cpus)"
+#: Cores that are no difference.
+_SAME = 0.005
 #: Names that a note lists.
 _MOST_NAMES = 5
 
@@ -185,9 +188,8 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     for setting in settings:
         values = scenarios.changed(values, setting)
     solved = models.solve("partitions", values)
-    times = Counter(one["name"] for one in values["partition"])
-    given = {(one["name"], one.get("type", "CP")): at for at, one in enumerate(values["partition"])}
-    pairs = {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in given}
+    pairs = shown(values)
+    given = {pair: at for at, pair in enumerate(pairs.values())}
     rows, errors = [], []
     for row in _dicts(solved.table("partitions")):
         pair = pairs[str(row["name"])]
@@ -195,7 +197,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         error = None if used is None else used - float(str(expected))
         errors += [] if error is None else [error]
         beyond = None if used is None else used - float(str(row["entitlement"]))
-        could, held = _could(values, given[pair], str(row["name"]))
+        could, held = could_get(values, given[pair], str(row["name"]))
         begin = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
         rows.append((*begin, expected, used, error, beyond, could, held))
     polarity = list(_polarity(solved, pairs, found))
@@ -204,11 +206,22 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         tables.append(Table("polarity", "Polarity of logical cores", _POLARITY, polarity))
     tables.append(solved.table("machine"))
     figures = [
-        Figure("worst", max(map(abs, errors), default=None), "cores", "Largest error of a partition", 2),
+        Figure(
+            "worst",
+            max(map(abs, errors), default=None),
+            "cores",
+            "Largest use beyond what the model gives",
+            2,
+        ),
         *solved.figures,
     ]
     different = [str(row[0]) for row in polarity if row[-1] == "no"]
-    notes = [*found.notes, *(f"changed by --set: {one}" for one in settings), *solved.notes]
+    notes = [
+        *found.notes,
+        *_circular(values, found, rows),
+        *(f"changed by --set: {one}" for one in settings),
+        *solved.notes,
+    ]
     if different:
         notes.append(
             f"{_listed(different)}: cores stand otherwise than the weights of this interval give; weights or "
@@ -219,8 +232,32 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     return Answer("partitions", title, tables, figures, [], notes, assumed)
 
 
-def _could(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
-    """What a partition would get if it wanted all, and what would hold it."""
+def _circular(values: dict[str, Any], found: Measured, rows: Sequence[tuple[Value, ...]]) -> Iterator[str]:
+    """That use stands on both sides, where nothing else tells what a partition wanted."""
+    wants = {(one["name"], one.get("type", "CP")): one.get("demand") for one in values["partition"]}
+    circular = sum(
+        demand is not None and found.observed.get(pair) == demand for pair, demand in wants.items()
+    )
+    if not circular:
+        return
+    errors = [row[7] for row in rows if isinstance(row[7], float)]
+    allowed = sum(abs(error) < _SAME for error in errors)
+    yield (
+        f"{circular} of {len(wants)} partitions are taken to have wanted what they used, for the data do not "
+        f"tell of work that waited: no error ({allowed} of {len(errors)}) says only that weights, cores and "
+        "caps allow what was used, and confirms nothing; an error is what the model would not have given"
+    )
+
+
+def shown(values: dict[str, Any]) -> dict[str, Pair]:
+    """Name and type of the partitions of a scenario, in its order, under the names that answers show."""
+    pairs = [(str(one["name"]), str(one.get("type", "CP"))) for one in values["partition"]]
+    times = Counter(name for name, _ in pairs)
+    return {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in pairs}
+
+
+def could_get(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
+    """What a partition would get if it wanted all, and what would hold it. name: as answers show it."""
     partitions = list(values["partition"])
     partitions[at] = {key: value for key, value in partitions[at].items() if key != "demand"}
     solved = models.solve("partitions", {**values, "partition": partitions})

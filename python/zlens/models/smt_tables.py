@@ -64,10 +64,19 @@ _PUBLISHED = (
 
 
 @cache
+def _facts() -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+
+
 def ranges() -> list[dict[str, Any]]:
     """What IBM has published of multithreading against none."""
-    found: list[dict[str, Any]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["range"]
-    return found
+    return _facts()["range"]
+
+
+def second_thread(under: str) -> tuple[list[str], str]:
+    """Types of cores that can have two threads under z/VM or z/OS, and who says so."""
+    fact = next(one for one in _facts()["second_thread"] if one["under"] == under)
+    return fact["types"], fact["source"]
 
 
 def published() -> Table:

@@ -23,7 +23,7 @@ _ROUNDING = 0.02
 _TWICE = 2.0
 #: More runs than this make no figures: nobody reads a sweep of so many.
 _MOST_FIGURES = 20
-_MISSES = (
+MISSES = (
     "Capacity factors do not predict throughput: for IBM's published serialization workload they say 1.05 of "
     "the run without SMT, and 0.649 was measured"
 )
@@ -387,14 +387,13 @@ def _reached(scenario: Scenario, run: Run) -> float | None:
 
 def _no_point(run: Run) -> str:
     return (
-        f"{run.name}: no point value, only bounds, for no path factor is calibrated (calibrated_by). "
-        f"{_MISSES}"
+        f"{run.name}: no point value, only bounds, for no path factor is calibrated (calibrated_by). {MISSES}"
     )
 
 
 def _path_notes(answer: Answer, run: Run, from_run: Run, by: str | None, paths: Sequence[float]) -> None:
     if by is None and run.says["threads"] == 2 and all(path == 1.0 for path in paths):
-        answer.notes.append(f"{run.name}: path factors of 1 leave nothing but the capacity factor. {_MISSES}")
+        answer.notes.append(f"{run.name}: path factors of 1 leave nothing but the capacity factor. {MISSES}")
     elif by is not None and by != run.name:
         answer.notes.append(
             f"{run.name}: path factors hold for the configuration they were measured in ({from_run.name}); "

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 from zlens.models import student
@@ -87,6 +88,14 @@ def fit(
 
     sizes are from 1 up, rates above 0. gamma: the throughput of one where that is known; else it is fitted.
     """
+    return _fit(tuple(sizes), tuple(rates), gamma, confidence)
+
+
+@lru_cache(maxsize=64)
+def _fit(
+    sizes: tuple[float, ...], rates: tuple[float, ...], gamma: float | None, confidence: float
+) -> Fit | None:
+    """The same: a sweep of something else asks for the law of the same observations again and again."""
     unknown = 2 + (gamma is None)
     if len(set(sizes)) < unknown:
         return None

@@ -1,0 +1,87 @@
+"""zlens plan: what if."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from zlens.errors import QueryError
+
+if TYPE_CHECKING:
+    from zlens.models.answer import Answer
+
+SUMMARY = "what if: cores, weights, shares or threads of a measured interval changed"
+DESCRIPTION = """\
+Take a measured interval (the busiest, or that of --at), change what --set says, and solve it before and
+after. It is said which numbers are measured, solved or assumed. Without --set: what can be asked of INPUT.
+"""
+EXAMPLES = """\
+Examples:
+  zlens plan --list
+  zlens plan monwrite.data
+  zlens plan monwrite.data --set logical_cores=+1
+  zlens plan monwrite.data --set weight=500 --set physical_cores.IFL=+1 --at '2026-03-02 09:15'
+  zlens plan monwrite.data --set user.LINUX1.relative=400
+  zlens plan rmf-cpu.xml --set partition.PROD.split=2
+  zlens plan smf.dump --set vertical_lows=removed --format html -o lows.html
+  zlens plan monwrite.data --set smt=on
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("inputs", metavar="INPUT", nargs="*", help="file, folder, quoted pattern, or -")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="what to change: weight=500, logical_cores=+1; may be repeated",
+    )
+    parser.add_argument(
+        "--list",
+        "--keys",
+        dest="list",
+        action="store_true",
+        help="list what can be asked, each with an example",
+    )
+    parser.add_argument("--at", metavar="TIME", help="a time in the interval: '2026-03-02 09:15'")
+    parser.add_argument("--system", metavar="NAME", help="the system, where the input holds several")
+    parser.add_argument(
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from zlens.cli import output
+    from zlens.cli.solve import rendered
+
+    text = rendered(_answer(arguments), arguments.format)
+    with output.opened(arguments.output) as out:
+        out.write(text)
+    return 0
+
+
+def _answer(arguments: argparse.Namespace) -> Answer:
+    import zlens
+    from zlens.cli import inputs
+    from zlens.lab import plan
+    from zlens.progress import Progress
+
+    if arguments.list and arguments.set:
+        raise QueryError("--list and --set are two questions", cure="leave one of them out")
+    if not arguments.inputs:
+        if not arguments.list:
+            raise QueryError("no input", cure="zlens plan --list shows what can be asked of one")
+        return plan.listed()
+    # What cannot be asked of any input is said before this one is read.
+    plan.understood(arguments.set)
+    with (
+        inputs.files_of(arguments.inputs) as files,
+        Progress() as progress,
+        zlens.open(files, progress=progress) as session,
+    ):
+        progress.close()
+        if not arguments.set:
+            return plan.listed(session, system=arguments.system, at=arguments.at)
+        return plan.plan(session, arguments.set, system=arguments.system, at=arguments.at)

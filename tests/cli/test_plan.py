@@ -1,0 +1,137 @@
+"""zlens plan as its user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zlens.cli import main
+from zlens.demo import sim
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+Z15 = SAMPLES / "rmf" / "rmf-postprocessor-cpu-8562-z15.xml"
+
+
+@pytest.fixture(scope="module")
+def monwrite(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The demo's second file: a z/VM with partitions, cores of two threads and guests."""
+    path = tmp_path_factory.mktemp("plan") / "sim.monwrite"
+    sim.write(str(path), 530)
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["plan", *words])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def rows_of(text: str, table: str) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in json.loads(text) if row["table"] == table}
+
+
+def test_list_shows_each_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "--list")
+    assert (status, err) == (0, "")
+    assert out == run(capsys, "--keys")[1]
+    wanted = ("logical_cores=+1", "physical_cores=+1", "weight=300", "user.NAME.relative=200", "split=2")
+    for example in (*wanted, "vertical_lows=removed", "smt=on", "partition.NAME.capped=true"):
+        assert f"--set {example}" in out
+
+
+def test_without_set_it_says_what_can_be_asked_of_the_file(
+    monwrite: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = run(capsys, monwrite)
+    assert status == 0
+    assert "What can be asked of ZLSIM, interval that ended" in out
+    line = next(line for line in out.splitlines() if line.startswith("partition.ZLSIM.weight"))
+    assert line.split()[-1] == "375"
+    assert "--set user.LINUX01.relative=200" in out
+    assert "Partitions: ZLSIM, ZLSIM2, ZLTOOL; that of ZLSIM is ZLSIM" in out
+
+
+def test_text(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Weights 375, 400, 225 on twelve cores are 4.5, 4.8, 2.7; with 500 of 1,125: 5.33, 4.27, 2.40."""
+    status, out, err = run(capsys, monwrite, "--set", "weight=500")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    at = lines.index("Entitled: what weights give")
+    assert lines[at + 1].split() == [
+        *("Partition", "Type", "Weight", "before", "Weight", "after", "Before", "After"),
+        "Difference",
+    ]
+    assert lines[at + 2].split() == ["(cores)"] * 3
+    assert lines[at + 4].split() == ["ZLSIM", "IFL", "375", "500", "4.50", "5.33", "0.83"]
+    assert lines[at + 5].split()[-3:] == ["4.80", "4.27", "-0.53"]
+    assert any("Processors for guests" in line for line in lines)
+    kinds = lines[lines.index("Which numbers are measured, solved or assumed") :]
+    assert any(line.split()[:2] == ["Entitled", "solved"] for line in kinds)
+    assert any(line.startswith("  hungry_above = 20.0") for line in lines)
+
+
+def test_one_more_core_in_json(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """ZLSIM is held by its six logical cores while two of the machine are idle; two threads on each."""
+    text = run(capsys, monwrite, "--set", "logical_cores=+1", "--format", "json")[1]
+    could = rows_of(text, "could")["ZLSIM"]
+    assert (could["before"], could["after"]) == pytest.approx((6, 7))
+    processors = next(row for row in json.loads(text) if row["table"] == "processors")
+    assert processors["difference"] == pytest.approx(2)
+    assert sum(row["difference"] for row in rows_of(text, "guests").values()) > 100
+
+
+def test_html_of_an_interval_by_its_time_to_a_file(
+    monwrite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "plan.html"
+    words = ("--set", "split=2", "--at", "2024-05-14 07:44:30Z", "--system", "ZLSIM", "--format", "html")
+    assert run(capsys, monwrite, *words, "-o", str(out))[:2] == (0, "")
+    page = out.read_text(encoding="utf-8")
+    assert "interval that ended 2024-05-14 07:45:00 UTC" in page
+    assert "ZLSIM-2" in page
+    assert "use_of_parts" in page
+
+
+def test_multithreading_is_asked_by_itself(monwrite: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, monwrite, "--set", "smt=off", "--set", "path=1.6")
+    assert (status, "Published by IBM" in out) == (0, True)
+    assert "predicted" in out
+    for words in (("smt=off", "weight=5"), ("weight=5", "smt=off"), ("smt=off", "smt=on")):
+        status, _, err = run(capsys, monwrite, "--set", words[0], "--set", words[1])
+        assert (status, "is asked by itself" in err and "one by one" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "no input; zlens plan --list"),
+        (("--list", "--set", "weight=5"), "--list and --set are two questions"),
+        (("FILE", "--set", "wieght=5"), "did you mean weight?"),
+        (("FILE", "--set", "smt=maybe"), 'smt is "maybe"; expected one of "on", "off"'),
+    ],
+)
+def test_messages(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be asked of any input is said before one is read."""
+    status, out, err = run(capsys, *words)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.skipif(not Z15.exists(), reason="no samples here")
+def test_partitions_of_a_real_z15(capsys: pytest.CaptureFixture[str]) -> None:
+    """Weights 25, 10, 25, 52 on two CPs; VIRPT, whose report it is, has 52 of 112: 0.93 cores."""
+    text = run(capsys, str(Z15), "--set", "physical_cores=+1", "--format", "json")[1]
+    row = rows_of(text, "entitled")["VIRPT"]
+    assert (row["before"], row["after"]) == pytest.approx((2 * 52 / 112, 3 * 52 / 112))
+    status, _, err = run(capsys, str(Z15), "--set", "user.LINUX1.relative=5")
+    assert (status, "nothing of table guest; expected samples of guests (D4R3)" in err) == (2, True)
+
+
+def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["plan", "--help"])
+    assert "zlens plan monwrite.data --set logical_cores=+1" in capsys.readouterr().out

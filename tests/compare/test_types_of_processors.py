@@ -1,0 +1,84 @@
+"""What is of one type of processor is held against the same type, and nothing else."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from counter_rows import opened, row
+from measures.test_smf70 import S0W1_S, ZIIP_S, four_ziips, s0w1
+from smf70_made import session as smf70
+from zlens.catalog import compared as declared
+from zlens.catalog import metrics
+from zlens.compare import Choice, Run, Side, compare, measure
+from zlens.compare.sides import SystemRun
+
+START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
+CPI = "cpumf_type.cpi"
+
+
+def side(name: str, **cpi: float) -> Side:
+    """Cycles per instruction of some types, in each of twelve intervals."""
+    run = SystemRun("SYSA", {}, intervals=12, machine_type="8561")
+    run.first, run.last = START, START + dt.timedelta(minutes=12)
+    ends = [START + dt.timedelta(minutes=minute) for minute in range(12)]
+    for kind, value in cpi.items():
+        run.series[CPI, (kind,)] = [(end, value, 1.0) for end in ends]
+    return Side(name, [Run(name, {"SYSA": run})])
+
+
+def test_other_types_are_no_pair() -> None:
+    [compared] = compare([side("a", CP=2.0), side("b", IFL=3.0)], Choice()).systems
+    found = {each.subject: each for each in compared.rows if each.metric.key == CPI}
+    assert set(found) == {("CP",), ("IFL",)}
+    assert found["CP",].values == (2.0, None)
+    assert found["IFL",].values == (None, 3.0)
+    assert all(change.value is None for each in found.values() for change in each.changes)
+
+
+def test_the_same_type_is_a_pair() -> None:
+    [compared] = compare([side("a", CP=2.0, IFL=4.0), side("b", IFL=3.0, CP=1.0)], Choice()).systems
+    found = {each.subject: each.changes[0].value for each in compared.rows if each.metric.key == CPI}
+    assert found == {("CP",): pytest.approx(0.5), ("IFL",): pytest.approx(0.75)}
+
+
+def test_every_metric_of_a_table_with_types_goes_by_type() -> None:
+    """Else values of different types would be added up in one row."""
+    tables = {each.table for each in declared.declared()}
+    typed = {
+        table for table in tables if any(column.name == "cpu_type" for column in metrics.table(table).columns)
+    }
+    assert typed == {"cec", "core_type", "cpumf_type"}
+    assert [
+        each.key for each in declared.declared() if each.table in typed and "cpu_type" not in each.by
+    ] == []
+
+
+def test_measured_types_stay_apart() -> None:
+    rows = [
+        row({"B0": 3000.0, "B1": 1000.0}, generation="z15"),
+        row({"B0": 9000.0, "B1": 1000.0}, generation="z15", cpu_id=1, cpu_type="IFL"),
+    ]
+    with opened(rows) as session:
+        series = measure(session, "x").systems["SYSA"].series
+    cpi = {
+        of: [above / below for _, above, below in points]
+        for (key, of), points in series.items()
+        if key == CPI
+    }
+    assert cpi == {("CP",): [pytest.approx(3.0)], ("IFL",): [pytest.approx(9.0)]}
+
+
+def test_systems_on_other_types_are_not_alike() -> None:
+    """Whole systems can be held against each other, and it is said that their processors are others."""
+    with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
+        ziips = measure(made, "ziips")
+    with smf70({"SYSA": [s0w1()]}, S0W1_S) as made:
+        cps = measure(made, "cps")
+    assert ziips.systems["SYSA"].facts["types of processors"] == "ZIIP"
+    assert "CP" in cps.systems["SYSA"].facts["types of processors"]
+    [compared] = compare([Side("ziips", [ziips]), Side("cps", [cps])]).systems
+    assert any(
+        warning.startswith("types of processors differs: ziips ZIIP; cps CP") for warning in compared.warnings
+    )

@@ -1,0 +1,338 @@
+"""What-ifs on partitions and cores of a measured interval, computed by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from reports.fake_session import FakeSession
+from zlens.errors import QueryError, ScenarioError
+from zlens.lab import partitions, plan
+from zlens.models.answer import Answer, Value, by_name
+
+END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
+HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
+
+
+def partition(name: str, weight: float | None, cores: float, used: float, **more: Any) -> dict[str, Any]:
+    """A partition that used so many cores."""
+    own = {"partition": name, "cpu_type": "IFL", "weight": weight, "logical_cpus": cores, "dedicated": False}
+    return {**HEAD, **own, "capped": False, "total_s": 60 * used} | more
+
+
+def machine(kind: str = "IFL", physical: float = 10) -> dict[str, Any]:
+    own = {"cpu_type": kind, "physical": physical, "dedicated": 0.0}
+    return {**HEAD, **own, "lgclc_pct": 0.0, "ovrhd_pct": 0.0, "lpmgt_pct": 0.0}
+
+
+#: Weights 3 to 1 on ten cores: 7.5 and 2.5 cores.
+TWO = [partition("A", 750, 8, 8.0), partition("B", 250, 6, 1.5)]
+
+
+def session(rows: list[dict[str, Any]], *pools: dict[str, Any], lpar: str | None = "A") -> FakeSession:
+    system = {"system": "VM1", "source": "zvm-monitor", "utc_offset_s": 0, "lpar": lpar}
+    return FakeSession({"system": [system], "partition": rows, "cec": list(pools or [machine()])})
+
+
+def ask(*settings: str, rows: list[dict[str, Any]] | None = None) -> Answer:
+    return plan.plan(session(TWO if rows is None else rows), settings)
+
+
+def values(answer: Answer, table: str, key: str) -> dict[Value, Value]:
+    return {name: row[key] for name, row in by_name(answer.table(table)).items()}
+
+
+def refused(*settings: str, rows: list[dict[str, Any]] | None = None) -> str:
+    with pytest.raises((ScenarioError, QueryError)) as caught:
+        ask(*settings, rows=rows)
+    return str(caught.value)
+
+
+def test_one_more_logical_core() -> None:
+    """A used all of its 8 logical cores while 0.5 of ten were idle: with a ninth it could get 8.5."""
+    answer = ask("logical_cores=+1")
+    assert answer.table("changes").rows == [("logical_cores=+1", "logical cores of A", "cores", 8, 9, 1)]
+    row = by_name(answer.table("could"))["A"]
+    assert (row["before"], row["after"]) == (pytest.approx(8), pytest.approx(8.5))
+    assert (row["held_before"], row["held_after"]) == ("cores", "weight")
+    assert answer.figure("could_ifl") == pytest.approx(0.5)
+    assert set(values(answer, "entitled", "difference").values()) == {0.0}, "weights stay"
+
+
+def test_one_more_physical_core() -> None:
+    """Eleven cores by weight: 8.25 and 2.75; but A has only 8 logical cores, so nothing comes of it."""
+    answer = ask("physical_cores=+1")
+    after = values(answer, "entitled", "after")
+    assert [after[name] for name in "AB"] == pytest.approx([8.25, 2.75])
+    assert answer.figure("could_ifl") == pytest.approx(0)
+    pool = by_name(answer.table("machine"))["IFL"]
+    assert (pool["physical_before"], pool["physical_after"]) == (10, 11)
+    assert (pool["idle_before"], pool["idle_after"]) == (pytest.approx(0.5), pytest.approx(1.5))
+
+
+def test_several_cores_fewer_and_so_many() -> None:
+    assert ask("physical_cores=+3").table("changes").rows[0][3:] == (10, 13, 3)
+    assert ask("physical_cores.IFL=-2").table("changes").rows[0][3:] == (10, 8, -2)
+    assert ask("partition.B.logical_cores=2").table("changes").rows[0][1:] == (
+        *("logical cores of B", "cores", 6, 2),
+        -4,
+    )
+
+
+def test_fewer_cores_than_were_used() -> None:
+    """A keeps 6 of its logical cores, and would get 2 less than it used."""
+    answer = ask("logical_cores=-2")
+    row = by_name(answer.table("expected"))["A"]
+    assert (row["used"], row["before"], row["after"], row["difference"]) == pytest.approx((8, 8, 6, -2))
+    assert any("only that of A changes" in note for note in answer.notes)
+
+
+def test_another_weight() -> None:
+    """500 to 500: 5 and 5 cores."""
+    answer = ask("weight=500", "partition.B.weight=500")
+    rows = by_name(answer.table("entitled"))
+    assert (rows["A"]["weight_before"], rows["A"]["weight_after"]) == (750, 500)
+    assert [rows[name]["after"] for name in "AB"] == pytest.approx([5, 5])
+    assert [rows[name]["difference"] for name in "AB"] == pytest.approx([-2.5, 2.5])
+    could = values(answer, "could", "after")
+    assert could["B"] == pytest.approx(5), "B would be held by its weight of a half"
+
+
+def test_weight_and_core_together() -> None:
+    """750 to 150 on eleven cores; A with 9 logical cores gets 9 of its 9.17, if B wants no more than 1.5."""
+    answer = ask("partition.B.weight=150", "logical_cores=+1", "physical_cores=+1")
+    assert values(answer, "entitled", "after")["A"] == pytest.approx(11 * 750 / 900)
+    assert values(answer, "could", "after")["A"] == pytest.approx(9)
+
+
+@pytest.mark.parametrize(
+    ("value", "weights", "cores"),
+    [
+        ("2", (375, 375), (4, 4)),
+        ("3", (250, 250, 250), (3, 3, 2)),
+        ("500,250", (500, 250), (5, 3)),
+        ("600:5,150:3", (600, 150), (5, 3)),
+        ("740,10", (740, 10), (7, 1)),
+    ],
+)
+def test_a_split_keeps_what_the_partition_is_entitled_to(
+    value: str, weights: tuple[int, ...], cores: tuple[int, ...]
+) -> None:
+    """Parts of 750 of 1,000 on ten cores: 7.5 together, each by its weight; B stays as it was."""
+    answer = ask(f"split={value}")
+    rows = by_name(answer.table("entitled"))
+    parts = [f"A-{n}" for n in range(1, len(weights) + 1)]
+    assert [rows[part]["weight_after"] for part in parts] == list(weights)
+    assert [rows[part]["after"] for part in parts] == pytest.approx([one / 100 for one in weights])
+    assert rows["A"]["after"] == pytest.approx(7.5)
+    assert rows["A"]["difference"] == pytest.approx(0)
+    assert rows["B"]["after"] == pytest.approx(2.5)
+    assert [row[0] for row in answer.table("entitled").rows] == ["A", *parts, "B"]
+    changed = answer.table("changes").rows[1]
+    assert changed[3:5] == (8, " + ".join(map(str, cores)))
+
+
+def test_what_a_split_partition_used_goes_by_weight_and_is_assumed() -> None:
+    """8 cores used, 2 to 1: 5.33 and 2.67; but 5 and 3 logical cores give 5 and 2.67."""
+    answer = ask("split=500,250")
+    after = values(answer, "expected", "after")
+    assert after["A-1"] == pytest.approx(5)
+    assert after["A-2"] == pytest.approx(8 / 3)
+    assert after["A"] == pytest.approx(5 + 8 / 3)
+    assert [one.name for one in answer.assumptions if one.source == "zlens" and one.name == "use_of_parts"]
+    assert values(answer, "could", "after")["A"] is None, (
+        "that all parts want all at once is another question"
+    )
+
+
+def test_uneven_weights_of_a_split_are_said() -> None:
+    rows = [partition("A", 375, 6, 5.7), partition("B", 625, 6, 1.0)]
+    answer = ask("split=2", rows=rows)
+    assert answer.table("changes").rows[0][4] == "188 + 187"
+    assert any("as equal as can be" in note for note in answer.notes)
+    more = ask("split=300,300", rows=rows)
+    assert any("600 together, not 375" in note for note in more.notes)
+    assert values(more, "entitled", "after")["A"] == pytest.approx(10 * 600 / 1225)
+
+
+def test_split_after_another_weight() -> None:
+    """The parts are of the new weight, whatever the order of --set."""
+    answer = ask("split=2", "weight=500")
+    assert values(answer, "entitled", "weight_after")["A-1"] == 250
+    assert values(answer, "entitled", "after")["A"] == pytest.approx(10 * 500 / 750)
+
+
+def test_vertical_lows_removed() -> None:
+    """7.5 on 8 cores: 7 high and 1 medium, no low. 2.5 on 6: 2 and 1, and 3 low ones go."""
+    answer = ask("vertical_lows=removed")
+    assert answer.table("changes").rows == [
+        ("vertical_lows=removed", "logical cores of B", "cores", 6, 3, -3)
+    ]
+    row = by_name(answer.table("polarity"))["B"]
+    assert [row[f"{key}_{when}"] for when in ("before", "after") for key in ("high", "medium", "low")] == [
+        *(2, 1, 3),
+        *(2, 1, 0),
+    ]
+    assert values(answer, "entitled", "difference")["B"] == pytest.approx(0)
+    again = ask("partition.A.vertical_lows=removed")
+    assert any("no vertical-low cores to remove" in note for note in again.notes)
+    assert "Nothing is asked that changes anything: before and after are the same" in again.notes
+    assert all(table.key != "changes" for table in again.tables)
+
+
+def test_vertical_lows_that_were_used_are_told() -> None:
+    """B used 4 cores, and 3 are left."""
+    rows = [partition("A", 750, 8, 5.0), partition("B", 250, 6, 4.0)]
+    answer = ask("vertical_lows=removed", rows=rows)
+    assert values(answer, "expected", "difference")["B"] == pytest.approx(-1)
+    assert any("B used 4.00 cores, and 3 are left" in note for note in answer.notes)
+
+
+def test_vertical_lows_follow_the_weights_that_are_asked() -> None:
+    """500 to 500: A is entitled to 5 of its 8 cores, all high; 3 low ones go. B keeps 5 of 6."""
+    answer = ask("vertical_lows=removed", "weight=500", "partition.B.weight=500")
+    assert [row[4] for row in answer.table("changes").rows] == [500, 500, 5, 5]
+
+
+def test_horizontal_partitions_have_no_lows_and_who_knows_it_says_so() -> None:
+    rows = [TWO[0], {**TWO[1], "vh": 0, "vm": 0, "vl": 0}]
+    assert any("no vertical-low" in note for note in ask("vertical_lows=removed", rows=rows).notes)
+    told = ask("vertical_lows=removed", "partition.B.polarization=horizontal")
+    assert any("no vertical-low" in note for note in told.notes)
+    assert any("polarization=horizontal is taken from --set, before and after" in note for note in told.notes)
+
+
+def test_a_cap_that_the_data_do_not_tell_holds_before_and_after() -> None:
+    """B could get 2.5 of ten and 3 of twelve cores by its weight, but 2 by its cap."""
+    answer = ask("partition.B.absolute_cap=2", "physical_cores=12")
+    row = by_name(answer.table("could"))["B"]
+    assert (row["before"], row["after"], row["held_before"]) == (2, 2, "absolute cap")
+    capped = ask("partition.A.capped=true", "physical_cores=+0")
+    assert values(capped, "expected", "before")["A"] == pytest.approx(7.5)
+
+
+def test_the_machine_before_is_that_of_solve() -> None:
+    answer = ask("weight=500")
+    given = by_name(partitions.compare(session(TWO), "VM1", END).table("compared"))
+    for name in "AB":
+        assert values(answer, "entitled", "before")[name] == given[name]["entitlement"]
+        assert values(answer, "could", "before")[name] == given[name]["could_get"]
+
+
+def test_what_is_measured_solved_and_assumed_is_told_of_every_table() -> None:
+    answer = ask("weight=500")
+    kinds = {(row[0], row[1]): row[2] for row in answer.table("kinds").rows}
+    assert kinds["Entitled", "solved"] == "Before, After, Difference"
+    assert kinds["Entitled", "measured"] == "Weight before, Weight after where it is not asked"
+    assert kinds["Entitled", "assumed"] == "Weight after where it is asked"
+    assert kinds["Expected", "measured"] == "Used"
+    assert kinds["What is asked", "assumed"] == "After, Difference"
+    told = {row[0] for row in answer.table("kinds").rows}
+    assert told == {table.title.partition(":")[0] for table in answer.tables if table.key != "kinds"}
+    assert any(note.startswith("What a partition wants is what it used") for note in answer.notes)
+    assert any("Expected before equals Used for all" in note for note in answer.notes)
+
+
+def test_expected_that_is_not_what_was_used_is_said() -> None:
+    answer = ask("weight=500", rows=[{**TWO[0], "capped": True}, TWO[1]])
+    assert any("Expected before is not what was used: A" in note for note in answer.notes)
+
+
+def test_dedicated_cores() -> None:
+    """Two of ten: one more leaves seven for the others."""
+    rows = [*TWO, partition("D", None, 2, 0.5, dedicated=True)]
+    answer = ask("partition.D.logical_cores=+1", rows=rows)
+    after = values(answer, "entitled", "after")
+    assert [after[name] for name in "ABD"] == pytest.approx([5.25, 1.75, 3])
+    assert "has no weight" in refused("partition.D.weight=5", rows=rows)
+    assert "2 cores of type IFL are dedicated" in refused("physical_cores=1", rows=rows)
+    split = ask("partition.D.split=2", rows=rows)
+    assert values(split, "entitled", "after")["D"] == pytest.approx(2)
+
+
+def test_a_partition_of_two_types() -> None:
+    rows = [*TWO, partition("A", 100, 2, 1.0, cpu_type="CP")]
+    given = session(rows, machine(), machine("CP", 2))
+    with pytest.raises(ScenarioError, match=r"partition\.A\.CP\.weight=5"):
+        plan.plan(given, ["weight=5"])
+    answer = plan.plan(given, ["partition.A.IFL.weight=250"])
+    assert values(answer, "entitled", "after")["A IFL"] == pytest.approx(5)
+    split = plan.plan(given, ["split=2"])
+    assert [row[1] for row in split.table("changes").rows] == [
+        "weight of A IFL",
+        "logical cores of A IFL",
+        "weight of A CP",
+        "logical cores of A CP",
+    ]
+    with pytest.raises(ScenarioError, match=r"of which type is not said.*physical_cores\.CP=\+1"):
+        plan.plan(given, ["physical_cores=+1"])
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("wieght=3", "there is no what-if wieght; expected one of logical_cores"),
+        ("wieght=3", "did you mean weight?"),
+        ("weight", "asks nothing; expected KEY=VALUE"),
+        ("weight=", "asks nothing"),
+        ("weight=1000", "weight is 1000; expected a whole number from 1 to 999"),
+        ("weight=heavy", 'weight is "heavy"; expected a whole number from 1 to 999'),
+        ("logical_cores=-8", "it is 8 and would be 0"),
+        ("logical_cores=1.5", 'logical_cores is "1.5"'),
+        ("partition.X.weight=3", "no partition X with cores and a weight; expected A, B"),
+        ("partition.B.CP.weight=3", "B has no cores of type CP; expected IFL"),
+        ("physical_cores.CP=+1", "no cores of type CP; expected IFL; write --set physical_cores.IFL=+1"),
+        ("physical_cores.XX=+1", "there is no what-if physical_cores.XX"),
+        ("split=1", "split is 1; expected a whole number from 2 to 8"),
+        ("split=9", "split is 9; expected a whole number from 2 to 8"),
+        ("split=a,b", 'split is "a,b"; expected 2 equal parts'),
+        ("split=5:2,5", 'split is "5:2,5"'),
+        ("vertical_lows=kept", 'expected one of "removed"'),
+        ("partition.A.capped=maybe", 'expected one of "true", "false"'),
+        ("partition.A.absolute_cap=0", "expected a number above 0"),
+    ],
+)
+def test_messages(setting: str, words: str) -> None:
+    assert words in refused(setting)
+
+
+def test_what_is_asked_twice() -> None:
+    assert "weight is asked twice" in refused("weight=5", "weight=6")
+    assert "the weight of A is asked already" in refused("weight=5", "partition.A.weight=6")
+    assert "A is split already" in refused("split=2", "partition.A.split=3")
+
+
+def test_names_in_small_letters_and_own_partition_that_is_not_told() -> None:
+    assert ask("partition.b.weight=3").table("changes").rows[0][1] == "weight of B"
+    with pytest.raises(ScenarioError, match=r"do not tell which partition is that of VM1.*A, B"):
+        plan.plan(session(TWO, lpar=None), ["weight=3"])
+
+
+def test_no_partition_data_names_the_records() -> None:
+    empty = FakeSession({"load": [{**HEAD, "busy_pct": 50.0}]})
+    with pytest.raises(QueryError, match=r"nothing of table partition; expected .*D0R16.*SMF 70.*RMF"):
+        plan.plan(empty, ["weight=3"])
+    unweighted = session([partition("A", None, 8, 1.0)])
+    with pytest.raises(ScenarioError, match=r"tells no partitions.*D0R16"):
+        plan.plan(unweighted, ["physical_cores=+1"])
+
+
+def test_what_can_be_asked_of_an_input() -> None:
+    answer = plan.listed(session(TWO))
+    rows = by_name(answer.table("whatifs"))
+    assert rows["partition.A.weight"]["now"] == "750"
+    assert rows["physical_cores.IFL"]["now"] == "10"
+    assert rows["partition.A.capped"]["now"] is None
+    assert not any(str(key).startswith("user.") for key in rows)
+    assert any(note.startswith("user.NAME.relative") and "D4R3" in note for note in answer.notes)
+    assert "Partitions: A, B; that of VM1 is A" in answer.notes
+
+
+def test_every_example_of_the_list_is_answered() -> None:
+    """Each by itself, of this input."""
+    given = session(TWO)
+    for row in plan.listed(given).table("whatifs").rows:
+        setting = str(row[1]).removeprefix("--set ")
+        assert plan.plan(given, [setting]).tables, setting

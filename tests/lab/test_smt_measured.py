@@ -1,0 +1,312 @@
+"""Multithreading of a measured interval: the calculator beside what the system recorded.
+
+Publication "SMT": IBM, "z/VM and simultaneous multithreading", 2015 and 2020: z/OS RMF CPU Activity of four
+zIIP cores with MT=2; SMTMET reports per core and per core type, of a busy and of an idle system.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+from measures.test_rmf_threads import HEADS, PRINTED, written
+from measures.test_smf70 import ZIIP_S, four_ziips
+from reports.fake_session import FakeSession
+from smf70_made import session as smf70
+from zlens.cli import main
+from zlens.demo import sim
+from zlens.errors import ScenarioError
+from zlens.lab import EXPECTED, moments, smt
+from zlens.models.answer import Answer, by_name
+
+END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
+HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
+
+Row = dict[str, Any]
+
+
+def core(number: int, busy: float | None, **more: Any) -> Row:
+    own = {
+        "core_id": number,
+        "cpu_type": "IFL",
+        "threads": 2,
+        "core_busy_pct": busy,
+        "entitlement_pct": 100.0,
+    }
+    return {**HEAD, **own, **more}
+
+
+def threads(number: int, *busy: float | None, kind: str = "IFL") -> list[Row]:
+    return [
+        {
+            **HEAD,
+            "cpu_id": 2 * number + n,
+            "core_id": number,
+            "thread_id": n,
+            "cpu_type": kind,
+            "busy_pct": one,
+        }
+        for n, one in enumerate(busy)
+    ]
+
+
+def of_type(**more: Any) -> Row:
+    return {**HEAD, "cpu_type": "IFL", "threads": 2, **more}
+
+
+def session(cores: list[Row], cpu: list[Row], types: list[Row], **more: list[Row]) -> FakeSession:
+    own = {"system": "VM1", "source": "zvm-monitor"}
+    return FakeSession({"system": [own], "core": cores, "cpu": cpu, "core_type": types, **more})
+
+
+def types(answer: Answer, kind: str = "IFL") -> dict[str, tuple[Any, ...]]:
+    """Solved, recorded and error of each number of a type."""
+    return {str(row[1]): row[3:6] for row in answer.table("types").rows if row[0] == kind}
+
+
+#: One core 80 % busy, its threads 60 % and 40 %: density 1.25. Max CF 150 %: CF 112.5 %, productivity 75 %.
+ONE = {"cores": [core(0, 80.0, thread_density=1.2, productivity_pct=77.0, mt_utilization_pct=61.6)]}
+CPU = threads(0, 60.0, 40.0)
+TYPE = of_type(thread_density=1.2, capacity_factor_pct=112.0, max_capacity_factor_pct=150.0)
+
+
+def test_solved_beside_recorded() -> None:
+    answer = smt.compare(session(ONE["cores"], CPU, [TYPE]), "VM1", END)
+    row = by_name(answer.table("compared"))["0"]
+    assert (row["density"], row["density_said"]) == pytest.approx((1.25, 1.2))
+    assert row["density_error"] == pytest.approx(-0.05)
+    assert row["factor_pct"] == pytest.approx(112.5)
+    assert row["productivity_pct"] == pytest.approx(75.0)
+    assert row["productivity_error"] == pytest.approx(2.0)
+    assert row["utilization_pct"] == pytest.approx(60.0)
+    assert row["utilization_error"] == pytest.approx(1.6)
+    # 0.77 = (1 + 0.25 (m - 1)) / m gives 0.75 / 0.52.
+    assert row["maximum_pct"] == pytest.approx(100 * 0.75 / 0.52)
+    assert row["maximum_said_pct"] == pytest.approx(150.0)
+    assert answer.figure("productivity") == pytest.approx(2.0)
+    assert answer.figure("density") == pytest.approx(0.05)
+    assert answer.figure("left_ifl") == pytest.approx(40.0)
+    found = types(answer)
+    assert found["CF"] == pytest.approx((112.5, 112.0, -0.5))
+    # 1 + 0.12 / 0.2.
+    assert found["max CF"] == pytest.approx((160.0, 150.0, -10.0))
+    assert found["used"] == (pytest.approx(60.0), None, None)
+    assert any("do not tell productivity, MT utilization, used, left of the type" in n for n in answer.notes)
+
+
+def test_published_rmf_report(tmp_path: Path) -> None:
+    """SMT: MT % PROD of each core, MAX CF 1.473, CF 1.283, AVG TD 1.600; 245.62 % used, 154.38 % left."""
+    with zlens.open([written(tmp_path, HEADS, PRINTED)]) as opened:
+        system = moments.system(opened, smt.TABLE, None)
+        end = moments.moment(opened, system, None, smt.busy())
+        blind = smt.compare(opened, system, end)
+        answer = smt.compare(opened, system, end, ["max_capacity_factor=147.3"])
+    rows = by_name(answer.table("compared"))
+    printed = {"4": (87.30, 68.29), "5": (85.64, 50.92), "6": (88.38, 71.38), "7": (86.43, 55.03)}
+    for name, (productivity, utilization) in printed.items():
+        assert rows[name]["productivity_said_pct"] == pytest.approx(productivity, abs=0.005)
+        assert rows[name]["productivity_pct"] == pytest.approx(productivity, abs=0.1)
+        assert rows[name]["utilization_pct"] == pytest.approx(utilization, abs=0.1)
+        assert rows[name]["maximum_pct"] == pytest.approx(147.3, abs=1.0)
+    found = types(answer, "ZIIP")
+    assert found["thread density"][0] == pytest.approx(1.600, abs=0.001)
+    assert found["CF"][0] == pytest.approx(128.3, abs=0.1)
+    assert found["used"][:2] == pytest.approx((245.62, 245.62), abs=0.3)
+    assert answer.figure("left_ziip") == pytest.approx(154.38, abs=0.3)
+    # What RMF does not tell in its XML is not assumed, and the reason is said.
+    row = by_name(blind.table("compared"))["4"]
+    assert (row["factor_pct"], row["productivity_pct"], row["utilization_pct"]) == (None, None, None)
+    assert row["density"] == pytest.approx(125.64 / 78.23)
+    assert row["maximum_said_pct"] is None
+    assert any("4, 5, 6, 7: the system recorded no largest capacity factor" in note for note in blind.notes)
+    assert any(note == "changed by --set, and assumed: max_capacity_factor=147.3" for note in answer.notes)
+
+
+def test_published_cores_in_records_of_smf_70() -> None:
+    """The same four cores with MAX CF, CF and AVG TD in the record: all is there to be held against it."""
+    with smf70({"SYSA": [four_ziips()]}, ZIIP_S) as made:
+        system = moments.system(made, smt.TABLE, None)
+        answer = smt.compare(made, system, moments.moment(made, system, None, smt.busy()))
+        back = smt.switched(made, system, moments.moment(made, system, None, smt.busy()), 1)
+    for row in by_name(answer.table("compared")).values():
+        assert row["productivity_error"] == pytest.approx(0, abs=0.11)
+        assert row["utilization_error"] == pytest.approx(0, abs=0.11)
+    found = types(answer, "ZIIP")
+    for number, printed, near in (
+        ("thread density", 1.600, 0.001),
+        ("CF", 128.3, 0.1),
+        ("max CF", 147.3, 0.2),
+        ("productivity", 86.94, 0.3),
+        ("MT utilization", 61.41, 0.1),
+        ("used", 245.62, 0.3),
+        ("left", 154.38, 0.3),
+    ):
+        assert found[number][0] == pytest.approx(printed, abs=near), number
+        assert found[number][1] == pytest.approx(printed, abs=near), number
+    # 4.5123 threads busy at density 1.6 and CF 1.283 are 3.618 cores of work, of 4.
+    (line,) = back.table("changes").rows
+    assert line[5] == pytest.approx(4 / (4.5123 / 1.6 * 1.283), rel=0.002)
+    assert any("no virtual CPUs" in note for note in back.notes)
+
+
+def test_published_smtmet_reports() -> None:
+    """SMT, 21:32:32: productivity and utilization of four cores from density and the type's MAX CF, 169.6."""
+    printed = [
+        (96.86, 1.86, 94.1, 91.2),
+        (95.16, 1.83, 93.3, 88.8),
+        (95.28, 1.82, 92.7, 88.3),
+        (96.42, 1.86, 94.0, 90.7),
+    ]
+    cores = [
+        core(n, busy, thread_density=density, productivity_pct=productivity, mt_utilization_pct=used)
+        for n, (busy, density, productivity, used) in enumerate(printed)
+    ]
+    kind = of_type(
+        thread_density=1.84,
+        capacity_factor_pct=158.7,
+        max_capacity_factor_pct=169.6,
+        productivity_pct=93.4,
+        mt_utilization_pct=89.7,
+    )
+    answer = smt.compare(session(cores, [], [kind]), "VM1", END)
+    for row in by_name(answer.table("compared")).values():
+        # Density is printed to 0.01, which is 0.2 points of productivity.
+        assert row["productivity_error"] == pytest.approx(0, abs=0.35)
+        assert row["utilization_error"] == pytest.approx(0, abs=0.35)
+        assert (row["density"], row["density_error"]) == (None, None), "what is only recorded is not solved"
+    found = types(answer)
+    assert found["CF"][0] == pytest.approx(158.7, abs=0.5)
+    assert found["max CF"][0] == pytest.approx(169.6, abs=0.5)
+    assert found["MT utilization"][0] == pytest.approx(89.7, abs=0.3)
+    assert found["thread density"][0] is None
+    assert any("0, 1, 2, 3: the data do not tell how busy its two threads were" in n for n in answer.notes)
+    assert any("is that of the record and is not solved" in note for note in answer.notes)
+
+
+def test_an_idle_system() -> None:
+    """SMT: z/VM computes no productivity of cores that are nearly idle; what is solved of them is no good."""
+    cores = [core(0, 0.02, thread_density=1.24), core(1, 0.0)]
+    answer = smt.compare(session(cores, [], [of_type(max_capacity_factor_pct=173.7)]), "VM1", END)
+    rows = by_name(answer.table("compared"))
+    assert rows["0"]["productivity_said_pct"] is None
+    assert rows["1"]["utilization_pct"] == 0.0
+    assert rows["1"]["productivity_pct"] is None
+    assert any(note.startswith("0: productivity was not recorded") for note in answer.notes)
+    assert any("nearly idle" in note and "103 % printed" in note for note in answer.notes)
+
+
+def test_productivity_alone_is_not_checked_by_itself() -> None:
+    """Without threads and density the record's productivity gives density; nothing is held against itself."""
+    cores = [core(0, 80.0, productivity_pct=75.0, mt_utilization_pct=60.0)]
+    answer = smt.compare(session(cores, [], [of_type(max_capacity_factor_pct=150.0)]), "VM1", END)
+    row = by_name(answer.table("compared"))["0"]
+    assert row["factor_pct"] == pytest.approx(112.5)
+    assert row["productivity_pct"] is None
+    assert row["utilization_error"] is None
+    assert row["maximum_pct"] is None
+    assert "productivity" not in types(answer)
+
+
+def test_cores_that_cannot_be_solved_are_named() -> None:
+    cores = [
+        core(0, 80.0),
+        core(1, None),
+        core(2, 80.0, cpu_type=None),
+        core(3, 80.0, entitlement_pct=None),
+        core(4, 50.0),
+    ]
+    cpu = [*CPU, *threads(3, 60.0, 40.0), *threads(4, 90.0, 90.0)]
+    answer = smt.compare(session(cores, cpu, [TYPE]), "VM1", END)
+    assert list(by_name(answer.table("compared"))) == ["0", "3"]
+    for begin in (
+        "core 1: left out: the data do not tell how busy",
+        "core 2: left out: the data do not tell a type",
+        "core 3: the data do not tell what it is entitled to",
+        "core 4: its threads were busy 3.60 times",
+        "core 4: left out: neither density nor productivity",
+    ):
+        assert any(note.startswith(begin) for note in answer.notes), begin
+    assert "left" not in types(answer), "a share that is assumed leaves nothing to tell"
+    nothing = smt.compare(session([core(1, None)], [], []), "VM1", END)
+    assert nothing.tables == []
+    assert nothing.notes[-1] == "no core of this interval has numbers of its threads"
+
+
+def test_one_thread() -> None:
+    """A core with one thread: density 1, all of its work done while busy, whatever MVS says of the thread."""
+    answer = smt.compare(session([core(0, 80.0, threads=1)], threads(0, 95.0), []), "VM1", END)
+    row = by_name(answer.table("compared"))["0"]
+    assert [row[key] for key in ("density", "factor_pct", "productivity_pct", "utilization_pct")] == (
+        pytest.approx([1.0, 100.0, 100.0, 80.0])
+    )
+
+
+def test_times_of_guests() -> None:
+    """Density 1.25, CF 112.5 %: 100 s on threads are 90 s MT-1 and 80 s prorated; of what was recorded."""
+    head = {**HEAD, "basis": "sample", "cpu_type": "IFL"}
+    guests = [
+        {**head, "userid": "A", "vcpu": 0, "cpu_s": 60.0, "mt1_s": 56.7, "prorated_s": 48.0},
+        {**head, "userid": "A", "vcpu": 1, "cpu_s": 40.0, "mt1_s": 37.8, "prorated_s": 32.0},
+        {**head, "userid": "B", "vcpu": 0, "cpu_s": 50.0},
+        {**head, "userid": "D", "vcpu": 0, "cpu_s": 2.0, "mt1_s": 1.0, "prorated_s": 1.0},
+        {**head, "userid": "D", "vcpu": 1, "cpu_s": 2.0},
+        {**head, "userid": "C", "vcpu": 0, "cpu_s": 5.0, "basis": "logoff"},
+    ]
+    answer = smt.compare(session(ONE["cores"], CPU, [TYPE], guest_cpu=guests), "VM1", END)
+    rows = by_name(answer.table("times"))
+    assert list(rows) == ["all guests", "A", "B", "D"]
+    assert (rows["A"]["raw"], rows["A"]["mt1"], rows["A"]["prorated"]) == pytest.approx((100, 90, 80))
+    assert rows["A"]["mt1_error"] == pytest.approx(5.0)
+    assert rows["A"]["prorated_error"] == pytest.approx(0.0)
+    assert rows["B"]["mt1_said"] is None
+    assert (rows["D"]["mt1_said"], rows["D"]["prorated_said"]) == (None, None)
+    assert rows["all guests"]["raw"] == pytest.approx(154)
+    assert rows["all guests"]["mt1_said"] is None, "a sum without all its addends is no sum"
+
+
+def test_what_if() -> None:
+    given = session(ONE["cores"], CPU, [TYPE])
+    answer = smt.compare(given, "VM1", END, ["core.0.share=70", "max_capacity_factor=200"])
+    assert answer.figure("left_ifl") == pytest.approx(70 - 80 * 1.25 / 2)
+    assert by_name(answer.table("compared"))["0"]["maximum_said_pct"] == 150.0, "what was recorded stays"
+    with pytest.raises(ScenarioError):
+        smt.compare(given, "VM1", END, ["max_capacity_factor=much"])
+
+
+def test_the_busiest_interval_is_that_of_the_cores() -> None:
+    later = {"interval_end": END + timedelta(seconds=60)}
+    cores = [
+        *ONE["cores"],
+        core(1, 50.0),
+        core(0, 90.0, **later),
+        core(1, 45.0, **later),
+        core(2, 99.0, flag="gap", **later),
+    ]
+    assert moments.moment(session(cores, [], []), "VM1", None, smt.busy()) == later["interval_end"]
+
+
+def test_two_sources_of_one_system_are_not_mixed() -> None:
+    other = [
+        {**row, "source": "zz-other"}
+        for row in [core(0, 10.0, thread_density=1.9), core(7, 10.0, thread_density=1.9)]
+    ]
+    answer = smt.compare(session([*ONE["cores"], *other], CPU, [TYPE]), "VM1", END)
+    assert list(by_name(answer.table("compared"))) == ["0"]
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The demo's records are consistent: what is solved of them is what they say, but for their rounding."""
+    assert "smt" in EXPECTED
+    path = tmp_path / "sim.monwrite"
+    sim.write(str(path), 530)
+    assert main(["solve", "smt", "--from", str(path), "--format", "json"]) == 0
+    rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "compared"]
+    assert len(rows) == 6
+    for row in rows:
+        assert row["productivity_error"] == pytest.approx(0, abs=0.1)
+        assert row["maximum_pct"] == pytest.approx(row["maximum_said_pct"], abs=1.0)
