@@ -130,8 +130,8 @@ def _tables(place: Place) -> list[dict[str, Any]]:
 
 
 def _reports(place: Place) -> list[dict[str, Any]]:
-    """The reports. Quickly told: fills, whether the inputs have anything of a measure or a role that is read for
-    the report; possible, columns whose measures the inputs have anything for."""
+    """The reports. Quickly told: fills, whether the inputs have anything of a measure or a role that is read
+    for the report; possible, columns whose measures the inputs have anything for."""
     filled: dict[str, bool] = {}
 
     def fills(table: str) -> bool:
