@@ -209,4 +209,10 @@ describe("moments", () => {
     expect(rows.get(1)).toHaveLength(1);
     expect(rows.size).toBe(2);
   });
+
+  it("take the last row of a system with shorter intervals", () => {
+    const rows = framed([{ t: 780 }, { t: 840 }, { t: 900 }, { t: 900.2 }, { t: 960 }], [900, 1800], 900);
+    expect(rows.get(0)!.map((row) => row["t"])).toEqual([900, 900.2]);
+    expect(rows.has(1)).toBe(false);
+  });
 });

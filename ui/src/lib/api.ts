@@ -7,6 +7,8 @@ export interface SystemInfo {
   system: string;
   source: string;
   lpar: string | null;
+  /** Type and serial, as the tables of machines name it. */
+  machine: string | null;
   machine_type: string | null;
   model: string | null;
   serial: string | null;

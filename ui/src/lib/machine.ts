@@ -348,7 +348,11 @@ function thread(row: Row, id: string, name: string): Node {
     weight: alone ? share(row) : 1,
     busy: parked ? null : number(row["busy_pct"]),
     word: alone
-      ? words(text(row["polarity"]), percent(number(row["entitlement_pct"])) || null, parked && "parked")
+      ? words(
+          text(row["polarity"]),
+          percent(number(row["entitlement_pct"])) || null,
+          parked ? "parked" : number(row["busy_pct"]) !== null && `busy ${percent(number(row["busy_pct"]))}`,
+        )
       : parked
         ? "parked"
         : percent(number(row["busy_pct"])),
@@ -494,14 +498,26 @@ export function nearest(times: readonly number[], at: number | null): number {
   return found;
 }
 
-/** Rows by the moment they belong to: those of another system of the machine end a little earlier or later. */
+/**
+ * Rows by the moment they belong to: those of another system of the machine end a little earlier or later, and where
+ * it has shorter intervals, its last one counts.
+ */
 export function framed(rows: Row[], times: readonly number[], width: number): Map<number, Row[]> {
-  const found = new Map<number, Row[]>();
+  const found = new Map<number, { off: number; rows: Row[] }>();
   for (const row of rows) {
     const t = number(row["t"]);
     if (t === null) continue;
-    const at = times.findIndex((one) => Math.abs(one - t) <= width / 2);
-    if (at >= 0) found.set(at, [...(found.get(at) ?? []), row]);
+    let at = -1;
+    let off = width / 2;
+    times.forEach((one, n) => {
+      if (Math.abs(one - t) > off) return;
+      off = Math.abs(one - t);
+      at = n;
+    });
+    if (at < 0) continue;
+    const there = found.get(at);
+    if (!there || off < there.off - 0.5) found.set(at, { off, rows: [row] });
+    else if (off <= there.off + 0.5) there.rows.push(row);
   }
-  return found;
+  return new Map([...found].map(([at, one]) => [at, one.rows]));
 }
