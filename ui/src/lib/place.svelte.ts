@@ -16,6 +16,10 @@ export function written(view: string, values: Map<string, string>): string {
 class Place {
   #view = $state("");
   #values = $state.raw(new Map<string, string>());
+  // Of these alone: who asks about a window is not to ask again when a setting of a view changes.
+  #system = $derived(this.#values.get("system") ?? null);
+  #from = $derived(number(this.#values.get("from")));
+  #to = $derived(number(this.#values.get("to")));
 
   constructor() {
     if (typeof window === "undefined") return;
@@ -35,17 +39,17 @@ class Place {
 
   /** The system looked at; null before one is chosen. */
   get system(): string | null {
-    return this.#values.get("system") ?? null;
+    return this.#system;
   }
 
   /** Begin of the window, seconds UTC; null: from the first interval. */
   get from(): number | null {
-    return number(this.#values.get("from"));
+    return this.#from;
   }
 
   /** End of the window, seconds UTC; null: to the last interval. */
   get to(): number | null {
-    return number(this.#values.get("to"));
+    return this.#to;
   }
 
   /** A setting of the view that is shown. */
