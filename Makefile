@@ -18,6 +18,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Stamps inside the environment: removing .venv makes everything start afresh.
 TOOLS := $(VENV)/.tools
 NATIVE := $(VENV)/.native
+PAGE := ui/node_modules/.page
 RUST := Cargo.toml Cargo.lock $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
 
 .PHONY: help
@@ -39,6 +40,13 @@ $(NATIVE): $(TOOLS) $(RUST) pyproject.toml
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
+# What the page is built and checked with; zlens itself brings the page ready made.
+$(PAGE): ui/package-lock.json
+	@command -v npm >/dev/null \
+		|| { echo "npm is missing: building and checking the page needs Node $$(cat ui/.nvmrc) (https://nodejs.org)" >&2; exit 2; }
+	cd ui && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
 .PHONY: setup
 setup: $(NATIVE) ## private environment, native module, .venv/bin/zlens
 	@:
@@ -53,25 +61,39 @@ else
 	@$(BIN)/zlens demo $(DEMO)
 endif
 
+.PHONY: page
+page: $(PAGE) ## the page's bundle, from ui/ into python/zlens/server/static
+	cd ui && npm run --silent build
+
+.PHONY: browser
+browser: ## Chromium for the tests of the page (installed with apt-get where it is missing)
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+		sudo=; [ "$$(id -u)" = 0 ] || sudo="sudo -n"; \
+		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	} || { echo "install Chromium by hand; without it the tests of the page are skipped" >&2; exit 2; }
+
 .PHONY: test
-test: setup ## every test, Rust and Python
+test: setup $(PAGE) ## every test, Rust, TypeScript and Python (those of the page need `make browser`)
 	cargo test --workspace --exclude zlens-native --locked --quiet
+	cd ui && npm test --silent
 	# Side by side, in the order they stand in: whoever is done early takes over from the others.
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 .PHONY: lint
-lint: setup ## formatting, clippy, ruff, mypy
+lint: setup $(PAGE) ## formatting, clippy, ruff, mypy, eslint, svelte-check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	cd ui && npm run --silent lint
 
 .PHONY: format
-format: setup ## rewrite the sources in the house style
+format: setup $(PAGE) ## rewrite the sources in the house style
 	cargo fmt --all
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	cd ui && npm run --silent format
 
 .PHONY: bench
 bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
@@ -104,6 +126,6 @@ lock: ## requirements.in -> requirements.lock (with uv, hashes of every platform
 
 .PHONY: clean
 clean: ## remove everything that was built or made, the environment too
-	rm -rf $(VENV) target fuzz/target $(DEMO) bench/.data build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target fuzz/target ui/node_modules $(DEMO) bench/.data build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/zlens/_native*.so
 	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
