@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { ModelAnswer } from "../src/lib/api";
 import {
   beside,
+  changes,
   cutBars,
   joined,
   linesOf,
@@ -95,14 +96,48 @@ test("expected stands beside observed, the largest error first", () => {
     notes: [],
     assumptions: [],
   };
-  const chart = beside(answer)!;
+  const chart = beside(answer)[0]!;
   expect(chart.places).toEqual(["B (-15.0)", "A"]);
   expect(chart.series.map((one) => one.values)).toEqual([
     [20, 10],
     [5, 10],
   ]);
   expect(chart.unit).toBe("% of 1");
-  expect(beside({ ...answer, tables: [] })).toBeNull();
+  expect(beside({ ...answer, tables: [] })).toEqual([]);
+});
+
+test("before and after are drawn where something changes", () => {
+  const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
+    key,
+    heading: key,
+    unit,
+    text: "",
+    decimals: 1,
+  });
+  const table = (key: string, rows: (string | number | null)[][]): ModelAnswer["tables"][number] => ({
+    key,
+    title: key,
+    columns: [column("name"), column("before", "cores"), column("after", "cores")],
+    rows,
+  });
+  const answer: ModelAnswer = {
+    model: "plan",
+    title: "",
+    figures: [],
+    tables: [
+      table("same", [["A", 1, 1]]),
+      table("other", [
+        ["A", 1, 2],
+        ["B", 2, 2],
+        ["C", 5, 1],
+        ["D", null, 3],
+      ]),
+    ],
+    charts: [],
+    notes: [],
+    assumptions: [],
+  };
+  expect(changes(answer).map((one) => [one.title, one.places])).toEqual([["other", ["C", "A"]]]);
 });
 
 test("a chart of very many bars is cut", () => {

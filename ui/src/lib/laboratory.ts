@@ -251,12 +251,52 @@ export function chartRows(chart: AnswerChart): { columns: string[]; rows: Cell[]
 }
 
 const MOST_BESIDE = 40;
+/** Differences below this are of arithmetic. */
+const ROUNDING = 1e-6;
+
+/** Before and after as charts, of the tables of an answer in which something changes. */
+export function changes(answer: ModelAnswer): AnswerChart[] {
+  return answer.tables.flatMap((table) => {
+    const at = (key: string): number => table.columns.findIndex((column) => column.key === key);
+    const [before, after, kind] = [at("before"), at("after"), at("type")];
+    if (before < 0 || after < 0 || table.columns[before]!.unit !== table.columns[after]!.unit) return [];
+    const off = (row: Cell[]): number => {
+      const [a, b] = [row[before], row[after]];
+      return typeof a === "number" && typeof b === "number" ? Math.abs(b - a) : 0;
+    };
+    const kinds = new Set(table.rows.map((row) => row[kind]));
+    const rows = table.rows
+      .filter((row) => off(row) > ROUNDING)
+      .sort((a, b) => off(b) - off(a))
+      .slice(0, MOST_BESIDE);
+    const units = table.columns.findIndex((column) => column.key === "unit");
+    // Rows in different units are no bars of one chart.
+    if (!rows.length || units >= 0) return [];
+    const named = (row: Cell[]): string =>
+      kinds.size > 1 && kind > 0 ? `${String(row[0])} ${String(row[kind])}` : String(row[0]);
+    const values = (column: number): (number | null)[] =>
+      rows.map((row) => (typeof row[column] === "number" ? row[column] : null));
+    return [
+      {
+        title: table.title,
+        kind: "bars" as const,
+        places: rows.map(named),
+        series: [
+          { name: "before", values: values(before) },
+          { name: "after", values: values(after) },
+        ],
+        unit: table.columns[before]!.unit,
+        along: "",
+      },
+    ];
+  });
+}
 
 /**
  * Expected beside observed as a chart, from a table that has both and no chart of its own: the largest errors
  * first.
  */
-export function beside(answer: ModelAnswer): AnswerChart | null {
+export function beside(answer: ModelAnswer): AnswerChart[] {
   for (const table of answer.tables) {
     const at = (key: string): number => table.columns.findIndex((column) => column.key === key);
     const [expected, observed, error] = [at("expected"), at("observed"), at("error")];
@@ -270,7 +310,7 @@ export function beside(answer: ModelAnswer): AnswerChart | null {
       .slice(0, MOST_BESIDE);
     if (!rows.length) continue;
     const signed = (value: number): string => `${value > 0 ? "+" : ""}${value.toFixed(1)}`;
-    return {
+    const chart: AnswerChart = {
       title: "Expected beside observed",
       kind: "bars",
       places: rows.map((row) => {
@@ -285,6 +325,7 @@ export function beside(answer: ModelAnswer): AnswerChart | null {
       unit: table.columns[expected]!.unit,
       along: "",
     };
+    return [chart];
   }
-  return null;
+  return [];
 }
