@@ -39,6 +39,8 @@ export interface Node {
   polarity?: string | null;
   parked?: boolean;
   capped?: boolean;
+  /** What is written into it where there is room for more. */
+  more?: string[];
   table?: Table;
   row?: Row;
   children: Node[];
@@ -259,6 +261,7 @@ function partition(type: string, row: Row, size: Size, entitled: boolean): Node 
       capped && "capped",
     ),
     capped,
+    more: said(row, ["effective_pct", "phys_lpmgt_pct", "phys_total_pct", "weight"]),
     table: "partition",
     row,
     children: [],
@@ -336,6 +339,15 @@ function coresOf(cores: Row[], cpus: Row[], id: string): Node[] {
     });
 }
 
+/** Some figures of a row, short. */
+const said = (row: Row, columns: string[]): string[] =>
+  columns.flatMap((column) => {
+    const value = number(row[column]);
+    return value === null
+      ? []
+      : [`${spoken(column)} ${column.endsWith("_pct") ? percent(value) : short(value)}`];
+  });
+
 const numbered = (node: Node): number => number(node.row?.["cpu_id"]) ?? 0;
 
 function thread(row: Row, id: string, name: string): Node {
@@ -358,6 +370,7 @@ function thread(row: Row, id: string, name: string): Node {
         : percent(number(row["busy_pct"])),
     polarity: alone ? text(row["polarity"]) : null,
     parked,
+    more: said(row, ["emulation_pct", "system_pct", "suspend_pct", "wait_pct", "parked_pct"]),
     table: "cpu",
     row,
     children: [],
@@ -392,6 +405,7 @@ function guestsOf(rows: Row[], id: string): Node[] {
         share !== null && `${text(row["share_kind"]) ?? "share"} ${short(share)}`,
         text(row["limit_kind"]),
       ),
+      more: said(row, ["running_pct", "cpu_wait_pct", "vcpus"]),
       table: "guest",
       row,
       children: [],

@@ -14,7 +14,7 @@ export function fitted(painter: Painter, words: string, width: number, size: num
   return cut > 1 ? `${words.slice(0, cut)}…` : "";
 }
 
-export function paint(painter: Painter, one: Placed, theme: Theme, marked: boolean): void {
+export function paint(painter: Painter, one: Placed, theme: Theme): void {
   const { node, box, head } = one;
   const { x, y, width, height } = box;
   const ink = ground(painter, one, theme);
@@ -24,7 +24,6 @@ export function paint(painter: Painter, one: Placed, theme: Theme, marked: boole
   else if (dash)
     painter.rect(x + 0.5, y + 0.5, width - 1, height - 1, { stroke: theme.ink, width: 1.5, dash });
   else painter.rect(x + 0.5, y + 0.5, width - 1, height - 1, { stroke: theme.grid });
-  if (marked) painter.rect(x + 1, y + 1, width - 2, height - 2, { stroke: theme.accent, width: 2.5 });
 }
 
 /** Fills the place; the colour that letters on it take. */
@@ -91,7 +90,9 @@ function label(
     return;
   }
   put(node.name, middle, 12, true);
-  node.word.split(" · ").forEach((words, at) => {
+  const lines = node.word.split(" · ");
+  if (height > 130 && width > 110) lines.push(...(node.more ?? []));
+  lines.forEach((words, at) => {
     const top = middle + 15 * (at + 1);
     if (top + 6 < y + height) put(words, top, 11, false);
   });
