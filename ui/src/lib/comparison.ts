@@ -220,22 +220,20 @@ export function drawDifferences(
 ): Region[] {
   const labels = rows.map(nameOf);
   const wide = Math.min(width * 0.4, Math.max(60, ...labels.map((words) => painter.measure(words, 12))) + 12);
-  const right = 64;
   const values = rows.map((one) => one.percent ?? 0);
+  const right = Math.max(40, ...values.map((value) => painter.measure(`+${value.toFixed(1)} %`, 11))) + 10;
+  // Words of bars to the left of nought stand between the names and them.
+  const left = wide + (values.some((value) => value < 0) ? 56 : 4);
   // One metric that grew from nearly nothing must not press all others flat.
   const sizes = values.map(Math.abs).sort((a, b) => b - a);
   const cut = Math.min(sizes[0] ?? 1, Math.max(4 * (sizes[Math.min(3, sizes.length - 1)] ?? 1), 1));
-  const scale = axis(
-    Math.max(-cut, Math.min(0, ...values)),
-    Math.min(cut, Math.max(0, ...values)),
-    width / 130,
-  );
+  const low = Math.max(-cut, Math.min(0, ...values));
+  const high = Math.max(Math.min(cut, Math.max(0, ...values)), low + 1e-9);
+  const ticks = axis(low, high, width / 130).ticks.filter((tick) => tick >= low && tick <= high);
   const x = (value: number): number =>
-    wide +
-    ((Math.min(scale.high, Math.max(scale.low, value)) - scale.low) / (scale.high - scale.low)) *
-      (width - wide - right);
+    left + ((Math.min(high, Math.max(low, value)) - low) / (high - low)) * (width - left - right);
   const bottom = BARS_TOP + rows.length * ROW;
-  for (const tick of scale.ticks) {
+  for (const tick of ticks) {
     painter.path(
       [
         [x(tick), BARS_TOP],
@@ -271,10 +269,21 @@ export function drawDifferences(
     painter.clip(0, y, wide - 4, ROW, () =>
       painter.text(wide - 8, y + ROW / 2, labels[at]!, { colour: theme.ink, align: "right" }),
     );
+    if (value > high * (1 + 1e-9) || value < low * (1 + 1e-9)) {
+      // The bar is longer than there is room: a gap says so.
+      const gap = value < 0 ? from + 14 : to - 20;
+      painter.path(
+        [
+          [gap, y + ROW - 3],
+          [gap + 6, y + 3],
+        ],
+        { stroke: theme.paper, width: 4 },
+      );
+    }
     const end = value < 0 ? from - 4 : to + 4;
     painter.text(end, y + ROW / 2, `${value > 0 ? "+" : ""}${value.toFixed(1)} %`, {
       colour: theme.ink,
-      align: value < 0 && from - 4 > wide + 52 ? "right" : "left",
+      align: value < 0 ? "right" : "left",
       size: 11,
     });
     return {

@@ -187,7 +187,7 @@ function courses(
   const right = 14;
   const bottom = height - 36;
   const known = chart.series.flatMap((one) => one.values).filter((value) => value !== null);
-  const scale = axis(Math.min(0, ...known), Math.max(0, ...known), Math.max(2, bottom / 50));
+  const scale = axis(Math.min(0, ...known), Math.max(0, ...known), Math.max(3, bottom / 45));
   const [first, last] = [Math.min(...places), Math.max(...places)];
   const x = (value: number): number =>
     left + ((value - first) / Math.max(1e-12, last - first)) * (width - left - right);
@@ -202,7 +202,7 @@ function courses(
     );
     painter.text(left - 6, y(tick), shortly(tick), { colour: theme.faint, align: "right", size: 11 });
   }
-  for (const tick of axis(first, last, Math.max(2, width / 110)).ticks) {
+  for (const tick of axis(first, last, Math.max(4, width / 90)).ticks) {
     if (tick < first || tick > last) continue;
     painter.text(x(tick), bottom + 12, shortly(tick), { colour: theme.faint, align: "center", size: 11 });
   }
