@@ -70,11 +70,15 @@ class Running:
             task.cancel.cancel(why)
         return len(found)
 
-    def cancel_all(self) -> None:
+    def cancel_all(self, patience_s: float = 10.0) -> None:
+        """End all questions and wait for that: a connection cannot be closed while it works."""
         with self._guard:
             found = list(self._tasks.values())
         for task in found:
             task.cancel.cancel("the server is ending")
+        until = time.monotonic() + patience_s
+        while self.rows() and time.monotonic() < until:
+            time.sleep(0.02)
 
     async def ask(
         self, id: str | None, what: str, work: Callable[[], _T], gone: Callable[[], Awaitable[None]]
