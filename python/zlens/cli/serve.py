@@ -88,6 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _serve(session: Session, files: list[str], guard: Guard, listening: socket.socket) -> None:
+    import asyncio
+
     import uvicorn
 
     from zlens.server.app import create
@@ -95,8 +97,16 @@ def _serve(session: Session, files: list[str], guard: Guard, listening: socket.s
     from zlens.server.running import Running
 
     place, running = Place(session, files), Running()
+
+    class Ending(uvicorn.Server):
+        """Ends the questions first, so that they still answer that they were ended."""
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await asyncio.to_thread(running.cancel_all)
+            await super().shutdown(sockets)
+
     try:
-        uvicorn.Server(config(create(place, guard, running))).run(sockets=[listening])
+        Ending(config(create(place, guard, running))).run(sockets=[listening])
     except KeyboardInterrupt:
         # How a server is ended, and no failure.
         return
