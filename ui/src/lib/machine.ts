@@ -370,7 +370,7 @@ function thread(row: Row, id: string, name: string): Node {
         : percent(number(row["busy_pct"])),
     polarity: alone ? text(row["polarity"]) : null,
     parked,
-    more: said(row, ["emulation_pct", "system_pct", "suspend_pct", "wait_pct", "parked_pct"]),
+    more: parked ? [] : said(row, ["emulation_pct", "system_pct", "suspend_pct", "wait_pct", "parked_pct"]),
     table: "cpu",
     row,
     children: [],
