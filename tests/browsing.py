@@ -39,7 +39,7 @@ VIEWS = (
     "guests",
     "io",
     "compare",
-    "laboratory",
+    "lab",
     "reports",
     "sql",
 )
@@ -106,4 +106,16 @@ def opened(page: Page, address: str, view: str, **settings: str | float) -> None
 
 
 def ready(page: Page, view: str) -> None:
+    """Until the view and all around it have their answers."""
     page.wait_for_selector(f'[data-testid="view-{view}"][data-ready="true"]', timeout=60_000)
+    page.wait_for_function(
+        """() => {
+            const quiet = document.documentElement.dataset.asking === "0"
+                && document.querySelector("main [data-ready=true]") !== null;
+            const now = performance.now();
+            if (!quiet) window.quietSince = undefined;
+            else window.quietSince ??= now;
+            return quiet && now - window.quietSince > 150;
+        }""",
+        timeout=60_000,
+    )

@@ -225,11 +225,19 @@ const page = Math.random().toString(36).slice(2, 10);
 /** A name for a question whose progress is to be followed. */
 export const questionName = (): string => `${page}-${(asked += 1)}`;
 
+let open = 0;
+/** How many questions are under way, for who waits until the page has all its answers. */
+function count(step: number): void {
+  open += step;
+  document.documentElement.dataset["asking"] = String(open);
+}
+
 async function call<T>(path: string, body: object | null, signal?: AbortSignal): Promise<T> {
   const id = (body as { id?: string } | null)?.id ?? questionName();
   const ended = () => void fetch("/api/v1/cancel", post({ id })).catch(() => undefined);
   signal?.addEventListener("abort", ended, { once: true });
   let response: Response;
+  count(1);
   try {
     response =
       body === null
@@ -249,6 +257,7 @@ async function call<T>(path: string, body: object | null, signal?: AbortSignal):
     if (error instanceof ApiError || signal?.aborted) throw error;
     throw new ApiError("the server does not answer", null, "is zlens serve still running?", "Network");
   } finally {
+    count(-1);
     signal?.removeEventListener("abort", ended);
   }
 }

@@ -55,14 +55,6 @@ export const VIEWS: View[] = [
     component: Machine,
   },
   { id: "cpumf", title: "CPU MF", letter: "c", shows: any("cpumf_type", "cpumf"), component: CpuMf },
-  {
-    id: "io",
-    title: "I/O and paging",
-    letter: "i",
-    shows: any("device", "alias_pool", "channel", "paging"),
-    component: Io,
-  },
-  { id: "compare", title: "Compare", letter: "k", shows: any("load", "guest", "cpu"), component: Compare },
   { id: "guests", title: "Guests", letter: "u", shows: (schema) => uses(schema, "guest"), component: Guests },
   {
     id: "workloads",
@@ -72,13 +64,13 @@ export const VIEWS: View[] = [
     component: Guests,
   },
   {
-    id: "reports",
-    title: "Reports",
-    letter: "r",
-    shows: (schema) => schema.reports.length > 0,
-    component: Reports,
+    id: "io",
+    title: "I/O and paging",
+    letter: "i",
+    shows: any("device", "alias_pool", "channel", "paging"),
+    component: Io,
   },
-  { id: "sql", title: "SQL", letter: "q", shows: (schema) => schema.tables.length > 0, component: Sql },
+  { id: "compare", title: "Compare", letter: "k", shows: any("load", "guest", "cpu"), component: Compare },
   {
     id: "lab",
     title: "Laboratory",
@@ -86,4 +78,12 @@ export const VIEWS: View[] = [
     shows: (schema) => schema.models.length > 0,
     component: Lab,
   },
+  {
+    id: "reports",
+    title: "Reports",
+    letter: "r",
+    shows: (schema) => schema.reports.length > 0,
+    component: Reports,
+  },
+  { id: "sql", title: "SQL", letter: "q", shows: (schema) => schema.tables.length > 0, component: Sql },
 ];

@@ -1,0 +1,71 @@
+"""What the page looks like, at three sizes, held against pictures that somebody has looked at.
+
+ZLENS_BASELINES=write makes the pictures anew; look at them before they are committed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from browsing import VIEWS, opened, watched
+from PIL import Image, ImageChops
+from playwright.sync_api import Browser
+
+BASELINES = Path(__file__).parent / "baselines"
+SIZES = ((1280, 800), (2560, 1440), (1024, 768))
+#: Pictures are held against each other in squares of this many pixels: letters of another font differ within.
+SQUARE = 16
+#: A square differs when one of its colours is further away than this (of 255) ...
+FAR = 28
+#: ... and a picture when more of its squares than this do.
+MOST = 0.02
+
+
+def squares(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
+    return picture.convert("RGB").resize((size[0] // SQUARE, size[1] // SQUARE), Image.Resampling.BOX)
+
+
+def differing(one: Image.Image, other: Image.Image, size: tuple[int, int]) -> float:
+    """The share of squares that differ."""
+    difference = ImageChops.difference(squares(one, size), squares(other, size))
+    worst = [max(pixel) for pixel in difference.getdata()]
+    return sum(value > FAR for value in worst) / len(worst)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_looks_as_it_did(
+    browser: Browser, address: str, view: str, size: tuple[int, int], tmp_path: Path
+):
+    viewport = {"width": size[0], "height": size[1]}
+    scheme = "dark" if size == (1024, 768) else "light"
+    with watched(browser, address, viewport=viewport, color_scheme=scheme) as page:
+        opened(page, address, view, system="ZLSIM")
+        now = Image.open(io.BytesIO(page.screenshot(animations="disabled")))
+    path = BASELINES / f"{view}-{size[0]}x{size[1]}.png"
+    if os.environ.get("ZLENS_BASELINES") == "write":
+        path.parent.mkdir(exist_ok=True)
+        half = now.convert("RGB").resize((size[0] // 2, size[1] // 2), Image.Resampling.LANCZOS)
+        half.quantize(48).save(path, optimize=True)
+        return
+    assert path.exists(), f"nobody has looked at {path.name} yet: ZLENS_BASELINES=write"
+    before = Image.open(path)
+    share = differing(before, now, size)
+    if share > MOST:
+        now.save(tmp_path / path.name)
+    assert share <= MOST, f"{share:.1%} of {path.name} differ; see {tmp_path / path.name}"
+
+
+def test_a_change_that_an_eye_sees_is_seen():
+    """A chart that is gone, or moved by a tenth of the page, is more than the tolerance."""
+    size = SIZES[0]
+    before = Image.open(BASELINES / f"overview-{size[0]}x{size[1]}.png").convert("RGB").resize(size)
+    gone = before.copy()
+    gone.paste((255, 255, 255), (20, 160, 440, 330))
+    moved = ImageChops.offset(before, 0, 80)
+    assert differing(before, gone, size) > MOST
+    assert differing(before, moved, size) > MOST
+    assert differing(before, before, size) == 0
