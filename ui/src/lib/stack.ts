@@ -85,7 +85,11 @@ export function drawCourse(
   for (const tick of timeTicks(from, to, around.offset, width / 110)) {
     // The last one would be cut off at the edge.
     const edge = x(tick) > width - 18;
-    painter.text(edge ? width - 2 : x(tick), bottom + 12, clock(tick, around.offset).slice(0, 5), {
+    const words =
+      to - from > 86400 * 1.5
+        ? dateTime(tick, around.offset).slice(5, 16)
+        : clock(tick, around.offset).slice(0, to - from < 600 ? 8 : 5);
+    painter.text(edge ? width - 2 : x(tick), bottom + 12, words, {
       colour: theme.faint,
       align: edge ? "right" : "center",
       size: 11,

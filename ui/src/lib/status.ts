@@ -2,9 +2,11 @@
 
 import { file } from "./file.svelte";
 
-/** A short line for a chart: the statuses of its columns that are not `verified`; empty where all are. */
+const order = (status: string): number => Number(status !== "verified");
+
+/** A short line for a chart: the statuses of its columns; empty where all are verified. */
 export function statuses(table: string, columns: string[], seen: (string | null)[] = []): string {
   const all = [...seen, ...(seen.length ? [] : columns.map((name) => file.column(table, name)?.status))];
-  const doubtful = [...new Set(all)].filter((one) => one && one !== "verified");
-  return doubtful.length ? `Status: ${doubtful.join(", ")}.` : "";
+  const known = [...new Set(all)].filter((one) => one).sort((a, b) => order(a!) - order(b!));
+  return known.some((one) => one !== "verified") ? `Status: ${known.join(" or ")}.` : "";
 }
