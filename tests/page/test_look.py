@@ -10,9 +10,10 @@ import os
 from pathlib import Path
 
 import pytest
-from browsing import VIEWS, opened, watched
 from PIL import Image, ImageChops
 from playwright.sync_api import Browser
+
+from browsing import VIEWS, opened, watched
 
 BASELINES = Path(__file__).parent / "baselines"
 SIZES = ((1280, 800), (2560, 1440), (1024, 768))
