@@ -289,6 +289,18 @@ ENDPOINTS = (
         {**_ANSWER, "system": "the system", "at": "end of the interval"},
     ),
     Endpoint(
+        "POST",
+        "plan",
+        "What if: a measured interval changed, solved before and after",
+        "laboratory:plan",
+        (
+            _SYSTEM,
+            Parameter("at", Moment(), "a time in the interval; the busiest where it is left out"),
+            Parameter("set", Many(Text(500), 200), "what to change; nothing: what can be asked", default=[]),
+        ),
+        _ANSWER,
+    ),
+    Endpoint(
         "GET",
         "running",
         "Questions that are being worked on",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from importlib import import_module
 from typing import Any
 
 from zlens import given, lab, models
 from zlens.errors import InputError, QueryError, ScenarioError
 from zlens.lab import moments
+from zlens.lab import plan as plans
 from zlens.models import scenario, sweeps
 from zlens.models.answer import Answer
 from zlens.server import numbers, values
@@ -56,6 +58,27 @@ def expected(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         end = moments.moment(place.session, system, at, module.busy(asked["set"]))
         answer: Answer = module.compare(place.session, system, end, asked["set"])
     return {"answer": as_data(answer), "system": system, "at": values.plain(end)}
+
+
+def plan(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    """A what-if on a measured interval, before and after; without one, what can be asked of it."""
+    at = asked["at"]
+    if isinstance(at, int | float):
+        at = _clock(at)
+    with given.sealed():
+        if asked["set"]:
+            answer = plans.plan(place.session, asked["set"], system=asked["system"], at=at)
+        else:
+            answer = plans.listed(place.session, system=asked["system"], at=at)
+    return {"answer": as_data(answer)}
+
+
+def _clock(at: float) -> str:
+    """A time as --at takes it."""
+    try:
+        return dt.datetime.fromtimestamp(at, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        raise QueryError(f"{at:g} is no time", expected="seconds since 1970") from None
 
 
 def keys(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
