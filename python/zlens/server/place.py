@@ -106,12 +106,7 @@ class Place:
 
     def _options(self, system: str | None, start: Any, end: Any) -> Options:
         options = self.session.options
-        if system is not None:
-            known = [info.system for info in self.session.systems]
-            if system not in known:
-                raise QueryError(
-                    f"no system is called {system!r}", expected=f"one of {', '.join(dict.fromkeys(known))}"
-                )
+        if system is not None and self.known(system) != [system]:
             options = replace(options, systems=(system,))
         if start is not None or end is not None:
             options = replace(
@@ -120,6 +115,13 @@ class Place:
                 end=options.end if end is None else moment(end),
             )
         return options
+
+    def known(self, system: str) -> list[str]:
+        """The systems there are; QueryError where this is none of them."""
+        names = list(dict.fromkeys(info.system for info in self.session.systems))
+        if system not in names:
+            raise QueryError(f"no system is called {system!r}", expected=f"one of {', '.join(names)}")
+        return names
 
     def once(self, key: Any, work: Callable[[], Any]) -> Any:
         """An answer that stays the same while the server runs."""
