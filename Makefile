@@ -52,13 +52,14 @@ setup: $(NATIVE) ## private environment, native module, .venv/bin/zlens
 	@:
 
 .PHONY: run
-run: setup ## demo files and three reports on them; FILE=... opens your own
+run: setup ## demo files, reports on them, and the page until Ctrl-C; FILE=... opens your own
 ifdef FILE
 	@$(BIN)/zlens info "$(FILE)"
-	@$(BIN)/zlens report prclog "$(FILE)"
-	@$(BIN)/zlens report partition "$(FILE)"
+	@$(BIN)/zlens serve "$(FILE)"
 else
 	@$(BIN)/zlens demo $(DEMO)
+	@echo "The page on these files, until Ctrl-C:"
+	@$(BIN)/zlens serve $(DEMO) --tz +01:00
 endif
 
 .PHONY: page

@@ -58,4 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
         status = main(command)
         if status:
             return status
+    with output.opened(None) as out:
+        out.write(f"\nTo look at them in the browser:\n\n$ zlens serve {arguments.folder} {' '.join(zone)}\n")
     return 0
