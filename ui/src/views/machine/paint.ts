@@ -7,11 +7,14 @@ import { heat, onHeat, type Theme } from "../../lib/palette";
 /** Edges: a solid line for what has a whole core, dashes for a part of one, dots for none. */
 const EDGE: Record<string, number[]> = { Vh: [], Vm: [6, 3], Vl: [2, 3] };
 
+/** Fewer letters of a name than this tell nothing. */
+const LEAST = 4;
+
 export function fitted(painter: Painter, words: string, width: number, size: number): string {
   if (painter.measure(words, size) <= width) return words;
   let cut = words.length;
-  while (cut > 1 && painter.measure(`${words.slice(0, cut)}…`, size) > width) cut -= 1;
-  return cut > 1 ? `${words.slice(0, cut)}…` : "";
+  while (cut >= LEAST && painter.measure(`${words.slice(0, cut)}…`, size) > width) cut -= 1;
+  return cut >= LEAST ? `${words.slice(0, cut)}…` : "";
 }
 
 export function paint(painter: Painter, one: Placed, theme: Theme): void {
@@ -71,7 +74,9 @@ function label(
     painter.rect(x + 2, top - size * 0.7, Math.min(width - 4, wide), size * 1.4, { fill: theme.grid });
   };
   const put = (words: string, top: number, size: number, bold: boolean): void => {
-    const shown = fitted(painter, words, room, size);
+    // A name may be cut, a figure must not be.
+    const whole = painter.measure(words, size) <= room;
+    const shown = whole || bold ? fitted(painter, words, room, size) : "";
     plate(shown, top, size);
     painter.text(x + 5, top, shown, { colour: ink, size, bold });
   };
