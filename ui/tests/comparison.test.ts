@@ -4,6 +4,7 @@ import {
   largest,
   noise,
   number,
+  ordered,
   reasons,
   result,
   shown,
@@ -103,6 +104,11 @@ test("the surest differences come first, among them the largest", () => {
     "fewer than five independent samples, as where load drifts",
     "few",
   ]);
+});
+
+test("what only one side has comes last", () => {
+  const rows = [difference({ heading: "a", other_value: null }), difference({ heading: "b" })];
+  expect(ordered(rows).map((one) => one.heading)).toEqual(["b", "a"]);
 });
 
 test("parts of a waterfall are put together", () => {

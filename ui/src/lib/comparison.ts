@@ -159,6 +159,12 @@ export function noise(one: Difference): string {
   return percent === null ? DOTS : `±${percent.toFixed(percent >= 1 ? 1 : 2)} %`;
 }
 
+/** As the server gives them, those beyond the noise first; what only one side has comes last. */
+export function ordered(found: readonly Difference[]): Difference[] {
+  const alone = (one: Difference): boolean => one.base_value === null || one.other_value === null;
+  return [...found.filter((one) => !alone(one)), ...found.filter(alone)];
+}
+
 /** Why differences could not be tested, without the counts that differ from one to the next. */
 export function reasons(found: readonly Difference[]): string[] {
   const said = found.flatMap((one) => {
@@ -226,7 +232,7 @@ export function drawDifferences(
   const left = wide + (values.some((value) => value < 0) ? 56 : 4);
   // One metric that grew from nearly nothing must not press all others flat.
   const sizes = values.map(Math.abs).sort((a, b) => b - a);
-  const cut = Math.min(sizes[0] ?? 1, Math.max(4 * (sizes[Math.min(3, sizes.length - 1)] ?? 1), 1));
+  const cut = Math.min(sizes[0] ?? 1, Math.max(4 * (sizes[3] ?? Infinity), 1));
   const low = Math.max(-cut, Math.min(0, ...values));
   const high = Math.max(Math.min(cut, Math.max(0, ...values)), low + 1e-9);
   const ticks = axis(low, high, width / 130).ticks.filter((tick) => tick >= low && tick <= high);

@@ -130,12 +130,13 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
   const left = Math.min(width * 0.35, Math.max(40, ...labels.map((words) => painter.measure(words))) + 10);
   const right = 66;
   const known = chart.series.flatMap((one) => one.values).filter((value) => value !== null);
-  const scale = axis(Math.min(0, ...known), Math.max(0, ...known), Math.max(2, width / 140));
-  const x = (value: number): number =>
-    left + ((value - scale.low) / (scale.high - scale.low)) * (width - left - right);
+  const low = Math.min(0, ...known);
+  const high = Math.max(low + 1e-9, 0, ...known);
+  const ticks = axis(low, high, Math.max(2, width / 140)).ticks.filter((tick) => tick >= low && tick <= high);
+  const x = (value: number): number => left + ((value - low) / (high - low)) * (width - left - right);
   const each = chart.series.length * BAR + GAP;
   const bottom = TOP + labels.length * each;
-  for (const tick of scale.ticks) {
+  for (const tick of ticks) {
     painter.path(
       [
         [x(tick), TOP],
