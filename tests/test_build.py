@@ -179,3 +179,6 @@ def test_ci_runs_everything() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert "make lint" in script
     assert "make test" in script
+    # Without Chromium the tests of the page are skipped; not there.
+    assert "make browser" in script
+    assert "CI=true" in script
