@@ -131,7 +131,9 @@ const number = (cell: Cell | undefined): number | null => (typeof cell === "numb
 const text = (cell: Cell | undefined): string | null => (typeof cell === "string" && cell ? cell : null);
 const sum = (rows: Row[], column: string): number =>
   rows.reduce((total, row) => total + (number(row[column]) ?? 0), 0);
-const percent = (value: number | null): string => (value === null ? "" : `${short(value)} %`);
+// What is left of a difference of doubles is no figure.
+const percent = (value: number | null): string =>
+  value === null ? "" : `${short(Number(value.toFixed(6)))} %`;
 const words = (...all: (string | null | false)[]): string => all.filter(Boolean).join(" · ");
 
 /** The smallest size of a core against one with a whole entitlement: what is entitled to nothing is seen too. */
