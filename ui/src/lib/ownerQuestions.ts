@@ -53,7 +53,7 @@ export const OWNERS: Record<"guest" | "workload" | "job", Owning> = {
         guest: [..."basis account group_name cpu_pool share_kind share cpu_s mt1_s prorated_s".split(" ")],
       };
       if (!byCpu) return made(`WITH ${guests} SELECT owner, userid, whole FROM guests ORDER BY ALL`, keep);
-      keep["guest_cpu"] = ["basis", "cpu_s", "mt1_s", "prorated_s"];
+      keep["guest_cpu"] = ["basis", "cpu_s", "mt1_s", "prorated_s", "cpu_pct"];
       return made(
         `WITH ${guests}, processors AS (
   SELECT userid, vcpu, sum(${time}) AS part
