@@ -1,0 +1,158 @@
+"""Two windows held against each other, and models: by hand in the page, beside what the commands print."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browsing import opened, ready
+from zlens.compare.as_text import number, shown
+from zlens.compare.comparison import Change
+from zlens.compare.noise import Verdict
+
+HALF = "2010-03-09T08:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def differences(demo: Path) -> list[dict]:
+    """What `zlens compare` says of the two halves of the file."""
+    command = [sys.executable, "-m", "zlens", "compare", str(demo / "zldemo.monwrite"), "--to", HALF]
+    command += ["--", "--from", HALF, "--format", "json"]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = json.loads(found.stdout)
+    return [row for row in rows if row["kind"] == "difference"]
+
+
+def test_halves_compared_say_what_the_command_says(page: Page, address: str, differences: list[dict]):
+    opened(page, address, "compare", system="ZLDEMO")
+    page.get_by_role("button", name="Compare these halves").click()
+    page.wait_for_selector('[data-testid="table-differences"]', timeout=60_000)
+    ready(page, "compare")
+    heads = [
+        re.split(r"[?▾▴]", cell)[0].strip()
+        for cell in page.locator('[data-testid="table-differences"] th').all_inner_texts()
+    ]
+    by_metric = {row["metric"]: row for row in differences if not row["subject"]}
+    told = 0
+    for line in page.locator('[data-testid="table-differences"] tbody tr').all():
+        cells = dict(
+            zip(heads, (text.strip() for text in line.locator("td").all_inner_texts()), strict=False)
+        )
+        row = by_metric.get(cells.get("Measure", ""))
+        if row is None or cells["What"] != row["heading"]:
+            continue
+        told += 1
+        for name, key in (("base", "base_value"), ("other", "other_value")):
+            assert cells[name] == number(row[key]).replace("....", "…"), row["metric"]
+        change = Change(
+            0, 1, row["form"], row["change"], row["ratio"], row["points"], Verdict("none"), None, None
+        )
+        assert cells["Difference"] == shown(change).replace("....", "…"), row["metric"]
+        sure = "no test possible" if row["p"] is None else "beyond" if row["beyond_noise"] else "within"
+        assert cells["Test"].startswith(sure)
+    assert told >= 5
+    expect(page.locator('[data-testid="warnings"]')).to_contain_text("made data, not measured")
+
+
+def test_a_brush_chooses_a_side_and_the_link_restores_it(page: Page, address: str):
+    opened(page, address, "compare", system="ZLDEMO")
+    box = page.locator('[data-testid="side-base"] canvas').bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20, steps=4)
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"[?&]b=\d+\.\.\d+"))
+    ready(page, "compare")
+    said = page.locator('[data-testid="side-base"]').inner_text()
+    assert "15 min" in said
+    headline = page.locator("main h2").first.inner_text()
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    ready(page, "compare")
+    assert page.locator('[data-testid="side-base"]').inner_text() == said
+    assert page.locator("main h2").first.inner_text() == headline
+
+
+def test_a_comparison_is_saved_as_the_command_writes_it(page: Page, address: str, tmp_path: Path):
+    opened(page, address, "compare", system="ZLDEMO", bs="ZLDEMO", os="ZLZ1")
+    with page.expect_download(timeout=60_000) as waiting:
+        page.get_by_role("button", name="Save the comparison as HTML").click()
+    path = tmp_path / "comparison.html"
+    waiting.value.save_as(path)
+    text = path.read_text(encoding="utf-8")
+    assert "Comparison of ZLDEMO - ZLZ1" in text
+    assert "<script" not in text
+
+
+def test_a_wrong_scenario_is_said_while_it_is_written(browser: Browser, address: str):
+    # Not watched: a browser tells of each answer that is an error by itself.
+    context = browser.new_context()
+    page = context.new_page()
+    opened(page, address, "lab", system="ZLSIM", model="shares")
+    field = page.locator("#scenario-text")
+    right = field.input_value()
+    field.fill(right.replace("relative = 400", "relative = 99999"))
+    trouble = page.locator("#scenario-check")
+    expect(trouble).to_contain_text("relative is 99999")
+    expect(trouble).to_contain_text("a whole number from 1 to 10,000")
+    expect(page.get_by_role("button", name="Solve")).to_be_disabled()
+    field.fill(right.replace("relative = 400", "relativ = 400"))
+    expect(trouble).to_contain_text("did you mean relative?")
+    field.fill(right)
+    expect(page.locator('[data-testid="valid"]')).to_be_visible()
+    context.close()
+
+
+def test_a_scenario_is_solved_and_a_slider_solves_it_anew(page: Page, address: str):
+    opened(page, address, "lab", system="ZLSIM", model="shares")
+    field = page.locator("#scenario-text")
+    field.fill(field.input_value().replace("relative = 400", "relative = 800"))
+    expect(page.locator('[data-testid="valid"]')).to_be_visible()
+    field.press("Control+Enter")
+    first = page.locator('[data-testid="table-shares-users"] tbody tr').first
+    expect(first).to_contain_text("REL 800")
+    page.get_by_label("add a slider").select_option("user.LINUX1.relative")
+    slider = page.locator('[data-testid="sliders"] input[type="range"]')
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(first).to_contain_text("REL 1")
+    ready(page, "lab")
+    solved = first.inner_text()
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    ready(page, "lab")
+    assert "relative = 800" in page.locator("#scenario-text").input_value()
+    assert page.locator('[data-testid="table-shares-users"] tbody tr').first.inner_text() == solved
+
+
+def test_a_sweep_is_drawn(page: Page, address: str):
+    opened(page, address, "lab", system="ZLSIM", model="queueing")
+    page.get_by_label("sweep a key over a range").fill("class.users.customers=1:20")
+    page.get_by_role("button", name="Sweep", exact=True).click()
+    expect(page.locator('[data-testid="table-queueing-sweep"]')).to_contain_text("20 rows")
+    expect(page.locator('[data-testid="chart-queueing-0"] canvas')).to_be_visible()
+
+
+def test_expected_stands_beside_observed(page: Page, address: str):
+    opened(page, address, "lab", system="ZLSIM", mode="expected", model="shares")
+    expect(page.locator('[data-testid="chart-expected-shares-0"]')).to_contain_text("observed")
+    expect(page.locator('[data-testid="moment"]')).to_contain_text("the busiest interval, which ended")
+    expect(page.locator('[data-testid="assumptions"]')).to_contain_text("hungry_above")
+
+
+def test_a_what_if_is_asked_by_a_click(page: Page, address: str):
+    opened(page, address, "lab", system="ZLSIM", mode="plan")
+    page.locator('[data-testid="table-plan-list-whatifs"] tbody tr').first.click()
+    page.wait_for_url(re.compile(r"set=logical_cores"))
+    ready(page, "lab")
+    expect(page.locator('[data-testid="answer-plan"] h2').first).to_contain_text("Plan for ZLSIM")
+    expect(page.locator('[data-testid="chart-plan-0"] canvas')).to_be_visible()
