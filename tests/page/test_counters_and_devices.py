@@ -1,0 +1,149 @@
+"""Hardware counters and I/O: what these views print, what a click does, what they say is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page, expect
+
+from browsing import opened, ready
+
+
+def rows(demo: Path, name: str, query: str) -> list[dict[str, object]]:
+    command = [sys.executable, "-m", "zlens", "sql", str(demo / name), "--format", "json", "-q", query]
+    found: list[dict[str, object]] = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
+    return found
+
+
+def setting(page: Page, name: str) -> str | None:
+    return parse_qs(urlsplit(page.url).fragment.partition("?")[2]).get(name, [None])[0]
+
+
+def copied(page: Page, place: str, what: str) -> str:
+    page.locator(place).get_by_role("button", name=what).click()
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
+def test_devices_are_those_of_the_program(page: Page, address: str, demo: Path):
+    """The question that the table hands out gives the same rows in `zlens sql`; every digit of the CSV."""
+    opened(page, address, "io", system="ZLSIM")
+    table = '[data-testid="table-devices"]'
+    program = rows(demo, "sim.monwrite", copied(page, table, "Copy SQL"))
+    lines = copied(page, table, "Copy CSV").splitlines()
+    heads = lines[0].split(",")
+    shown = [dict(zip(heads, line.split(","), strict=True)) for line in lines[1:]]
+    assert len(shown) == len(program) > 10
+    for on_page, told in zip(shown, program, strict=True):
+        for key in ("device", "rate", "resp_ms", "resp_p95_ms", "resp_max_ms", "queue_ms", "disc_ms"):
+            value = told[key]
+            assert on_page[key] == "" if value is None else str(on_page[key]) != ""
+            if isinstance(value, str):
+                assert on_page[key] == value
+            elif value is not None:
+                assert float(on_page[key]) == float(str(value))
+    # Slowest first; what is not computable last.
+    known = [float(one["resp_ms"]) for one in shown if one["resp_ms"]]
+    assert known == sorted(known, reverse=True)
+    assert [one["resp_ms"] == "" for one in shown] == sorted(one["resp_ms"] == "" for one in shown)
+
+
+def test_the_parts_of_a_response_are_the_response(page: Page, address: str):
+    opened(page, address, "io", system="ZLSIM")
+    lines = copied(page, '[data-testid="table-devices"]', "Copy CSV").splitlines()
+    heads = lines[0].split(",")
+    seen = 0
+    for line in lines[1:]:
+        row = dict(zip(heads, line.split(","), strict=True))
+        if row["resp_ms"]:
+            parts = sum(float(row[key]) for key in ("queue_ms", "pend_ms", "disc_ms", "conn_ms"))
+            assert abs(parts - float(row["resp_ms"])) < 1e-6 * parts
+            seen += 1
+    assert seen > 10
+
+
+def test_a_device_is_chosen_and_searched_for(page: Page, address: str):
+    opened(page, address, "io", system="ZLSIM")
+    body = page.locator('[data-testid="table-devices"] tbody')
+    first = body.locator("tr.opens").first
+    name = first.locator("td").first.inner_text().strip()
+    first.click()
+    ready(page, "io")
+    assert setting(page, "device") == name
+    expect(page.locator('[data-testid="chart-response-parts"] header')).to_contain_text(name)
+    expect(page.locator('[data-testid="chart-device-rate"]')).to_be_visible()
+    page.get_by_role("searchbox").fill("lnx0")
+    expect(body.locator("tr.opens").first).to_contain_text("LNX0")
+    assert setting(page, "find") == "lnx0"
+    page.get_by_role("searchbox").fill("nothing is called so")
+    expect(body.locator("tr.opens")).to_have_count(0)
+
+
+def test_an_alias_pool_is_chosen(page: Page, address: str):
+    opened(page, address, "io", system="ZLSIM")
+    expect(page.locator('[data-testid="chart-alias-entitlement-paging"]')).to_contain_text("entitled")
+    page.locator('[data-testid="table-alias-pools"] tbody tr.opens').last.click()
+    ready(page, "io")
+    pool = setting(page, "pool")
+    assert pool is not None
+    expect(page.locator('[data-testid="chart-alias-entitlement-mdisk"] header')).to_contain_text(pool)
+
+
+def test_what_an_input_has_not_is_said(page: Page, address: str):
+    opened(page, address, "io", system="ZLDEMO")
+    main = page.locator("main")
+    expect(main).to_contain_text("D6R28")
+    expect(main).to_contain_text("D0R20")
+
+
+def test_counters_of_a_window_are_ratios_of_sums(page: Page, address: str, demo: Path):
+    """CPI of the window is its cycles over its instructions, not a mean of means."""
+    opened(page, address, "cpumf", system="ZLZ1")
+    query = (
+        "SELECT sum(cycles) / sum(instructions) AS cpi FROM cpumf_type WHERE system = 'ZLZ1' AND flag IS NULL"
+    )
+    cpi = float(str(rows(demo, "zlzos.smf", query)[0]["cpi"]))
+    title = page.locator('[title*="(cpumf_type.cpi)"]').first.get_attribute("title") or ""
+    assert abs(float(title.split()[0]) - cpi) < 1e-9 * cpi
+
+
+def test_the_nest_has_the_regions_of_the_hint(page: Page, address: str, tmp_path: Path):
+    opened(page, address, "cpumf", system="ZLZ1")
+    nest = page.locator('[data-testid="chart-nest"]')
+    nest.locator("summary").click()
+    with page.expect_download() as waiting:
+        nest.get_by_role("button", name="Save as SVG").click()
+    path = tmp_path / "nest.svg"
+    waiting.value.save_as(path)
+    text = path.read_text(encoding="utf-8")
+    regions = page.request.get(f"{address}/api/v1/schema").json()["hints"]["regions"]
+    for category in {one["category"] for one in regions}:
+        count = sum(one["category"] == category for one in regions)
+        assert text.count(f">{category}</text>") == count
+    assert text.count("<circle") == 60
+
+
+def test_why_there_is_no_rni_is_said(page: Page, address: str):
+    opened(page, address, "cpumf", system="ZLSIM")
+    nest = page.locator('[data-testid="chart-nest"]')
+    expect(nest).to_contain_text("z15")
+    expect(nest).to_contain_text("--weights")
+    assert nest.locator("canvas").count() == 0
+
+
+def test_a_processor_is_chosen_by_a_click_on_its_bar(page: Page, address: str):
+    opened(page, address, "cpumf", system="ZLSIM")
+    bars = page.locator('[data-testid="chart-cpi-by-processor"] canvas')
+    bars.click(position={"x": 200, "y": 30})
+    page.wait_for_url(re.compile("cpu=1"))
+    ready(page, "cpumf")
+    expect(page.locator('[data-testid="chart-cpi"] header')).to_contain_text("CPU 1")
+    bars.click(position={"x": 200, "y": 30})
+    expect(page).not_to_have_url(re.compile("cpu="))
