@@ -15,7 +15,7 @@ from zlens.errors import InputError
 
 def no_file(path: str) -> bool:
     """Whether a name is there and stands for no regular file: a device, a pipe."""
-    return os.path.exists(path) and not os.path.isfile(path)
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 @contextmanager
@@ -23,9 +23,9 @@ def whole_file(path: str) -> Iterator[str]:
     """A name beside `path` to write to; renamed to it at the end, removed if anything goes wrong."""
     if os.path.isdir(path):
         raise InputError("this is a folder", file=path, cure="name a file to write to")
-    target = os.path.realpath(path)
+    target = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
     if no_file(target):
-        # A device or a pipe (/dev/null, /dev/stdout) is written to; a file put in its place would be the end of it.
+        # A device or a pipe is written to; a file put in its place would be the end of /dev/null.
         yield target
         return
     folder, name = os.path.split(target)
