@@ -13,12 +13,22 @@ from typing import TextIO
 from zlens.errors import InputError
 
 
+def no_file(path: str) -> bool:
+    """Whether a name is there and stands for no regular file: a device, a pipe."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
 @contextmanager
 def whole_file(path: str) -> Iterator[str]:
     """A name beside `path` to write to; renamed to it at the end, removed if anything goes wrong."""
     if os.path.isdir(path):
         raise InputError("this is a folder", file=path, cure="name a file to write to")
-    folder, name = os.path.split(os.path.abspath(path))
+    target = os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path)
+    if no_file(target):
+        # A device or a pipe is written to; a file put in its place would be the end of /dev/null.
+        yield target
+        return
+    folder, name = os.path.split(target)
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
     except OSError as error:
@@ -34,7 +44,8 @@ def whole_file(path: str) -> Iterator[str]:
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)  # mkstemp's own mode is for secrets
-        os.replace(temporary, path)
+        # Behind a link, so that the link stays.
+        os.replace(temporary, target)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary)

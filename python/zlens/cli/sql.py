@@ -53,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.format == "parquet" and not arguments.output:
         raise QueryError("Parquet is not for a terminal", cure="name a file with -o FILE")
+    if arguments.format == "parquet" and output.no_file(arguments.output):
+        raise QueryError("Parquet needs a file", cure=f"{arguments.output} is none; name one with -o FILE")
     query = _question(arguments.query)
     options = inputs.options_of(arguments)
     with (
