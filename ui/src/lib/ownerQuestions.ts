@@ -35,7 +35,7 @@ export const OWNERS: Record<"guest" | "workload" | "job", Owning> = {
       {
         key: "share",
         name: "share",
-        sql: `coalesce(${last("share_kind")} || coalesce(' ' || round(${last("share")}, 1)::VARCHAR, ''), 'share unknown')`,
+        sql: `coalesce(${last("share_kind")} || coalesce(' ' || format('{:g}', ${last("share")}), ''), 'share unknown')`,
       },
       { key: "pool", name: "CPU pool", sql: `coalesce(${last("cpu_pool")}, 'no pool')` },
     ],

@@ -151,8 +151,8 @@ export const GUEST: Subject = {
       key: "share",
       heading: "Share",
       sql:
-        `coalesce(${last("share_kind")}, '') || coalesce(' ' || round(${last("share")}, 1)::VARCHAR, '') ` +
-        `|| coalesce(', ' || ${last("limit_kind")} || ' limit ' || round(${last("share_limit")}, 1)::VARCHAR, '')`,
+        `coalesce(${last("share_kind")}, '') || coalesce(' ' || format('{:g}', ${last("share")}), '') ` +
+        `|| coalesce(', ' || ${last("limit_kind")} || ' limit ' || format('{:g}', ${last("share_limit")}), '')`,
       type: "text",
       explain: "guest.share",
       text: "the share that the virtual machine had last in the window, and its limit",
@@ -252,7 +252,7 @@ export const WORKLOAD: Subject = {
     {
       key: "goal",
       heading: "Goal",
-      sql: `coalesce(${last("goal_kind")}, '') || coalesce(' ' || ${last("goal")}::VARCHAR, '')`,
+      sql: `coalesce(${last("goal_kind")}, '') || coalesce(' ' || format('{:g}', ${last("goal")}), '')`,
       type: "text",
       explain: "workload.goal",
       text: "kind of goal; a velocity in percent, a response time in seconds",
