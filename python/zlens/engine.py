@@ -107,8 +107,10 @@ class Engine:
         self._lasting: dict[str, str] = {}
         self._summed = summed
         self._closed = False
-        # Questions may come from many threads: what is made for all of them is made by one at a time.
+        # Questions may come from many threads. This one is held for short steps; while a measure is worked out, its
+        # own is, so that only questions about it wait.
         self._lock = threading.RLock()
+        self._making: dict[str, threading.RLock] = {}
         self._releases = dict(releases or {})
         self._spill = tempfile.mkdtemp(prefix="zlens-")
         # Also when nobody closes the engine: at the latest when the program ends.
@@ -203,9 +205,9 @@ class Engine:
         try:
             with held(self._lock):
                 explained = self._check(query)
-                self._prepare(query)
-                # Of an EXPLAIN what is explained is planned, so that it shows what would be read.
-                connection = self._ready(self._needs(_EXPLAIN.sub("", query) if explained else query))
+            self._prepare(query)
+            # Of an EXPLAIN what is explained is planned, so that it shows what would be read.
+            connection = self._ready(self._needs(_EXPLAIN.sub("", query) if explained else query))
             # An EXPLAIN ANALYZE is worked out here.
             return connection, interruptible(connection, lambda: connection.sql(query))
         except duckdb.Error as error:
@@ -275,14 +277,18 @@ class Engine:
                 self._measure(name)
 
     def _both(self, statement: str) -> None:
-        self._plan.execute(statement)
-        self._connection.execute(statement)
+        with held(self._lock):
+            self._plan.execute(statement)
+            self._connection.execute(statement)
 
     def _raw_view(self, name: str) -> None:
         """A raw table: empty on the planning side, a view without rows until a statement needs it."""
-        if name in self._views:
-            return
-        self._views.add(name)
+        with held(self._lock):
+            if name not in self._views:
+                self._views.add(name)
+                self._make_raw_view(name)
+
+    def _make_raw_view(self, name: str) -> None:
         condition = None if name.startswith("_") else self._condition(self._tables[name][0].columns)
         if condition:
             self._where[name] = condition
@@ -301,9 +307,12 @@ class Engine:
 
     def _whole_view(self, name: str) -> None:
         """A raw table of states, of all times: what holds may have been told before the times asked for."""
-        self._raw_view(name)
-        if name in self._lasting:
-            return
+        with held(self._lock):
+            self._raw_view(name)
+            if name not in self._lasting:
+                self._make_whole_view(name)
+
+    def _make_whole_view(self, name: str) -> None:
         timeless = [column for column in self._tables[name][0].columns if column.name != "interval_end"]
         self._lasting[name] = self._condition(timeless) or "true"
         self._plan.execute(
@@ -352,9 +361,12 @@ class Engine:
     def _role_view(self, name: str, *, summed: bool | None = None) -> None:
         summed = self._summed if summed is None else summed
         schema = "role" if summed == self._summed else "unsummed"
-        if f"{schema}.{name}" in self._views:
-            return
-        self._views.add(f"{schema}.{name}")
+        with held(self._lock):
+            if f"{schema}.{name}" not in self._views:
+                self._views.add(f"{schema}.{name}")
+                self._make_role_view(name, schema, summed)
+
+    def _make_role_view(self, name: str, schema: str, summed: bool) -> None:
         self._raw_view("_interval")
         tables: dict[str, frozenset[str]] = {}
         what = roles.entity(name)
@@ -378,17 +390,20 @@ class Engine:
             return
         sql = measures.helper_sql(name)
         self._prepare_own(sql)
-        self._views.add(name)
-        self._both(f"CREATE VIEW {expressions.quote(name)} AS {sql}")
+        with held(self._lock):
+            if name not in self._views:
+                self._views.add(name)
+                self._both(f"CREATE VIEW {expressions.quote(name)} AS {sql}")
 
     def _measure(self, name: str) -> None:
         """Materialise a measure; with --every also percentiles of its gauges over the unsummed intervals.
 
         A lazy one stays a view, unless --every makes few rows of many.
         """
-        if name not in self._made:
-            with once(self._made, name):
-                self._materialise(name)
+        with held(self._making.setdefault(name, threading.RLock())):
+            if name not in self._made:
+                with once(self._made, name):
+                    self._materialise(name)
 
     def _materialise(self, name: str) -> None:
         if name == "event":
@@ -405,8 +420,9 @@ class Engine:
         if self._summed and gauges and ("role." in sql or _HELPED.search(sql)):
             sql = self._with_percentiles(name, sql, gauges)
         if metrics.table(name).lazy and not self._summed:
-            self._both(f"CREATE OR REPLACE VIEW {expressions.quote(name)} AS {sql}")
-            self._comment(name, "VIEW")
+            with held(self._lock):
+                self._both(f"CREATE OR REPLACE VIEW {expressions.quote(name)} AS {sql}")
+                self._comment(name, "VIEW")
             return
         first = ("system", "source", "interval_end", "time")
         order: list[str] = [column for column in first if column in dict(measures.columns(name))]
@@ -415,12 +431,13 @@ class Engine:
         connection = self._ready(self._needs(ordered))
         create = f"CREATE OR REPLACE TABLE {expressions.quote(name)} AS {ordered}"
         interruptible(connection, lambda: connection.execute(create))
-        made = self._connection.table(expressions.quote(name))
-        typed = ", ".join(
-            f"{expressions.quote(c)} {t}" for c, t in zip(made.columns, made.types, strict=True)
-        )
-        self._plan.execute(f"CREATE OR REPLACE TABLE {expressions.quote(name)} ({typed})")
-        self._comment(name)
+        with held(self._lock):
+            made = self._connection.table(expressions.quote(name))
+            typed = ", ".join(
+                f"{expressions.quote(c)} {t}" for c, t in zip(made.columns, made.types, strict=True)
+            )
+            self._plan.execute(f"CREATE OR REPLACE TABLE {expressions.quote(name)} ({typed})")
+            self._comment(name)
 
     def fills(self, name: str) -> bool:
         """Whether the input has any table that a measure or a role (role.entity) is made from."""
@@ -434,12 +451,12 @@ class Engine:
         if not metrics.table(name).lazy or self._summed:
             return name
         wanted = sorted({*columns} & {column for column, _ in measures.columns(name)})
-        with held(self._lock):
-            known = (made for made, (of, has) in self._kept.items() if of == name and has >= set(wanted))
+        with held(self._making.setdefault(f"kept {name}", threading.RLock())):
+            known = (made for made, (of, has) in [*self._kept.items()] if of == name and has >= set(wanted))
             return next(known, None) or self._keep(name, wanted)
 
     def _keep(self, name: str, wanted: list[str]) -> str:
-        kept = f"_kept_{name}_{len(self._kept)}"
+        kept = f"_kept_{name}_{sum(of == name for of, _ in [*self._kept.values()])}"
         self._measure(name)
         sql = f"SELECT {', '.join(map(expressions.quote, wanted))} FROM {expressions.quote(name)}"
         connection = self._ready(self._needs(sql))
@@ -447,7 +464,8 @@ class Engine:
         interruptible(connection, lambda: connection.execute(create))
         types = dict(measures.columns(name))
         typed = ", ".join(f"{expressions.quote(column)} {_TYPES[types[column]]}" for column in wanted)
-        self._plan.execute(f"CREATE OR REPLACE TABLE {kept} ({typed})")
+        with held(self._lock):
+            self._plan.execute(f"CREATE OR REPLACE TABLE {kept} ({typed})")
         self._kept[kept] = (name, set(wanted))
         return kept
 
@@ -485,7 +503,8 @@ class Engine:
 
     def _needs(self, query: str) -> dict[str, set[str]]:
         """Which columns of which raw tables a statement reads, from its plan over empty tables."""
-        rows = self._plan.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall()
+        with held(self._lock):
+            rows = self._plan.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall()
         needed: dict[str, set[str]] = {}
         try:
             pending = list(json.loads(rows[0][1]))
@@ -510,7 +529,8 @@ class Engine:
 
         Its own for every statement: an answer may be worked out, or taken in parts, after other questions.
         """
-        connection = self._connection.cursor()
+        with held(self._lock):
+            connection = self._connection.cursor()
         for name, wanted in needed.items():
             parts: list[tuple[str, set[str]]] = []
             for index, part in enumerate(self._tables[name]):

@@ -1,0 +1,206 @@
+"""What the page costs on a day of 200 guests and 2,000 devices: opening it, and zooming in it.
+
+A `zlens serve` over the imported day, and a headless Chromium that looks at it. Opening is from the navigation
+until all charts of the view have their data; the server has just been started, and has worked nothing out.
+Zooming is from the new window until the last answer of the server is there, over windows of many lengths; beside
+it stands how long it takes until the page has drawn it all. Measured with files in the page cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import bench
+import page_day
+from playwright.sync_api import Page, sync_playwright
+
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+    None,
+)
+FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
+#: Views, and the seconds that opening and zooming may take.
+WANTED = (("overview", 2.0, 0.1), ("guests", 2.0, 0.1), ("io", 2.0, 0.1))
+WINDOWS = 30
+_PATIENCE_MS = 60_000
+#: Puts a new address and waits for the data: when the page was done, when the last answer was there, how long
+#: the slowest answer took, and how many there were.
+_ZOOM = """async (hash) => {
+  const ready = () => document.querySelector("main [data-ready]")?.getAttribute("data-ready") === "true";
+  const rest = (ms) => new Promise((done) => setTimeout(done, ms));
+  performance.clearResourceTimings();
+  const begin = performance.now();
+  location.hash = hash;
+  await new Promise((done) => addEventListener("hashchange", done, { once: true }));
+  await rest(0);
+  while (!ready() && performance.now() - begin < 5000) await rest(2);
+  const drawn = performance.now() - begin;
+  await rest(30);
+  const asked = performance.getEntriesByType("resource").filter((one) => /series|sql/.test(one.name));
+  const last = Math.max(begin, ...asked.map((one) => one.responseEnd)) - begin;
+  const slowest = Math.max(0, ...asked.map((one) => one.duration));
+  return { drawn, last, slowest, count: asked.length };
+}"""
+
+
+@dataclass(frozen=True)
+class Zoom:
+    """Seconds of one window."""
+
+    answered: float
+    drawn: float
+
+
+class Server:
+    """A `zlens serve` of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, seconds: float) -> None:
+        self._process = process
+        self.address = address
+        self.seconds = seconds
+
+    @property
+    def cpu_seconds(self) -> float:
+        try:
+            with open(f"/proc/{self._process.pid}/stat", encoding="ascii") as file:
+                words = file.read().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def peak_mib(self) -> float:
+        try:
+            with open(f"/proc/{self._process.pid}/status", encoding="ascii") as file:
+                found = re.search(r"VmHWM:\s+(\d+)", file.read())
+        except OSError:
+            return 0.0
+        return int(found[1]) / 1024 if found else 0.0
+
+
+@contextlib.contextmanager
+def served(path: str) -> Iterator[Server]:
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "zlens", "serve", path, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found is not None, "zlens serve has ended"
+            yield Server(process, found[0].rstrip("/"), time.perf_counter() - begin)
+        finally:
+            process.terminate()
+
+
+def opened(page: Page, address: str) -> float:
+    """Seconds until a view has all its data."""
+    # The page keeps nothing: without this a change of the address alone would load nothing.
+    page.goto("about:blank")
+    begin = time.perf_counter()
+    page.goto(address)
+    page.wait_for_selector("main [data-ready=true]", timeout=_PATIENCE_MS)
+    return time.perf_counter() - begin
+
+
+def found(page: Page) -> None:
+    """Wait for the findings."""
+    page.wait_for_selector("section[aria-label=findings] h2 small:has-text('rules')", timeout=_PATIENCE_MS)
+
+
+def windows(count: int, seed: int = 1) -> list[tuple[int, int]]:
+    """Stretches of the day, from twenty minutes to the whole."""
+    chosen = random.Random(seed)
+    start, whole = page_day.START_US // 1_000_000, page_day.INTERVALS * 60
+    result = []
+    for _ in range(count):
+        length = round(1200 * (whole / 1200) ** chosen.random())
+        begin = start + chosen.randrange(whole - length + 1)
+        result.append((begin, begin + length))
+    return result
+
+
+def zoomed(page: Page, view: str, count: int) -> list[Zoom]:
+    result = []
+    for begin, end in windows(count):
+        told = page.evaluate(_ZOOM, f"#/{view}?system={page_day.SYSTEM}&from={begin}&to={end}")
+        result.append(Zoom(told["last"] / 1000, told["drawn"] / 1000))
+    return result
+
+
+def middle(values: list[float]) -> float:
+    return statistics.median(values)
+
+
+def late(values: list[float]) -> float:
+    return statistics.quantiles(values, n=20)[-1]
+
+
+def measure_view(
+    results: bench.Results, page: Page, server: Server, view: str, limits: tuple[float, float]
+) -> None:
+    address = f"{server.address}/#/{view}"
+    seconds = opened(page, address)
+    used = server.cpu_seconds
+    results.at_most(
+        f"{view}, opened first", seconds, limits[0], f"the server has used {used:.1f} s of processors"
+    )
+    if view == "overview":
+        begin = time.perf_counter()
+        found(page)
+        print(f"        findings {seconds + time.perf_counter() - begin:.1f} s after the navigation")
+    print(f"        opened again {opened(page, address):.3f} s")
+    # The first window may bring out what is kept from then on; it is one of a reader's, and said apart.
+    first = zoomed(page, view, 1)[0]
+    before = server.cpu_seconds
+    times = zoomed(page, view, WINDOWS)
+    used = (server.cpu_seconds - before) / len(times)
+    answered = [one.answered for one in times]
+    detail = f"{len(times)} windows, p50 {middle(answered):.3f} s, first {first.answered:.3f} s; "
+    detail += f"{used:.3f} s of processors each; drawn p50 {middle([one.drawn for one in times]):.3f} s"
+    results.at_most(f"{view}, zoom, p50", middle(answered), limits[1], detail)
+    results.at_most(f"{view}, zoom, p95", late(answered), limits[1], "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--megabytes", type=int, default=1000, help="not used: a day is a day")
+    parser.add_argument("--runs", type=int, default=1, help="servers that are started (1)")
+    parser.add_argument("--view", action="append", help="only this view; may be repeated")
+    arguments = parser.parse_args()
+    print(f"machine: {bench.machine()}")
+    if CHROMIUM is None:
+        print("no Chromium here: the page is not measured")
+        return 0
+    results = bench.Results()
+    path = page_day.day()
+    chosen = [one for one in WANTED if not arguments.view or one[0] in arguments.view]
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        for view, *limits in chosen:
+            # Each view with a server that was not asked anything before.
+            with served(str(path)) as server:
+                page = browser.new_page(viewport={"width": 1280, "height": 800})
+                print(f"\nzlens serve says its address after {server.seconds:.2f} s")
+                measure_view(results, page, server, view, (limits[0], limits[1]))
+                print(f"        the server held {server.peak_mib:,.0f} MiB at most")
+                page.close()
+        browser.close()
+    print(f"\n{results.missed} missed" if results.missed else "\nall reached")
+    return 1 if results.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
