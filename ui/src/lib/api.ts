@@ -225,11 +225,27 @@ const page = Math.random().toString(36).slice(2, 10);
 /** A name for a question whose progress is to be followed. */
 export const questionName = (): string => `${page}-${(asked += 1)}`;
 
+/** A view that was opened has asked its first questions after so many milliseconds. */
+const PAUSE_MS = 60;
 let open = 0;
 /** How many questions are under way, for who waits until the page has all its answers. */
 function count(step: number): void {
   open += step;
   document.documentElement.dataset["asking"] = String(open);
+}
+
+let patient = 0;
+/** Wait until nothing else is being asked: for what takes long, and is not what the reader waits for. */
+async function quiet(signal?: AbortSignal): Promise<void> {
+  patient += 1;
+  count(1);
+  try {
+    do await new Promise((done) => setTimeout(done, PAUSE_MS));
+    while (open > patient && !signal?.aborted);
+  } finally {
+    patient -= 1;
+    count(-1);
+  }
 }
 
 async function call<T>(path: string, body: object | null, signal?: AbortSignal): Promise<T> {
@@ -275,6 +291,7 @@ function query(path: string, values: Record<string, Cell | undefined>): string {
 }
 
 export const api = {
+  quiet,
   schema: (signal?: AbortSignal) => call<Schema>("/schema", null, signal),
   /** `keep`: columns of measures that are worked out anew for every question, to be worked out once; `{guest}`
    * stands for them in the query. */

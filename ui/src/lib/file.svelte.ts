@@ -6,6 +6,12 @@ import { place } from "./place.svelte";
 class File {
   schema = $state.raw<Schema | null>(null);
   error = $state.raw<ApiError | null>(null);
+  // Of its own: who asks about a system is not to ask again when the address begins to name it.
+  #system = $derived.by((): string => {
+    const asked = place.system;
+    if (asked !== null && this.systems.some((one) => one.system === asked)) return asked;
+    return this.systems[0]?.system ?? "";
+  });
 
   async load(): Promise<void> {
     try {
@@ -28,9 +34,7 @@ class File {
 
   /** The system looked at. */
   get system(): string {
-    const asked = place.system;
-    if (asked !== null && this.systems.some((one) => one.system === asked)) return asked;
-    return this.systems[0]?.system ?? "";
+    return this.#system;
   }
 
   /** First and last moment of the system, seconds UTC. */

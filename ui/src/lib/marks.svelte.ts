@@ -29,7 +29,12 @@ class Marks {
 
   /** To be called once, by a component that lives as long as the page. */
   begin(): void {
-    this.#findings = ask((signal) => (file.schema ? api.findings({ system: file.system }, signal) : null));
+    this.#findings = ask((signal) => {
+      if (!file.schema) return null;
+      const { system } = file;
+      // They take longest, and the charts of the view are what the reader waits for.
+      return api.quiet(signal).then(() => api.findings({ system }, signal));
+    });
     this.#events = ask((signal) => {
       if (!file.schema || !file.fills("event")) return null;
       const query =
