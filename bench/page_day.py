@@ -1,7 +1,7 @@
 """The day that the page is measured on: 200 guests, 2,000 devices and 8 processors in 1,440 intervals.
 
-Made once with zlens' own pack, which alone has all fields of some of the records, imported, and kept beside the
-other data. As in guests.py every counter advances by one of some amounts at random from one sample to the next.
+Made once with zlens' own pack, which alone has all fields of some of the records, imported, and kept beside
+the other data. As in guests.py every counter advances by one of some amounts at random from sample to sample.
 """
 
 from __future__ import annotations

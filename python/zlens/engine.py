@@ -107,8 +107,7 @@ class Engine:
         self._lasting: dict[str, str] = {}
         self._summed = summed
         self._closed = False
-        # Questions may come from many threads. This one is held for short steps; while a measure is worked out, its
-        # own is, so that only questions about it wait.
+        # Questions come from many threads. This is held for short steps; making a measure holds its own.
         self._lock = threading.RLock()
         self._making: dict[str, threading.RLock] = {}
         self._releases = dict(releases or {})
@@ -255,8 +254,7 @@ class Engine:
         """Make every table and view that a statement of the user may mean: all names in it that are ours."""
         words = {word.lower() for word in _WORD.findall(_PARTITION_BY.sub(" ", query))}
         if words & _LISTINGS:
-            words |= set(metrics.tables()) | set(self.raw_tables())
-            words |= {f"role.{name}" for name in roles.entities()}
+            words |= {*metrics.tables(), *self.raw_tables(), *(f"role.{name}" for name in roles.entities())}
         self._make(words)
 
     def _prepare_own(self, sql: str) -> None:
@@ -433,9 +431,8 @@ class Engine:
         interruptible(connection, lambda: connection.execute(create))
         with held(self._lock):
             made = self._connection.table(expressions.quote(name))
-            typed = ", ".join(
-                f"{expressions.quote(c)} {t}" for c, t in zip(made.columns, made.types, strict=True)
-            )
+            pairs = zip(made.columns, made.types, strict=True)
+            typed = ", ".join(f"{expressions.quote(c)} {t}" for c, t in pairs)
             self._plan.execute(f"CREATE OR REPLACE TABLE {expressions.quote(name)} ({typed})")
             self._comment(name)
 

@@ -95,8 +95,10 @@ def _serve(session: Session, files: list[str], guard: Guard, listening: socket.s
     from zlens.server.app import create
     from zlens.server.place import Place
     from zlens.server.running import Running
+    from zlens.server.warming import Warming
 
     place, running = Place(session, files), Running()
+    warming = Warming(place)
 
     class Ending(uvicorn.Server):
         """Ends the questions first, so that they still answer that they were ended."""
@@ -111,6 +113,7 @@ def _serve(session: Session, files: list[str], guard: Guard, listening: socket.s
         # How a server is ended, and no failure.
         return
     finally:
+        warming.end()
         running.cancel_all()
         place.close()
 

@@ -45,6 +45,7 @@ class Place:
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _narrower: OrderedDict[Any, _Open] = field(default_factory=OrderedDict)
     _answers: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
+    _answering: dict[Any, threading.RLock] = field(default_factory=dict)
     _wanted: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
 
     def close(self) -> None:
@@ -124,17 +125,25 @@ class Place:
         return names
 
     def once(self, key: Any, work: Callable[[], Any]) -> Any:
-        """An answer that stays the same while the server runs."""
+        """An answer that stays the same while the server runs; worked out by the first who asks for it."""
         with self._guard:
-            if key in self._answers:
-                self._answers.move_to_end(key)
-                return self._answers[key]
-        found = work()
-        with self._guard:
-            self._answers[key] = found
-            while len(self._answers) > ANSWERS:
-                self._answers.popitem(last=False)
-        return found
+            answering = self._answering.setdefault(key, threading.RLock())
+        with cancelling.held(answering):
+            with self._guard:
+                if key in self._answers:
+                    self._answers.move_to_end(key)
+                    return self._answers[key]
+            try:
+                found = work()
+            except BaseException:
+                with self._guard:
+                    self._answering.pop(key, None)
+                raise
+            with self._guard:
+                self._answers[key] = found
+                while len(self._answers) > ANSWERS:
+                    self._answering.pop(self._answers.popitem(last=False)[0], None)
+            return found
 
     def kept(self, table: str, columns: Sequence[str]) -> str:
         """A table with columns of a measure: itself, or for a lazy one what was worked out once.
