@@ -80,6 +80,15 @@ export function clock(epoch: number, offset: number): string {
   return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
 }
 
+/** What stands at a tick of a time axis: a clock, and the day where a day begins or days are long past. */
+export function tickLabel(t: number, from: number, to: number, offset: number): string {
+  const day = dateTime(t, offset).slice(5, 10);
+  const time = clock(t, offset);
+  if (to - from > 86400 * 1.5) return `${day} ${time.slice(0, 5)}`;
+  if (time === "00:00:00") return day;
+  return to - from < 600 ? time : time.slice(0, 5);
+}
+
 /** UTC, UTC+02:00, UTC-03:30. */
 export function zone(offset: number): string {
   if (offset === 0) return "UTC";

@@ -1,7 +1,7 @@
 /** Lines of a time chart: made of what the server answers, joined on one axis, and drawn for pictures. */
 
 import type { Line, SeriesAnswer } from "./api";
-import { clock, dateTime, short } from "./format";
+import { dateTime, short, tickLabel } from "./format";
 import { axis, timeTicks, type Draw } from "./painter";
 import { category, tone } from "./palette";
 
@@ -139,10 +139,7 @@ export function drawLines(
       painter.text(LEFT - 6, up(tick), short(tick), { colour: theme.faint, align: "right", size: 11 });
     }
     for (const tick of timeTicks(from, to, offset, width / 110)) {
-      // A clock alone says nothing where the days differ.
-      const label =
-        to - from > 1.5 * 86400 ? dateTime(tick, offset).slice(5, 16) : clock(tick, offset).slice(0, 5);
-      painter.text(x(tick), bottom + 12, label, {
+      painter.text(x(tick), bottom + 12, tickLabel(tick, from, to, offset), {
         colour: theme.faint,
         align: "center",
         size: 11,

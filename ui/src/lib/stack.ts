@@ -1,6 +1,6 @@
 /** Parts piled on each other, over time or by subject: where each begins and ends, and how they are drawn. */
 
-import { clock, dateTime, exact, withUnit } from "./format";
+import { clock, dateTime, exact, tickLabel, withUnit } from "./format";
 import type { Region } from "./hover.svelte";
 import { LEFT, RIGHT } from "./lines";
 import { axis, timeTicks, type Painter } from "./painter";
@@ -85,10 +85,7 @@ export function drawCourse(
   for (const tick of timeTicks(from, to, around.offset, width / 110)) {
     // The last one would be cut off at the edge.
     const edge = x(tick) > width - 18;
-    const words =
-      to - from > 86400 * 1.5
-        ? dateTime(tick, around.offset).slice(5, 16)
-        : clock(tick, around.offset).slice(0, to - from < 600 ? 8 : 5);
+    const words = tickLabel(tick, from, to, around.offset);
     painter.text(edge ? width - 2 : x(tick), bottom + 12, words, {
       colour: theme.faint,
       align: edge ? "right" : "center",

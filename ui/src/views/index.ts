@@ -3,6 +3,7 @@
 import type { Component } from "svelte";
 import type { Schema } from "../lib/api";
 import { file } from "../lib/file.svelte";
+import { listed } from "../lib/menu";
 import { kindsOf, type SubjectKind } from "../lib/subjectKinds";
 import CpuMf from "./CpuMf.svelte";
 import Compare from "./Compare.svelte";
@@ -87,3 +88,5 @@ export const VIEWS: View[] = [
   },
   { id: "sql", title: "SQL", letter: "q", shows: (schema) => schema.tables.length > 0, component: Sql },
 ];
+
+listed(VIEWS);
