@@ -17,6 +17,8 @@ CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
     None,
 )
+#: Milliseconds after which an answer is taken for one that never comes; other tests have the machine, too.
+PATIENCE = 180_000
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -107,7 +109,7 @@ def opened(page: Page, address: str, view: str, **settings: str | float) -> None
 
 def ready(page: Page, view: str) -> None:
     """Until the view and all around it have their answers."""
-    page.wait_for_selector(f'[data-testid="view-{view}"][data-ready="true"]', timeout=60_000)
+    page.wait_for_selector(f'[data-testid="view-{view}"][data-ready="true"]', timeout=PATIENCE)
     page.wait_for_function(
         """() => {
             const quiet = document.documentElement.dataset.asking === "0"
@@ -117,5 +119,5 @@ def ready(page: Page, view: str) -> None:
             else window.quietSince ??= now;
             return quiet && now - window.quietSince > 150;
         }""",
-        timeout=60_000,
+        timeout=PATIENCE,
     )

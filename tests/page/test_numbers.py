@@ -36,7 +36,7 @@ def test_the_console_prints_what_the_program_prints(page: Page, address: str, de
     )
     page.goto(f"{address}/#/sql?system=ZLSIM&q={query.replace('%', '%25').replace(' ', '%20')}")
     ready(page, "sql")
-    page.locator('[data-testid="table-result"]').get_by_role("button", name="Copy text").click()
+    page.locator('[data-testid="table-sql"]').get_by_role("button", name="Copy text").click()
     copied: str = page.evaluate("navigator.clipboard.readText()")
     # The page marks with dots what the program calls NULL.
     page_rows = [line.split() for line in copied.splitlines()[2:]]
