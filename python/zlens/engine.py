@@ -9,7 +9,6 @@ Measures are materialised when they are first asked for: windows and joins over 
 
 from __future__ import annotations
 
-import difflib
 import errno
 import json
 import os
@@ -30,6 +29,7 @@ from zlens.catalog import events, expressions, groups, metrics, roles
 from zlens.catalog.columns import FIXED
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
+from zlens.engine_errors import query_error
 from zlens.errors import QueryError
 from zlens.macros import MACROS
 from zlens.readers import Column, ParquetTable, RawTable
@@ -129,6 +129,7 @@ class Engine:
         self._views: set[str] = set()
         self._made: set[str] = set()
         self._kept: dict[str, tuple[str, set[str]]] = {}
+        self._held: set[str] = set()
         self._columns: dict[str, list[tuple[str, str]]] = {}
 
     def close(self) -> None:
@@ -174,7 +175,7 @@ class Engine:
             try:
                 found = interruptible(connection, shown.fetchall)
             except duckdb.Error as error:
-                raise _query_error(error) from None
+                raise query_error(error) from None
             return [with_times(row, times) for row in found] if times else found
 
         def first(count: int, longest: int, most: int) -> tuple[list[tuple[Any, ...]], bool]:
@@ -184,7 +185,7 @@ class Engine:
                 shown = _projected(relation, names, types, cut(longest))
                 return first_rows(connection, shown, count, most, times)
             except duckdb.Error as error:
-                raise _query_error(error) from None
+                raise query_error(error) from None
 
         return Answer(names, kinds, rows, lambda: formed(leaving), first)
 
@@ -210,7 +211,7 @@ class Engine:
             # An EXPLAIN ANALYZE is worked out here.
             return connection, interruptible(connection, lambda: connection.sql(query))
         except duckdb.Error as error:
-            raise _query_error(error) from None
+            raise query_error(error) from None
 
     def write_parquet(self, query: str, path: str) -> None:
         """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
@@ -225,7 +226,7 @@ class Engine:
             interruptible(writer, lambda: writer.execute(copy))
             os.replace(staging, path)
         except duckdb.Error as error:
-            raise _query_error(error) from None
+            raise query_error(error) from None
         finally:
             writer.close()
             if os.path.exists(staging):
@@ -236,7 +237,7 @@ class Engine:
         try:
             statements = self._plan.extract_statements(query)
         except duckdb.Error as error:
-            raise _query_error(error) from None
+            raise query_error(error) from None
         if len(statements) != 1 or statements[0].type not in (
             duckdb.StatementType.SELECT,
             duckdb.StatementType.EXPLAIN,
@@ -435,6 +436,7 @@ class Engine:
             typed = ", ".join(f"{expressions.quote(c)} {t}" for c, t in pairs)
             self._plan.execute(f"CREATE OR REPLACE TABLE {expressions.quote(name)} ({typed})")
             self._comment(name)
+            self._held |= {name, expressions.quote(name)}
 
     def fills(self, name: str) -> bool:
         """Whether the input has any table that a measure or a role (role.entity) is made from."""
@@ -463,6 +465,7 @@ class Engine:
         typed = ", ".join(f"{expressions.quote(column)} {_TYPES[types[column]]}" for column in wanted)
         with held(self._lock):
             self._plan.execute(f"CREATE OR REPLACE TABLE {kept} ({typed})")
+            self._held.add(kept)
         self._kept[kept] = (name, set(wanted))
         return kept
 
@@ -501,6 +504,8 @@ class Engine:
     def _needs(self, query: str) -> dict[str, set[str]]:
         """Which columns of which raw tables a statement reads, from its plan over empty tables."""
         with held(self._lock):
+            if self._reads_made(query):
+                return {}
             rows = self._plan.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall()
         needed: dict[str, set[str]] = {}
         try:
@@ -520,6 +525,15 @@ class Engine:
                     needed.setdefault(name, set()).update(columns)
             pending.extend(node.get("children") or [])
         return needed
+
+    def _reads_made(self, query: str) -> bool:
+        """Whether all tables that a statement names are made already: then it need not be planned."""
+        try:
+            # With their schemas: a role may be called as a measure is.
+            names = self._plan.get_table_names(query, qualified=True)
+        except duckdb.Error:
+            return False
+        return bool(names) and names <= self._held
 
     def _ready(self, needed: dict[str, set[str]]) -> duckdb.DuckDBPyConnection:
         """A connection to the tables made so far whose raw tables are streams of the columns needed.
@@ -582,18 +596,3 @@ def _projected(
         return relation
     named = (f"{one} AS {expressions.quote(name)}" for one, name in zip(forms, names, strict=True))
     return relation.project(", ".join(named))
-
-
-def _query_error(error: duckdb.Error) -> QueryError:
-    """One sentence of the engine's message, without its sketch of the query and its guess at our names."""
-    text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
-    text = re.sub(r"^[A-Za-z ]+ Error: ", "", text).rstrip("!")
-    cure = None
-    missing = re.match(r"Table with name (\S+) does not exist", text)
-    if missing:
-        near = difflib.get_close_matches(missing[1].lower(), metrics.tables(), 3)
-        meant = f"did you mean {' or '.join(near)}? " if near else ""
-        cure = f"{meant}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns"
-    elif os.strerror(errno.EMFILE) in text:
-        cure = "narrow the question with --system, --from and --to, or allow more with ulimit -n"
-    return QueryError(text or "the question failed", cure=cure)

@@ -150,3 +150,28 @@ def test_the_end_of_the_server_ends_what_it_works_out(place, monkeypatch):
     assert begun.wait(PATIENCE_S)
     warming.end(PATIENCE_S)
     assert not warming._thread.is_alive()
+
+
+def test_a_question_about_what_is_made_is_not_planned_twice(place):
+    """A role, a CTE and a view may be called as a made table is: these are looked into."""
+    engine = place.session.engine
+    place.session.sql("SELECT count(*) FROM load, partition").first(1)
+    kept = place.session.keep("guest", ["userid", "cpu_pct"])
+    for query in (
+        "SELECT * FROM load",
+        'SELECT * FROM "load"',
+        f"SELECT max(cpu_pct) FROM {kept}",
+        "WITH a AS (SELECT * FROM load) SELECT * FROM a, partition",
+    ):
+        assert engine._reads_made(query), query
+        assert engine._needs(query) == {}
+    engine._prepare("guest d0r2 role.partition")
+    for query in (
+        "SELECT 1",
+        "SELECT * FROM guest",
+        "SELECT * FROM role.partition",
+        "SELECT * FROM load, d0r2",
+        "WITH load AS (SELECT * FROM d0r2) SELECT * FROM load",
+        "SELECT (SELECT count(*) FROM d0r2) FROM load",
+    ):
+        assert not engine._reads_made(query), query

@@ -1,0 +1,26 @@
+"""What the SQL engine says of a wrong question, as an error of ours."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import re
+
+from zlens.catalog import metrics
+from zlens.errors import QueryError
+
+
+def query_error(error: Exception) -> QueryError:
+    """One sentence of the engine's message, without its sketch of the query and its guess at our names."""
+    text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
+    text = re.sub(r"^[A-Za-z ]+ Error: ", "", text).rstrip("!")
+    cure = None
+    missing = re.match(r"Table with name (\S+) does not exist", text)
+    if missing:
+        near = difflib.get_close_matches(missing[1].lower(), metrics.tables(), 3)
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        cure = f"{meant}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns"
+    elif os.strerror(errno.EMFILE) in text:
+        cure = "narrow the question with --system, --from and --to, or allow more with ulimit -n"
+    return QueryError(text or "the question failed", cure=cure)
