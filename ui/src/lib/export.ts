@@ -1,6 +1,8 @@
 /** A view as one HTML file that needs nothing else: what is seen, as it is seen, without its controls. */
 
+import { flushSync } from "svelte";
 import { fileName, download } from "./save";
+import { whole } from "./whole.svelte";
 
 function styles(): string {
   return [...document.styleSheets]
@@ -29,12 +31,23 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
     picture.style.height = `${box.height}px`;
     canvas.replaceWith(picture);
   });
-  for (const gone of copy.querySelectorAll("details.menu, .tools, script, .brush, .cursor")) gone.remove();
-  for (const field of copy.querySelectorAll("input, select, textarea")) {
-    const original = view.querySelector<HTMLInputElement>(`#${CSS.escape(field.id || "-")}`);
-    const text = document.createElement("span");
-    text.textContent = original?.value ?? (field as HTMLInputElement).value;
+  for (const gone of copy.querySelectorAll("details.menu, .tools, script, .brush, .cursor, [aria-live]"))
+    gone.remove();
+  // What a field holds is told by the one on the page: a copied choice is its first.
+  const fields = [...view.querySelectorAll<HTMLInputElement>("input, select, textarea")];
+  const kept = new Map(fields.map((field, at) => [at, said(field)]));
+  [...copy.querySelectorAll("input, select, textarea")].forEach((field, at) => {
+    const text = document.createElement(field.tagName === "TEXTAREA" ? "pre" : "span");
+    text.className = "held";
+    text.textContent = kept.get(at) ?? "";
     field.replaceWith(text);
+  });
+  for (const link of copy.querySelectorAll('a[href^="#"]')) {
+    const text = document.createElement("span");
+    text.className = link.className;
+    if (link.hasAttribute("aria-current")) text.setAttribute("aria-current", "true");
+    text.replaceChildren(...link.childNodes);
+    link.replaceWith(text);
   }
   for (const button of copy.querySelectorAll("button")) {
     const text = document.createElement("span");
@@ -43,6 +56,12 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
     if (button.title) text.title = button.title;
     if (button.classList.contains("quiet")) button.remove();
     else button.replaceWith(text);
+  }
+  // A picture is no control.
+  for (const one of copy.querySelectorAll('[role="group"][tabindex]')) {
+    one.removeAttribute("tabindex");
+    one.setAttribute("role", "img");
+    one.setAttribute("aria-label", (one.getAttribute("aria-label") ?? "").replace(/; arrow keys .*$/, ""));
   }
   const escape = (words: string): string =>
     words.replace(/[&<>]/g, (one) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[one]!);
@@ -55,7 +74,8 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>${escape(title)}</title>
 <style>${styles().replaceAll("</", "<\\/")}
-html, body { height: auto; } body { padding: 1rem; }</style>
+html, body { height: auto; } body { padding: 1rem; } .held { white-space: pre-wrap; }
+@media print { .rows, pre { max-height: none !important; overflow: visible !important; } }</style>
 </head>
 <body>
 <h1>${escape(title)}</h1>
@@ -66,6 +86,17 @@ ${copy.outerHTML}
 `;
 }
 
+/** What stands in a field, in words. */
+function said(field: HTMLInputElement | HTMLSelectElement): string {
+  if (field instanceof HTMLSelectElement) return field.selectedOptions[0]?.textContent ?? "";
+  if (field.type === "checkbox" || field.type === "radio") return field.checked ? "☑" : "☐";
+  return field.value;
+}
+
 export function exportView(view: HTMLElement, title: string, about: string[]): void {
-  download(fileName(title, "html"), standalone(view, `zlens: ${title}`, about), "text/html");
+  whole.on = true;
+  flushSync();
+  const text = standalone(view, `zlens: ${title}`, about);
+  whole.on = false;
+  download(fileName(title, "html"), text, "text/html");
 }
