@@ -92,10 +92,7 @@ def test_a_comparison_is_saved_as_the_command_writes_it(page: Page, address: str
     assert "<script" not in text
 
 
-def test_a_wrong_scenario_is_said_while_it_is_written(browser: Browser, address: str):
-    # Not watched: a browser tells of each answer that is an error by itself.
-    context = browser.new_context()
-    page = context.new_page()
+def test_a_wrong_scenario_is_said_while_it_is_written(page: Page, address: str):
     opened(page, address, "lab", system="ZLSIM", model="shares")
     field = page.locator("#scenario-text")
     right = field.input_value()
@@ -108,7 +105,6 @@ def test_a_wrong_scenario_is_said_while_it_is_written(browser: Browser, address:
     expect(trouble).to_contain_text("did you mean relative?")
     field.fill(right)
     expect(page.locator('[data-testid="valid"]')).to_be_visible()
-    context.close()
 
 
 def test_a_scenario_is_solved_and_a_slider_solves_it_anew(page: Page, address: str):

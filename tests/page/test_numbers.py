@@ -31,7 +31,7 @@ def test_the_console_prints_what_the_program_prints(page: Page, address: str, de
     """Every digit of a table of all kinds of columns: whole, small and large numbers, texts, NULL."""
     query = (
         "SELECT cpu_id, cpu_type, busy_pct, busy_pct / 1000000 AS small, busy_pct * 1e6 AS large, "
-        "parked_pct, CAST(NULL AS DOUBLE) AS nothing FROM cpu WHERE cpu_id < 3 "
+        "parked_pct, CAST(NULL AS DOUBLE) AS nothing FROM cpu WHERE system = 'ZLSIM' AND cpu_id < 3 "
         "ORDER BY interval_end, cpu_id LIMIT 40"
     )
     page.goto(f"{address}/#/sql?system=ZLSIM&q={query.replace('%', '%25').replace(' ', '%20')}")

@@ -31,6 +31,10 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
     picture.style.height = `${box.height}px`;
     canvas.replaceWith(picture);
   });
+  // Rules for buttons do not hold for what stands in their place: the looks go along.
+  const buttons = [...view.querySelectorAll("button")];
+  [...copy.querySelectorAll("button")].forEach((button, at) => looks(buttons[at]!, button));
+  for (const gone of copy.querySelectorAll(CONTROLS)) gone.remove();
   for (const gone of copy.querySelectorAll("details.menu, .tools, script, .brush, .cursor, [aria-live]"))
     gone.remove();
   // What a field holds is told by the one on the page: a copied choice is its first.
@@ -52,6 +56,7 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
   for (const button of copy.querySelectorAll("button")) {
     const text = document.createElement("span");
     text.className = button.className;
+    text.setAttribute("style", button.getAttribute("style") ?? "");
     text.innerHTML = button.innerHTML;
     if (button.title) text.title = button.title;
     if (button.classList.contains("quiet")) button.remove();
@@ -84,6 +89,29 @@ ${copy.outerHTML}
 </body>
 </html>
 `;
+}
+
+/** What only does something, and says nothing about what is seen. */
+const CONTROLS =
+  "form, .buttons, .modes [aria-pressed=false], button.main:not([aria-pressed]), aside .choices, .player";
+
+const LOOKS = [
+  "display",
+  "gap",
+  "align-items",
+  "padding",
+  "border",
+  "border-radius",
+  "background-color",
+  "box-shadow",
+  "color",
+  "font-size",
+  "font-weight",
+];
+
+function looks(from: Element, to: HTMLElement): void {
+  const style = getComputedStyle(from);
+  for (const name of LOOKS) to.style.setProperty(name, style.getPropertyValue(name));
 }
 
 /** What stands in a field, in words. */

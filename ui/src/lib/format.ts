@@ -30,7 +30,7 @@ export function figures(values: (number | null)[]): string[] {
 function general(value: number): string {
   if (value === 0) return "0";
   const exponent = Math.floor(Math.log10(Math.abs(value)));
-  if (exponent < -5 || exponent >= DIGITS) {
+  if (exponent < -4 || exponent >= DIGITS) {
     const [digits = "", power = "0"] = value.toExponential(DIGITS - 1).split("e");
     const sign = power.startsWith("-") ? "-" : "+";
     return `${trimmed(digits)}e${sign}${power.replace(/^[+-]/, "").padStart(2, "0")}`;

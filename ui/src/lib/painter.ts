@@ -208,8 +208,9 @@ export function axis(
   const power = 10 ** Math.floor(Math.log10(raw));
   const step =
     [1, 2, 5, 10].map((times) => times * power).find((one) => one >= raw * (1 - 1e-9)) ?? 10 * power;
-  const first = Math.floor(low / step + 1e-9) * step;
-  const last = Math.ceil(top / step - 1e-9) * step;
+  const round = (value: number): number => Number(value.toPrecision(12));
+  const first = round(Math.floor(low / step + 1e-9) * step);
+  const last = round(Math.ceil(top / step - 1e-9) * step);
   const ticks: number[] = [];
   for (let at = 0; first + at * step <= last + step * 1e-9; at += 1)
     ticks.push(Number((first + at * step).toPrecision(12)));

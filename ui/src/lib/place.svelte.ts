@@ -4,8 +4,14 @@ const RESERVED = new Set(["system", "from", "to"]);
 
 /** The parts of an address behind its #: `#/guests?system=A&from=1&to=2&user=B`. */
 export function parse(hash: string): { view: string; values: Map<string, string> } {
-  const [path = "", words = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  return { view: decodeURIComponent(path), values: new Map(new URLSearchParams(words)) };
+  const [, path = "", words = ""] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash) ?? [];
+  let view = path;
+  try {
+    view = decodeURIComponent(path);
+  } catch {
+    // Typed by hand: it is no view, and the first one is shown.
+  }
+  return { view, values: new Map(new URLSearchParams(words)) };
 }
 
 export function written(view: string, values: Map<string, string>): string {

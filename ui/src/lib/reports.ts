@@ -67,6 +67,20 @@ export function menu(
   return [...groups].map(([heading, found]) => ({ heading, reports: found }));
 }
 
+/** Reports that tell most to begin with, those of z/VM and those of z/OS. */
+const OPENING: Record<string, string[]> = {
+  "zvm-monitor": ["system", "prclog", "user"],
+  smf: ["rmfcpu", "workload", "partition"],
+  "rmf-xml": ["rmfcpu", "workload", "partition"],
+};
+
+/** The report that is open before one is chosen; null where nothing has data. */
+export function opening(reports: Listed[], sources: { source: string }[]): string | null {
+  const full = reports.filter((one) => one.fills).map((one) => one.name);
+  const wanted = sources.flatMap((one) => OPENING[one.source] ?? []);
+  return wanted.find((name) => full.includes(name)) ?? full[0] ?? null;
+}
+
 /** What a list says of a report at a glance: how many columns have values is known once all were counted. */
 export function state(report: Listed, has: Has | undefined): string {
   if (!has) return report.fills ? "" : "no data";
