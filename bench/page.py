@@ -177,7 +177,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--megabytes", type=int, default=1000, help="not used: a day is a day")
-    parser.add_argument("--runs", type=int, default=1, help="servers that are started (1)")
+    parser.add_argument("--runs", type=int, default=1, help="not used: every view is opened once")
     parser.add_argument("--view", action="append", help="only this view; may be repeated")
     arguments = parser.parse_args()
     print(f"machine: {bench.machine()}")
