@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from browsing import opened, ready
 from zlens.compare.as_text import number, shown

@@ -51,7 +51,8 @@ def test_a_checked_scenario_names_its_numbers(served):
 
 def test_a_wrong_value_is_named_with_what_is_allowed(served):
     example = models.find("shares").EXAMPLE.replace("relative = 400", "relative = 99999")
-    error = served.post("solve", model="shares", scenario=example, check=True).json()["error"]
+    error = told(served.post("solve", model="shares", scenario=example, check=True))["wrong"]
+    assert error["kind"] == "ScenarioError"
     assert "99999" in error["message"]
     assert error["expected"] == "a whole number from 1 to 10,000"
 

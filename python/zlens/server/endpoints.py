@@ -273,6 +273,7 @@ ENDPOINTS = (
         {
             **_ANSWER,
             "numbers": "of a check: the numbers of the scenario, as set takes them, and what they may be",
+            "wrong": "of a check: what is wrong with the scenario, as in an error, or null",
         },
     ),
     Endpoint(

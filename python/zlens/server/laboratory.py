@@ -20,8 +20,42 @@ SENT = "scenario"
 
 
 def solve(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
+    if asked["check"]:
+        return _checked(asked)
     model = asked["model"]
-    found = models.find(model)
+    read = _read(asked)
+    with given.sealed():
+        if asked["sweep"]:
+            return {"answer": as_data(sweeps.solve(model, read, asked["sweep"]))}
+        return {"answer": as_data(models.solve(model, read))}
+
+
+def _checked(asked: dict[str, Any]) -> dict[str, Any]:
+    """What a scenario assumes and which numbers it holds. A scenario that is wrong is an answer to that."""
+    spec = models.find(asked["model"]).SPEC
+    try:
+        read = _read(asked)
+        with given.sealed():
+            ready = scenario.checked(spec, read)
+            held = numbers.of(spec, read)
+    except (ScenarioError, InputError, QueryError) as error:
+        wrong = {
+            "message": error.message,
+            "expected": error.expected,
+            "cure": error.cure,
+            "kind": type(error).__name__,
+        }
+        return {"answer": None, "assumptions": [], "numbers": [], "wrong": wrong}
+    return {
+        "answer": None,
+        "assumptions": [_assumption(one) for one in ready.assumptions],
+        "numbers": held,
+        "wrong": None,
+    }
+
+
+def _read(asked: dict[str, Any]) -> dict[str, Any]:
+    """The scenario that was sent, with what was set in it."""
     try:
         read = given.toml(asked["scenario"], SENT, "write it like the example of the model")
     except InputError as error:
@@ -30,17 +64,7 @@ def solve(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         raise ScenarioError("the scenario is nested too deeply", cure="write it flat") from None
     for setting in asked["set"]:
         read = scenario.changed(read, setting)
-    with given.sealed():
-        if asked["check"]:
-            ready = scenario.checked(found.SPEC, read)
-            return {
-                "answer": None,
-                "assumptions": [_assumption(one) for one in ready.assumptions],
-                "numbers": numbers.of(found.SPEC, read),
-            }
-        if asked["sweep"]:
-            return {"answer": as_data(sweeps.solve(model, read, asked["sweep"]))}
-        return {"answer": as_data(models.solve(model, read))}
+    return read
 
 
 def expected(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
