@@ -1,5 +1,7 @@
 /** What the server answers, and the questions it is asked: /api/v1 and nothing else. */
 
+import { pageWords } from "./wording";
+
 export type Cell = string | number | boolean | null;
 export type Kind = "int" | "float" | "text" | "bool" | "time";
 
@@ -209,14 +211,19 @@ export interface Running {
 
 /** What the server says to a wrong question: what is wrong, what it expected and what to do. */
 export class ApiError extends Error {
+  readonly expected: string | null;
+  readonly cure: string | null;
+
   constructor(
     message: string,
-    readonly expected: string | null = null,
-    readonly cure: string | null = null,
+    expected: string | null = null,
+    cure: string | null = null,
     readonly kind = "Error",
     readonly status = 0,
   ) {
-    super(message);
+    super(pageWords(message));
+    this.expected = expected && pageWords(expected);
+    this.cure = cure && pageWords(cure);
   }
 }
 
