@@ -1,6 +1,7 @@
 /** What was opened: the schema, once, and what follows from it for the system looked at. */
 
 import { api, ApiError, type ColumnInfo, type Schema, type SystemInfo, type TableInfo } from "./api";
+import { zone } from "./format";
 import { place } from "./place.svelte";
 
 class File {
@@ -53,6 +54,11 @@ class File {
   /** Seconds east of UTC of the system's clock. */
   get offset(): number {
     return this.sources.find((one) => one.utc_offset_s !== null)?.utc_offset_s ?? 0;
+  }
+
+  /** The zone of the system's times; an input of local times only does not tell it. */
+  get zone(): string {
+    return this.sources.some((one) => one.local_time) ? "local time of an unknown zone" : zone(this.offset);
   }
 
   table(name: string): TableInfo | undefined {
