@@ -50,7 +50,8 @@ VIEWS = (
 @contextlib.contextmanager
 def served(*arguments: str) -> Iterator[str]:
     """The address of a `zlens serve` of its own."""
-    command = [sys.executable, "-m", "zlens", "serve", *arguments, "--port", "0"]
+    port = () if "--listen" in arguments else ("--port", "0")
+    command = [sys.executable, "-m", "zlens", "serve", *arguments, *port]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
