@@ -46,6 +46,8 @@ def test_a_view_looks_as_it_did(
     with watched(browser, address, viewport=viewport, color_scheme=scheme) as page:
         opened(page, address, view, system="ZLSIM")
         now = Image.open(io.BytesIO(page.screenshot(animations="disabled")))
+        # Nothing is wider than the window.
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
     path = BASELINES / f"{view}-{size[0]}x{size[1]}.png"
     if os.environ.get("ZLENS_BASELINES") == "write":
         path.parent.mkdir(exist_ok=True)
