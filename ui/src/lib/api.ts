@@ -19,6 +19,8 @@ export interface SystemInfo {
   local_time: boolean;
   nominal_s: number | null;
   intervals: number;
+  /** Measures that its records are made into. */
+  fills: string[];
   start: string | null;
   end: string | null;
   made: boolean;
@@ -69,6 +71,8 @@ export interface Schema {
   version: string;
   made: boolean;
   inputs: { name: string }[];
+  /** How many things could not be read as they stand, as far as is known without decoding everything. */
+  problems: number;
   systems: SystemInfo[];
   tables: TableInfo[];
   reports: ReportInfo[];

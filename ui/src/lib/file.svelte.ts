@@ -69,9 +69,9 @@ class File {
     return this.table(table)?.columns.find((one) => one.name === name);
   }
 
-  /** Whether the input has something that this measure is made of. */
+  /** Whether the inputs of the system looked at have something that one of these measures is made of. */
   fills(...tables: string[]): boolean {
-    return tables.some((name) => this.table(name)?.fills);
+    return tables.some((name) => this.sources.some((one) => one.fills.includes(name)));
   }
 
   /** SQL: the rows of the system in the window. `alias` is put before the columns. */
