@@ -101,11 +101,11 @@ def watched(browser: Browser, address: str, **how: object) -> Iterator[Page]:
     assert not wrong, wrong
 
 
-def opened(page: Page, address: str, view: str, **settings: str | float) -> None:
-    """Go to a view and wait until all its questions are answered."""
+def opened(page: Page, address: str, view: str, shown: str | None = None, **settings: str | float) -> None:
+    """Go to a view and wait until all its questions are answered, or those of the one that is `shown`."""
     words = "&".join(f"{key}={value}" for key, value in settings.items())
     page.goto(f"{address}/#/{view}{'?' + words if words else ''}")
-    ready(page, view)
+    ready(page, shown or view)
 
 
 def ready(page: Page, view: str) -> None:

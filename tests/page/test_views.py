@@ -25,6 +25,11 @@ def test_a_view_opens(page: Page, address: str, view: str, system: str):
     if system == "ZLZ1" and view == "guests":
         # z/OS has service classes and jobs in the place of guests.
         view = "workloads"
+    if system == "ZLZ1" and view == "io":
+        # Its records tell nothing of devices: not in the menu, and a link to it leads to the overview.
+        opened(page, address, "io", "overview", system=system)
+        expect(page.locator('nav a[href*="/io"]')).to_have_count(0)
+        return
     opened(page, address, view, system=system)
     expect(page.locator('[role="alert"]')).to_have_count(0)
     assert page.locator("main").inner_text().strip()
