@@ -103,6 +103,7 @@ bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	$(BIN)/python bench/lake.py $(BENCH_ARGS)
 	$(BIN)/python bench/guests.py $(BENCH_ARGS)
 	$(BIN)/python bench/solvers.py $(BENCH_ARGS)
+	$(BIN)/python bench/page.py $(BENCH_ARGS)
 
 .PHONY: docs
 docs: setup ## the pages of docs/reference, from the catalog

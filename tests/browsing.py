@@ -50,7 +50,8 @@ VIEWS = (
 @contextlib.contextmanager
 def served(*arguments: str) -> Iterator[str]:
     """The address of a `zlens serve` of its own."""
-    command = [sys.executable, "-m", "zlens", "serve", *arguments, "--port", "0"]
+    port = () if "--listen" in arguments else ("--port", "0")
+    command = [sys.executable, "-m", "zlens", "serve", *arguments, *port]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -100,11 +101,11 @@ def watched(browser: Browser, address: str, **how: object) -> Iterator[Page]:
     assert not wrong, wrong
 
 
-def opened(page: Page, address: str, view: str, **settings: str | float) -> None:
-    """Go to a view and wait until all its questions are answered."""
+def opened(page: Page, address: str, view: str, shown: str | None = None, **settings: str | float) -> None:
+    """Go to a view and wait until all its questions are answered, or those of the one that is `shown`."""
     words = "&".join(f"{key}={value}" for key, value in settings.items())
     page.goto(f"{address}/#/{view}{'?' + words if words else ''}")
-    ready(page, view)
+    ready(page, shown or view)
 
 
 def ready(page: Page, view: str) -> None:

@@ -7,7 +7,7 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from fakes import FakeSource, intervals, processors, session, system
+from fakes import TOD_PER_S, FakeSource, FakeTable, intervals, processors, session, system
 from zlens.catalog import metrics
 from zlens.errors import QueryError
 from zlens.options import Options, parse_moment, parse_shift, parse_zone
@@ -61,6 +61,20 @@ def test_busy_is_user_and_system():
 def test_suspend_is_what_is_left():
     asked, _ = opened()
     assert asked.sql("SELECT suspend_pct FROM cpu LIMIT 1").rows[0][0] == pytest.approx(5.0)
+
+
+def test_suspend_is_nothing_where_nothing_is_left():
+    """Shares of an interval that make 100 leave 1e-14 of a difference of doubles: no time is suspended."""
+    shares = [[at / 100, 0.83 - at / 300] for at in range(1, 80)]
+    _, made = opened(shares=shares)
+    idle = round(0.05 * 60 * TOD_PER_S)
+    table = FakeTable("d0r2", made.columns, [(*row[:-1], row[-1] + idle) for row in made.rows])
+    info = system()
+    info.intervals = intervals(len(shares))
+    asked = session([FakeSource([info], [table])])
+    rows = asked.sql("SELECT suspend_pct, busy_pct + wait_pct FROM cpu").rows
+    assert [suspended for suspended, _ in rows] == [0.0] * len(rows)
+    assert any(whole != 100 for _, whole in rows)
 
 
 def test_core_is_the_processor_before_6_3_and_unknown_after():

@@ -440,10 +440,7 @@ class Engine:
 
     def fills(self, name: str) -> bool:
         """Whether the input has any table that a measure or a role (role.entity) is made from."""
-        entity = name.removeprefix("role.")
-        entities = {entity} if entity != name else measures.entities(name)
-        tables = [origin.table for each in entities for origin in roles.entity(each).origins]
-        return not entities or any(table in self._tables for table in tables)
+        return measures.filled(name, self._tables)
 
     def keep(self, name: str, columns: Iterable[str]) -> str:
         """Work out some columns of a lazy measure once for several questions; the table that has them."""

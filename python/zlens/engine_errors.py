@@ -10,6 +10,8 @@ import re
 from zlens.catalog import metrics
 from zlens.errors import QueryError
 
+_LAKE_FILE = re.compile(r'Cannot (?:access|open) file "[^"]*/system=[^"]*/day=[^"]*\.parquet')
+
 
 def query_error(error: Exception) -> QueryError:
     """One sentence of the engine's message, without its sketch of the query and its guess at our names."""
@@ -23,4 +25,8 @@ def query_error(error: Exception) -> QueryError:
         cure = f"{meant}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns"
     elif os.strerror(errno.EMFILE) in text:
         cure = "narrow the question with --system, --from and --to, or allow more with ulimit -n"
+    elif _LAKE_FILE.match(text):
+        # A file that is gone is taken for a pattern, which nobody may follow: what is said then helps nobody.
+        text = "a file of the lake cannot be read any more"
+        cure = "is the lake still where it was? zlens lake check tells; then open it again"
     return QueryError(text or "the question failed", cure=cure)

@@ -1,4 +1,4 @@
-"""The page for everybody: axe finds nothing, in the light and in the dark, at three sizes."""
+"""The page for everybody: axe finds nothing, in the light and in the dark."""
 
 from __future__ import annotations
 
@@ -29,12 +29,3 @@ def test_axe_finds_nothing(browser: Browser, address: str, view: str, size: tupl
             for node in one["nodes"][:3]
         ]
         assert not said, "\n".join(said)
-
-
-@pytest.mark.parametrize("size", [(1280, 800), (2560, 1440), (1024, 768)])
-@pytest.mark.parametrize("view", VIEWS)
-def test_nothing_is_wider_than_the_window(browser: Browser, address: str, view: str, size: tuple[int, int]):
-    width, height = size
-    with watched(browser, address, viewport={"width": width, "height": height}) as page:
-        opened(page, address, view, system="ZLSIM")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -25,6 +25,11 @@ def test_a_view_opens(page: Page, address: str, view: str, system: str):
     if system == "ZLZ1" and view == "guests":
         # z/OS has service classes and jobs in the place of guests.
         view = "workloads"
+    if system == "ZLZ1" and view == "io":
+        # Its records tell nothing of devices: not in the menu, and a link to it leads to the overview.
+        opened(page, address, "io", "overview", system=system)
+        expect(page.locator('nav a[href*="/io"]')).to_have_count(0)
+        return
     opened(page, address, view, system=system)
     expect(page.locator('[role="alert"]')).to_have_count(0)
     assert page.locator("main").inner_text().strip()
@@ -170,6 +175,6 @@ def test_a_finding_is_shown_with_its_evidence_and_leads_to_its_place(page: Page,
     expect(article).to_contain_text("Spread the load over more volumes.")
     expect(article).to_contain_text("class vendor")
     expect(article.locator('[data-testid="chart-evidence"] .u-over')).to_be_visible()
-    article.get_by_role("button", name="Look at it in io").click()
+    article.get_by_role("button", name="Look at it in I/O and paging").click()
     ready(page, "io")
     assert "device=D017" in page.url

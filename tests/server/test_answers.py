@@ -6,8 +6,11 @@ import json
 
 import pytest
 
-from zlens import explain, lab, models
+import zlens
+from zlens import demo, explain, lab, models
 from zlens.catalog import metrics
+from zlens.server import schema
+from zlens.server.place import Place
 
 
 def told(response):
@@ -30,6 +33,19 @@ def test_the_schema_tells_systems_tables_reports_and_models(served):
     assert [one["name"] for one in found["models"]] == list(models.MODELS)
     assert found["expected"] == list(lab.EXPECTED)
     assert [one["name"] for one in found["inputs"]] == ["zldemo.monwrite"]
+
+
+def test_what_a_system_fills_is_told_of_its_own_inputs(tmp_path):
+    """A z/OS system beside one of z/VM has no guests, and the view of them stays away."""
+    vm, rmf, *_ = demo.write(tmp_path, 530)
+    with zlens.open([vm, rmf]) as session:
+        found = schema.answer(Place(session, [str(vm), str(rmf)]), {})
+    fills = {one["system"]: set(one["fills"]) for one in found["systems"]}
+    assert {"guest", "device", "cpu", "partition"} <= fills["ZLDEMO"]
+    assert {"cpu", "partition"} <= fills["ZLZ1"]
+    assert not {"guest", "device"} & fills["ZLZ1"]
+    # The RMF report has local times of an unknown zone.
+    assert found["problems"] == len(session.problems) == 1
 
 
 def test_sql_gives_what_the_session_gives(served):

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { DEVICE_COLUMNS, TIMES, layers, matches, parts } from "../src/lib/devices";
+import type { SqlAnswer } from "../src/lib/api";
+import { DEVICE_COLUMNS, SPREAD, TIMES, joined, layers, matches, parts } from "../src/lib/devices";
 
 describe("parts of a response", () => {
   it("have no rest where service is the sum of its parts", () => {
@@ -27,7 +28,7 @@ describe("parts of a response", () => {
 
 describe("the question", () => {
   it("reads only what is kept", () => {
-    const names = TIMES.match(/\b[a-z]+_(?:s|rate)\b|\brate\b|\bseconds\b/g) ?? [];
+    const names = (TIMES + SPREAD).match(/\b[a-z]+_(?:s|rate)\b|\brate\b|\bseconds\b/g) ?? [];
     expect(names.length).toBeGreaterThan(10);
     for (const name of names.filter((one) => !one.endsWith("_ms"))) expect(DEVICE_COLUMNS).toContain(name);
   });
@@ -39,5 +40,34 @@ describe("a search", () => {
     expect(matches(" d01 ", ["D010", null])).toBe(true);
     expect(matches("", [null])).toBe(true);
     expect(matches("x", ["D010", null])).toBe(false);
+  });
+});
+
+describe("answers about the same devices", () => {
+  const means = {
+    columns: ["device", "rate"],
+    types: ["text", "float"],
+    rows: [
+      ["B", 2],
+      ["A", 1],
+    ],
+    more: false,
+    seconds: 0,
+  } as SqlAnswer;
+  const facts = {
+    ...means,
+    columns: ["device", "volume"],
+    types: ["text", "text"],
+    rows: [["A", "VOL1"]],
+  } as SqlAnswer;
+
+  it("stand side by side in the order of the first; what is not there yet is null", () => {
+    const both = joined(means, [facts, null], ["device", "volume", "resp_p95_ms"]);
+    expect(both.columns).toEqual(["device", "rate", "volume", "resp_p95_ms"]);
+    expect(both.types).toEqual(["text", "float", "text", "float"]);
+    expect(both.rows).toEqual([
+      ["B", 2, null, null],
+      ["A", 1, "VOL1", null],
+    ]);
   });
 });

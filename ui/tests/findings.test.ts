@@ -23,6 +23,8 @@ describe("findings", () => {
       view: "io",
       settings: { device: "D017" },
     });
+    expect(placeOf(finding("A", "warn", "volume PAGE02", "paging"))?.settings).toEqual({ find: "PAGE02" });
+    expect(placeOf(finding("A", "warn", "0600 pool 0 PAGING", "io"))?.settings).toEqual({ pool: "0600.0" });
     expect(placeOf(finding("A", "warn", "", "smt"))?.view).toBe("processors");
     expect(placeOf(finding("A", "warn", "", "data"))).toBeNull();
   });

@@ -9,10 +9,11 @@ yet: it exists, typed, and is empty.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from functools import cache
 from pathlib import Path
 
-from zlens.catalog import cpumf_formulas, expressions, metrics
+from zlens.catalog import cpumf_formulas, expressions, metrics, roles
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError
@@ -51,6 +52,13 @@ def helper_sql(name: str) -> str:
     if text is None:
         raise CatalogError(f"there is no measure helper {name!r}", expected=", ".join(helpers()))
     return text
+
+
+def filled(name: str, tables: Container[str]) -> bool:
+    """Whether one of these raw tables is one that a measure, or a role (role.entity), is made from."""
+    entity = name.removeprefix("role.")
+    found = {entity} if entity != name else entities(name)
+    return not found or any(origin.table in tables for each in found for origin in roles.entity(each).origins)
 
 
 @cache

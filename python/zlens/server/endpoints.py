@@ -81,6 +81,7 @@ ENDPOINTS = (
             "models": "models, each with a scenario to begin with",
             "expected": "models that can be asked of a measured interval",
             "plans": "what-ifs there are",
+            "problems": "how many things could not be read as they stand, as far as is known yet",
             "events": "whether events are recorded",
         },
     ),

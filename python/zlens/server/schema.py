@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import zlens
-from zlens import cancelling, lab, models
+from zlens import cancelling, lab, measures, models
 from zlens.catalog import metrics, roles
 from zlens.cli.rows import iso
 from zlens.findings.evaluate import USUAL
@@ -16,6 +16,7 @@ from zlens.readers import SystemInfo
 from zlens.reports import definition, explain, menus
 from zlens.server import hints
 from zlens.server.place import Place
+from zlens.session import Session
 
 #: Tables that the question of a report reads.
 _FROM = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_.]*)", re.IGNORECASE)
@@ -34,9 +35,11 @@ def _schema(place: Place) -> dict[str, Any]:
         "version": zlens.__version__,
         "made": any(info.made for info in session.systems),
         "inputs": [{"name": name} for name in place.names],
-        "systems": [_system(info) for info in session.systems],
+        "systems": [{**_system(info), "fills": _fills(session, info)} for info in session.systems],
         "tables": _tables(place),
         "reports": _reports(place),
+        # What is known to be wrong without decoding everything; the table `problem` has all of it.
+        "problems": len(session.problems),
         "events": session.fills("event"),
         "throughput": session.throughput is not None,
         "models": [
@@ -74,6 +77,12 @@ def _system(info: SystemInfo) -> dict[str, Any]:
         "end": _time(last),
         "made": info.made,
     }
+
+
+def _fills(session: Session, info: SystemInfo) -> list[str]:
+    """Measures that the records of the system's own inputs are made into."""
+    tables = {table for source in session.sources if info in source.systems for table in source.tables}
+    return [name for name in metrics.tables() if measures.filled(name, tables)]
 
 
 def _time(micro: int | None) -> str | None:

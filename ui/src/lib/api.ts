@@ -1,5 +1,7 @@
 /** What the server answers, and the questions it is asked: /api/v1 and nothing else. */
 
+import { pageWords } from "./wording";
+
 export type Cell = string | number | boolean | null;
 export type Kind = "int" | "float" | "text" | "bool" | "time";
 
@@ -17,6 +19,8 @@ export interface SystemInfo {
   local_time: boolean;
   nominal_s: number | null;
   intervals: number;
+  /** Measures that its records are made into. */
+  fills: string[];
   start: string | null;
   end: string | null;
   made: boolean;
@@ -67,6 +71,8 @@ export interface Schema {
   version: string;
   made: boolean;
   inputs: { name: string }[];
+  /** How many things could not be read as they stand, as far as is known without decoding everything. */
+  problems: number;
   systems: SystemInfo[];
   tables: TableInfo[];
   reports: ReportInfo[];
@@ -209,14 +215,19 @@ export interface Running {
 
 /** What the server says to a wrong question: what is wrong, what it expected and what to do. */
 export class ApiError extends Error {
+  readonly expected: string | null;
+  readonly cure: string | null;
+
   constructor(
     message: string,
-    readonly expected: string | null = null,
-    readonly cure: string | null = null,
+    expected: string | null = null,
+    cure: string | null = null,
     readonly kind = "Error",
     readonly status = 0,
   ) {
-    super(message);
+    super(pageWords(message));
+    this.expected = expected && pageWords(expected);
+    this.cure = cure && pageWords(cure);
   }
 }
 

@@ -188,7 +188,7 @@ export function withoutRni(
       : " The table of hints is not for it either.";
     return (
       `No verified weights of RNI are known for ${String(values.generation)}. ` +
-      "Open the input with --weights FILE, your own weights, or with --allow-unverified; explain tells more." +
+      "Start zlens serve with --weights FILE, your own weights, or with --allow-unverified; explain tells more." +
       known
     );
   }

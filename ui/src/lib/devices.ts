@@ -1,5 +1,6 @@
 /** Devices of a window: times per operation weighted as FCX108 does, and the parts of a response. */
 
+import type { Kind, SqlAnswer } from "./api";
 import { category } from "./palette";
 import type { Layer } from "./stack";
 
@@ -31,10 +32,12 @@ export const DEVICE_COLUMNS = [
 /** SQL: the disks, as FCX108 takes them for its row of all. */
 export const DISKS = "coalesce(device_class IN ('ECKD', 'FBA'), volume IS NOT NULL)";
 
+/** SQL: what a mean hides, in milliseconds, over intervals. */
+export const SPREAD = `1000 * quantile_cont(resp_s, 0.95) AS resp_p95_ms,
+  1000 * max(resp_s) AS resp_max_ms`;
+
 /** SQL: means over operations, in milliseconds; each operation counts once, whenever it was. */
 export const TIMES = `1000 * weighted_mean(resp_s, rate * seconds) AS resp_ms,
-  1000 * quantile_cont(resp_s, 0.95) AS resp_p95_ms,
-  1000 * max(resp_s) AS resp_max_ms,
   1000 * weighted_mean(pend_s, measured_rate * seconds) AS pend_ms,
   1000 * weighted_mean(disc_s, measured_rate * seconds) AS disc_ms,
   1000 * weighted_mean(conn_s, measured_rate * seconds) AS conn_ms,
@@ -61,6 +64,29 @@ export const PARTS: Part[] = [
   { key: "conn_ms", name: "conn", text: "connected: data move", colour: category(0) },
   { key: "other_ms", name: "other service", text: "service that is none of the parts", colour: category(6) },
 ];
+
+/** The answers of several questions about the same devices side by side; what is not there yet is null. */
+export function joined(base: SqlAnswer, others: (SqlAnswer | null)[], columns: string[]): SqlAnswer {
+  const given = others.map((other) => ({
+    at: new Map(other?.columns.map((name, at) => [name, at])),
+    rows: new Map(other?.rows.map((row) => [row[0], row])),
+  }));
+  const added = columns.filter((name) => !base.columns.includes(name));
+  const typeOf = (name: string): Kind =>
+    others.map((other) => other?.types[other.columns.indexOf(name)]).find((one) => one) ?? "float";
+  return {
+    ...base,
+    columns: [...base.columns, ...added],
+    types: [...base.types, ...added.map(typeOf)],
+    rows: base.rows.map((row) => [
+      ...row,
+      ...added.map((name) => {
+        const one = given.find(({ at }) => at.has(name));
+        return one?.rows.get(row[0] ?? null)?.[one.at.get(name)!] ?? null;
+      }),
+    ]),
+  };
+}
 
 type Value = number | null;
 

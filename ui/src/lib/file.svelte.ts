@@ -1,6 +1,7 @@
 /** What was opened: the schema, once, and what follows from it for the system looked at. */
 
 import { api, ApiError, type ColumnInfo, type Schema, type SystemInfo, type TableInfo } from "./api";
+import { zone } from "./format";
 import { place } from "./place.svelte";
 
 class File {
@@ -55,6 +56,11 @@ class File {
     return this.sources.find((one) => one.utc_offset_s !== null)?.utc_offset_s ?? 0;
   }
 
+  /** The zone of the system's times; an input of local times only does not tell it. */
+  get zone(): string {
+    return this.sources.some((one) => one.local_time) ? "local time of an unknown zone" : zone(this.offset);
+  }
+
   table(name: string): TableInfo | undefined {
     return this.schema?.tables.find((one) => one.name === name);
   }
@@ -63,9 +69,9 @@ class File {
     return this.table(table)?.columns.find((one) => one.name === name);
   }
 
-  /** Whether the input has something that this measure is made of. */
+  /** Whether the inputs of the system looked at have something that one of these measures is made of. */
   fills(...tables: string[]): boolean {
-    return tables.some((name) => this.table(name)?.fills);
+    return tables.some((name) => this.sources.some((one) => one.fills.includes(name)));
   }
 
   /** SQL: the rows of the system in the window. `alias` is put before the columns. */

@@ -41,6 +41,7 @@ const VIEWS: Record<string, string> = {
 };
 
 const SETTINGS: [RegExp, string, string][] = [
+  [/^volume (\S+)/, "io", "find"],
   [/^(?:guest|user) (\S+)/, "guests", "user"],
   [/^device (\S+)/, "io", "device"],
   [/^CPU (\S+)/, "processors", "cpu"],
@@ -48,6 +49,8 @@ const SETTINGS: [RegExp, string, string][] = [
 
 /** Where to look at the matter of a finding. */
 export function placeOf(finding: Finding): { view: string; settings: Record<string, string> } | null {
+  const pool = /^(\S+) pool (\d+)/.exec(finding.subject ?? "");
+  if (pool && finding.area === "io") return { view: "io", settings: { pool: `${pool[1]}.${pool[2]}` } };
   for (const [form, view, key] of SETTINGS) {
     const found = form.exec(finding.subject ?? "");
     if (found) return { view, settings: { [key]: found[1]! } };

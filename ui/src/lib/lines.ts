@@ -139,9 +139,11 @@ export function drawLines(
       painter.text(LEFT - 6, up(tick), short(tick), { colour: theme.faint, align: "right", size: 11 });
     }
     for (const tick of timeTicks(from, to, offset, width / 110)) {
-      painter.text(x(tick), bottom + 12, tickLabel(tick, from, to, offset), {
+      // The last one would be cut off at the edge.
+      const edge = x(tick) > width - 18;
+      painter.text(edge ? width - 2 : x(tick), bottom + 12, tickLabel(tick, from, to, offset), {
         colour: theme.faint,
-        align: "center",
+        align: edge ? "right" : "center",
         size: 11,
       });
     }

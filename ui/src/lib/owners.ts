@@ -62,7 +62,16 @@ export function pathText(path: string[]): string {
 }
 
 export function pathOf(text: string | null): string[] {
-  return text ? text.split("/").map((name) => decodeURIComponent(name)) : [];
+  return text ? text.split("/").map(decoded) : [];
+}
+
+/** A name of the address; what somebody typed by hand may be none, and stands for itself. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 export function depth(owner: Owner): number {

@@ -26,17 +26,15 @@ export interface View {
   component: Component;
 }
 
-/** Shown where one of these measures has something. */
+/** Shown where the system looked at has something for one of these measures. */
 export const any =
   (...tables: string[]) =>
-  (schema: Schema): boolean =>
-    schema.tables.some((table) => table.fills && tables.includes(table.name));
+  (): boolean =>
+    file.fills(...tables);
 
-/** Shown where the system looked at has one of these kinds: a file may hold systems of z/VM and of z/OS. */
-const uses = (schema: Schema, ...kinds: SubjectKind[]): boolean =>
-  kindsOf(file.sources, (name) => schema.tables.some((table) => table.fills && table.name === name)).some(
-    (kind) => kinds.includes(kind),
-  );
+/** Shown where it has one of these kinds: a file may hold systems of z/VM and of z/OS. */
+const uses = (...kinds: SubjectKind[]): boolean =>
+  kindsOf(file.sources, (name) => file.fills(name)).some((kind) => kinds.includes(kind));
 
 export const VIEWS: View[] = [
   { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview },
@@ -56,12 +54,12 @@ export const VIEWS: View[] = [
     component: Machine,
   },
   { id: "cpumf", title: "CPU MF", letter: "c", shows: any("cpumf_type", "cpumf"), component: CpuMf },
-  { id: "guests", title: "Guests", letter: "u", shows: (schema) => uses(schema, "guest"), component: Guests },
+  { id: "guests", title: "Guests", letter: "u", shows: () => uses("guest"), component: Guests },
   {
     id: "workloads",
     title: "Workloads",
     letter: "u",
-    shows: (schema) => uses(schema, "workload", "job"),
+    shows: () => uses("workload", "job"),
     component: Guests,
   },
   {

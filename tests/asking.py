@@ -1,0 +1,99 @@
+"""What the program prints beside what the page shows, and how a test takes it from the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+from playwright.sync_api import Page
+
+
+def printed(*arguments: str) -> str:
+    """What a command writes to standard output."""
+    command = [sys.executable, "-m", "zlens", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def asked(path: Path, query: str) -> list[dict[str, object]]:
+    """Rows of `zlens sql`, with every digit."""
+    found: list[dict[str, object]] = json.loads(printed("sql", str(path), "--format", "json", "-q", query))
+    return found
+
+
+def digits(value: object, decimals: int) -> str:
+    """A number as a column with so many decimals prints it; dots where it cannot be computed."""
+    if value is None:
+        return "\N{HORIZONTAL ELLIPSIS}"
+    # Of two that are as near the page takes the larger.
+    one = Decimal(float(str(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    return f"{one:f}"
+
+
+def setting(page: Page, name: str) -> str | None:
+    """A setting that the address holds."""
+    return _setting(page.url, name)
+
+
+def set_to(page: Page, name: str, value: str | None) -> None:
+    """Until the address holds a setting so."""
+    page.wait_for_url(lambda url: _setting(url, name) == value)
+
+
+def _setting(url: str, name: str) -> str | None:
+    return parse_qs(urlsplit(url).fragment.partition("?")[2]).get(name, [None])[0]
+
+
+def console(address: str, query: str, **settings: str) -> str:
+    """The link that asks a question."""
+    words = "&".join(f"{name}={quote(value)}" for name, value in {**settings, "q": query}.items())
+    return f"{address}/#/sql?{words}"
+
+
+def pasted(page: Page) -> str:
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
+def copied(page: Page, table: str, what: str) -> str:
+    """What a button beside a table copies."""
+    page.locator(f'[data-testid="table-{table}"]').get_by_role("button", name=what, exact=True).click()
+    return pasted(page)
+
+
+def copied_rows(page: Page, table: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(copied(page, table, "Copy CSV"))))
+
+
+def from_chart(page: Page, chart: str, what: str) -> str:
+    """What the menu of a chart copies."""
+    frame = page.locator(f'[data-testid="chart-{chart}"]')
+    frame.locator("summary").first.click()
+    frame.get_by_role("button", name=what).click()
+    return pasted(page)
+
+
+def chart_rows(page: Page, chart: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(from_chart(page, chart, "Copy data as CSV"))))
+
+
+def running(page: Page) -> list[dict[str, object]]:
+    """What the server works on, the question itself left out."""
+    told: list[dict[str, object]] = page.evaluate(
+        "fetch('/api/v1/running').then((answer) => answer.json()).then((told) => told.running ?? told)"
+    )
+    return [one for one in told if one["what"] != "running"]
+
+
+def until(true: Callable[[], object], seconds: float = 15.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it does not come to pass"
+        time.sleep(0.05)

@@ -1,0 +1,404 @@
+"""Guests, workloads, reports and the console by hand, beside what the commands print."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from asking import (
+    asked,
+    chart_rows,
+    console,
+    copied,
+    copied_rows,
+    digits,
+    pasted,
+    printed,
+    running,
+    set_to,
+    until,
+)
+from browsing import opened, ready
+
+GUESTS = '[data-testid="table-guests"]'
+OWNERS = '[data-testid="chart-owners"]'
+#: A join that would take hours.
+SLOW = "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * b.range = 7"
+
+
+def column(table: Locator, heading: str) -> list[str]:
+    """The cells under the first heading that begins so."""
+    heads = [text.split("\n")[0].strip() for text in table.locator("th").all_inner_texts()]
+    at = next(n for n, text in enumerate(heads) if text.startswith(heading))
+    rows = table.locator("tbody tr:not([aria-hidden])").all()
+    return [row.locator("td").nth(at).inner_text().strip() for row in rows]
+
+
+def sorted_by(table: Locator, heading: str) -> None:
+    table.locator("th").get_by_role("button", name=re.compile(f"^{re.escape(heading)}")).first.click()
+
+
+def test_the_table_of_guests_is_that_of_the_program(page: Page, address: str, demo: Path):
+    """Every printed number is what `zlens sql` gives, rounded; the sums also by a question of our own."""
+    opened(page, address, "guests", system="ZLSIM")
+    program = {
+        str(row["userid"]): row for row in asked(demo / "sim.monwrite", copied(page, "guests", "Copy SQL"))
+    }
+    table = page.locator(GUESTS)
+    names = column(table, "Guest")
+    assert len(names) == len(program) == 12
+    decimals = {"CPU raw": ("cpu_s", 2), "MT-1": ("mt1_s", 2), "prorated": ("prorated_s", 2)}
+    decimals |= {
+        "of all": ("got_pct", 2),
+        "p95": ("cpu_p95", 2),
+        "T/V": ("tv", 3),
+        "CPU wait": ("cpu_wait_pct", 2),
+    }
+    decimals |= {
+        "Dispatch wait": ("dispatch_wait_s", 3),
+        "Paging": ("page_rate", 1),
+        "Virtual I/O": ("io_rate", 1),
+    }
+    for heading, (key, places) in decimals.items():
+        assert column(table, heading) == [digits(program[name][key], places) for name in names], heading
+    assert column(table, "Share") == [program[name]["share"] for name in names]
+    own = printed(
+        "sql",
+        str(demo / "sim.monwrite"),
+        "-q",
+        "SELECT userid, sum(cpu_s) cpu, sum(mt1_s) mt1, sum(prorated_s) prorated, max(cpu_pct) most "
+        "FROM guest WHERE flag IS NULL OR basis <> 'sample' GROUP BY userid",
+    )
+    told = {line.split()[0]: line.split()[1:] for line in own.splitlines()[2:]}
+    for at, heading in enumerate(("CPU raw", "MT-1", "prorated")):
+        assert dict(zip(names, column(table, heading), strict=True)) == {
+            name: values[at] for name, values in told.items()
+        }
+    # All three times, and they differ: the threads of a core are shared.
+    assert column(table, "CPU raw") != column(table, "MT-1") != column(table, "prorated")
+
+
+def test_guests_are_sorted_and_found(page: Page, address: str):
+    opened(page, address, "guests", system="ZLSIM")
+    table = page.locator(GUESTS)
+    used = [float(one) for one in column(table, "CPU raw")]
+    assert used == sorted(used, reverse=True)
+    sorted_by(table, "Guest")
+    names = column(table, "Guest")
+    assert names == sorted(names)
+    sorted_by(table, "Guest")
+    assert column(table, "Guest") == names[::-1]
+    set_to(page, "sort", "-userid")
+    # A drawn cell each: the course of the hour, and what samples found.
+    expect(table.locator('tbody td svg[aria-label*="up to"]')).to_have_count(12)
+    expect(table.locator('tbody td svg[role="img"]:not([aria-label*="up to"])')).to_have_count(12)
+    page.locator("#find").fill("linux0?")
+    assert column(table, "Guest") == [name for name in names[::-1] if name.startswith("LINUX")]
+    expect(page.locator(".sum")).to_contain_text("8 of 12 guests")
+    page.locator("#find").fill("tcp")
+    assert column(table, "Guest") == ["TCPIP"]
+    # The link has it all.
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    ready(page, "guests")
+    assert column(table, "Guest") == ["TCPIP"]
+
+
+def test_a_guest_is_opened_with_its_courses(page: Page, address: str, demo: Path):
+    opened(page, address, "guests", system="ZLSIM")
+    row = page.locator(f"{GUESTS} tbody tr").filter(has_text="LINUX03")
+    row.focus()
+    page.keyboard.press("Enter")
+    ready(page, "guests")
+    set_to(page, "user", "LINUX03")
+    detail = page.get_by_test_id("detail")
+    for name in ("cpu", "times", "dispatch-wait", "paging", "storage", "vcpus"):
+        expect(detail.locator(f'[data-testid="chart-guest-{name}"] .u-over')).to_be_visible()
+    expect(detail.locator('[data-testid="chart-guest-waits"] canvas')).to_be_visible()
+    program = asked(
+        demo / "sim.monwrite",
+        "SELECT cpu_s, mt1_s, prorated_s FROM guest WHERE userid = 'LINUX03' ORDER BY interval_end",
+    )
+    times = chart_rows(page, "guest-times")
+    assert len(times) == len(program) == 60
+    for shown, told in zip(times, program, strict=True):
+        pairs = (("raw", "cpu_s"), ("MT-1 equivalent", "mt1_s"), ("prorated core time", "prorated_s"))
+        assert [shown[name] for name, _ in pairs] != [""] * 3
+        for name, key in pairs:
+            assert (float(shown[name]) if shown[name] else None) == told[key]
+    processors = chart_rows(page, "guest-vcpus")
+    assert {"vCPU 0", "vCPU 1", "vCPU 2", "vCPU 3"} <= processors[0].keys()
+    detail.get_by_role("button", name="Close").click()
+    expect(detail).to_have_count(0)
+    set_to(page, "user", None)
+    page.go_back()
+    ready(page, "guests")
+    expect(detail.get_by_role("heading", name="LINUX03", exact=True)).to_be_visible()
+
+
+def test_owners_are_gone_into_by_click_and_by_keyboard(page: Page, address: str, demo: Path):
+    opened(page, address, "guests", system="ZLSIM")
+    canvas = page.locator(f"{OWNERS} canvas")
+    canvas.scroll_into_view_if_needed()
+
+    def press(row: int) -> None:
+        box = canvas.bounding_box()
+        assert box
+        page.mouse.click(box["x"] + 30, box["y"] + 30 * row + 15)
+
+    press(1)
+    set_to(page, "owner", "LINUX")
+    press(2)
+    set_to(page, "owner", "LINUX/LINUX01")
+    trail = page.get_by_role("navigation", name="owner")
+    expect(trail).to_contain_text("LINUX01")
+    # What lies above it leads up again.
+    press(1)
+    set_to(page, "owner", "LINUX")
+    trail.get_by_role("button", name="ZLSIM").click()
+    set_to(page, "owner", None)
+    page.locator(f'{OWNERS} [tabindex="0"]').focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    hover = page.get_by_test_id("hover")
+    expect(hover).to_contain_text("LINUX / LINUX01")
+    [told] = asked(demo / "sim.monwrite", "SELECT sum(cpu_s) AS s FROM guest WHERE userid = 'LINUX01'")
+    seconds = float(re.search(r"([0-9.]+) s\b", hover.inner_text())[1])  # type: ignore[index]
+    assert seconds == pytest.approx(float(str(told["s"])), rel=1e-12)
+    page.keyboard.press("Enter")
+    set_to(page, "owner", "LINUX/LINUX01")
+    page.locator(OWNERS).get_by_role("combobox", name=re.compile("^time")).select_option("prorated_s")
+    ready(page, "guests")
+    [told] = asked(demo / "sim.monwrite", "SELECT sum(prorated_s) AS s FROM guest")
+    all_of_it = next(row for row in chart_rows(page, "owners") if row["level"] == "0")
+    assert float(all_of_it["prorated_s"]) == pytest.approx(float(str(told["s"])), rel=1e-9)
+
+
+def test_shares_are_set_beside_what_was_got_when_asked_for(page: Page, address: str, demo: Path):
+    opened(page, address, "guests", system="ZLSIM")
+    expect(page.get_by_test_id("table-expected")).to_have_count(0)
+    page.get_by_label("interval", exact=True).select_option("busiest")
+    table = page.get_by_test_id("table-expected")
+    expect(table).to_be_visible(timeout=60_000)
+    ready(page, "guests")
+    told = json.loads(printed("solve", "shares", "--from", str(demo / "sim.monwrite"), "--format", "json"))
+    program = [row for row in told if row["table"] == "compared"]
+    rows = copied_rows(page, "expected")
+    assert [row["name"] for row in rows] == [row["name"] for row in program]
+    for key in ("expected", "observed", "error"):
+        assert [float(row[key]) for row in rows] == [row[key] for row in program]
+        assert column(table, key.capitalize()) == [digits(row[key], 1) for row in program]
+
+
+def test_workloads_of_zos(page: Page, address: str, demo: Path):
+    opened(page, address, "workloads", system="ZLZ1")
+    table = page.get_by_test_id("table-workloads")
+    query = (
+        "SELECT class, sum(cp_s) AS cp_s, max(performance_index) AS pi FROM workload "
+        "WHERE class_kind = 'service' AND flag IS NULL GROUP BY class, period ORDER BY cp_s DESC"
+    )
+    program = asked(demo / "zlzos.smf", query)
+    assert column(table, "Class") == [row["class"] for row in program]
+    assert column(table, "CP") == [digits(row["cp_s"], 2) for row in program]
+    assert column(table, "PI, max") == [digits(row["pi"], 2) for row in program]
+    table.locator("tbody tr").filter(has_text="DB2HI").click()
+    ready(page, "workloads")
+    set_to(page, "user", "DB2HI|service|1")
+    index = [row["index"] for row in chart_rows(page, "workload-index")]
+    told = asked(
+        demo / "zlzos.smf",
+        "SELECT performance_index AS pi FROM workload WHERE class = 'DB2HI' ORDER BY interval_end",
+    )
+    assert [float(one) if one else None for one in index] == [row["pi"] for row in told]
+    # Report classes are not added to service classes: they are the same work once more.
+    page.get_by_label("records", exact=True).select_option("report")
+    ready(page, "workloads")
+    assert "RCICS" in column(table, "Class")
+    assert "CICSHI" not in column(table, "Class")
+
+
+def bare(report: str) -> str:
+    """A report without the moment at which it was made."""
+    return re.sub(r"Run \d{4}/\d\d/\d\d \d\d:\d\d:\d\d", "Run", report)
+
+
+def cells(text: str) -> list[list[float | str]]:
+    """Lines of a CSV, numbers as such."""
+
+    def cell(word: str) -> float | str:
+        try:
+            return float(word)
+        except ValueError:
+            return word
+
+    return [[cell(word) for word in line] for line in csv.reader(io.StringIO(text))]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "system"),
+    [
+        ("user", "sim.monwrite", "ZLSIM"),
+        ("prclog", "zldemo.monwrite", "ZLDEMO"),
+        ("workload", "zlzos.smf", "ZLZ1"),
+    ],
+)
+def test_a_report_is_that_of_the_command(
+    page: Page, address: str, demo: Path, name: str, file: str, system: str
+):
+    opened(page, address, "reports", system=system, name=name)
+    told = printed("report", name, str(demo / file))
+    shown = page.get_by_test_id("report-text").text_content() or ""
+    assert bare(shown) == bare(told)
+    assert len(told.splitlines()) > 10
+    page.get_by_role("button", name="Copy text").click()
+    expect(page.get_by_role("status").filter(has_text="text copied")).to_be_visible()
+    assert bare(pasted(page)) == bare(told)
+    page.locator("section[aria-label=report] > .tools").get_by_role("button", name="Copy CSV").click()
+    expect(page.get_by_role("status").filter(has_text="CSV copied")).to_be_visible()
+    # The last digits of a sum depend on the order in which threads come to it.
+    lines = cells(printed("report", name, str(demo / file), "--format", "csv"))
+    for shown, line in zip(cells(pasted(page)), lines, strict=True):
+        assert [one for one in shown if isinstance(one, str)] == [one for one in line if isinstance(one, str)]
+        assert [one for one in shown if isinstance(one, float)] == pytest.approx(
+            [one for one in line if isinstance(one, float)], rel=1e-9
+        )
+
+
+def test_a_report_is_found_in_the_list_and_walked_to(page: Page, address: str):
+    opened(page, address, "reports", system="ZLSIM")
+    names = page.locator(".report .name")
+    everything = names.count()
+    page.keyboard.press("/")
+    page.keyboard.type("paging")
+    expect(names).not_to_have_count(everything)
+    found = names.all_inner_texts()
+    assert {"paging", "upage"} <= set(found)
+    assert "user" not in found
+    page.locator(".report").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    ready(page, "reports")
+    set_to(page, "name", found[1])
+    page.locator("#find-report").fill("fcx112")
+    assert names.all_inner_texts() == ["user"]
+    page.locator("#find-report").fill("nothing is called so")
+    expect(page.locator("aside[aria-label=reports]")).to_contain_text("No report fits this search.")
+    # Those without data are there when asked for.
+    page.locator("#find-report").fill("")
+    page.get_by_label("also those without data").check()
+    assert names.count() > everything
+
+
+def test_a_report_as_tables_is_sorted_and_copied(page: Page, address: str, demo: Path):
+    opened(page, address, "reports", system="ZLSIM", name="user", **{"as": "tables"})
+    table = page.locator('[data-testid^="table-user-"]').first
+    name = (table.get_attribute("data-testid") or "").removeprefix("table-")
+    sorted_by(table, "TCPU")
+    numbers = [float(one) for one in column(table, "TCPU")]
+    assert len(numbers) == 12
+    assert numbers == sorted(numbers, reverse=True)
+    rows = copied_rows(page, name)
+    used = asked(demo / "sim.monwrite", "SELECT userid FROM guest GROUP BY userid ORDER BY sum(cpu_s) DESC")
+    assert [row["userid"] for row in rows] == [row["userid"] for row in used]
+    sorted_by(table, "TCPU")
+    assert [row["userid"] for row in copied_rows(page, name)] == [row["userid"] for row in used][::-1]
+
+
+def test_a_report_of_only_some(page: Page, address: str, demo: Path):
+    opened(page, address, "reports", system="ZLSIM", name="user")
+    page.locator("#only").fill("LINUX0*")
+    page.wait_for_url(re.compile(r"only=LINUX0\*"))
+    ready(page, "reports")
+    shown = page.get_by_test_id("report-text").text_content() or ""
+    assert "BATCH1" not in shown
+    assert bare(shown) == bare(printed("report", "user", str(demo / "sim.monwrite"), "--only", "LINUX0*"))
+
+
+def test_the_console_asks_remembers_and_is_linked_to(page: Page, address: str, demo: Path):
+    opened(page, address, "sql", system="ZLSIM")
+    query = "SELECT userid, sum(cpu_s) AS s FROM guest GROUP BY userid ORDER BY s DESC LIMIT 3"
+    page.locator("#query").fill(query)
+    page.locator("#query").press("Control+Enter")
+    table = page.locator("section[aria-label=question] [data-testid^=table]")
+    expect(page.get_by_test_id("sql-status")).to_contain_text("3 rows in")
+    told = asked(demo / "sim.monwrite", query)
+    assert [row["userid"] for row in told] == column(table, "userid")
+    set_to(page, "q", query)
+    page.locator("#query").fill("SELECT 7 AS seven")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
+    assert column(table, "seven") == ["7"]
+    page.locator("summary", has_text="History").click()
+    history = page.locator(".history li button")
+    assert history.all_inner_texts() == ["SELECT 7 AS seven", query]
+    history.nth(1).click()
+    expect(page.get_by_test_id("sql-status")).to_contain_text("3 rows in")
+    # A link asks it anew, also for somebody who has asked nothing yet.
+    link = page.url
+    page.goto("about:blank")
+    page.evaluate("0")
+    page.goto(link)
+    ready(page, "sql")
+    assert page.locator("#query").input_value() == query
+    assert column(table, "userid") == [row["userid"] for row in told]
+    # History outlives the page, until it is forgotten.
+    page.locator("summary", has_text="History").click()
+    expect(history).to_have_count(2)
+    page.get_by_role("button", name="Forget all").click()
+    expect(history).to_have_count(0)
+
+
+@pytest.fixture
+def unwatched(browser: Browser):
+    """A page that may be refused: a browser tells of each answer that is an error by itself."""
+    context = browser.new_context(reduced_motion="reduce")
+    yield context.new_page()
+    context.close()
+
+
+def test_a_wrong_question_says_what_to_do(unwatched: Page, address: str):
+    page = unwatched
+    page.goto(console(address, "SELECT userid, cpu_sec FROM guest", system="ZLSIM"))
+    ready(page, "sql")
+    trouble = page.get_by_role("alert")
+    expect(trouble).to_contain_text("cpu_sec")
+    expect(trouble).to_contain_text("cpu_s")
+    page.locator("#query").fill("SELECT * FROM gest")
+    page.locator("#query").press("Control+Enter")
+    expect(trouble).to_contain_text("gest")
+    expect(trouble).to_contain_text("did you mean guest")
+    page.locator("#query").fill("DROP TABLE guest")
+    page.locator("#query").press("Control+Enter")
+    expect(trouble).to_contain_text("zlens changes no data")
+    page.locator("#query").fill("SELECT count(*) AS n FROM guest")
+    page.locator("#query").press("Control+Enter")
+    expect(trouble).to_have_count(0)
+    expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
+
+
+def test_a_slow_question_is_ended(page: Page, address: str):
+    opened(page, address, "sql", system="ZLSIM")
+    page.locator("#query").fill(SLOW)
+    page.locator("#query").press("Control+Enter")
+    cancel = page.get_by_role("button", name="Cancel", exact=True)
+    expect(cancel).to_be_enabled()
+    until(lambda: [one for one in running(page) if one["what"] == "sql"])
+    cancel.click()
+    expect(page.get_by_test_id("sql-status")).to_have_text("cancelled")
+    until(lambda: not running(page))
+    # Who goes elsewhere does not leave it behind either.
+    page.get_by_role("button", name="Run", exact=True).click()
+    until(lambda: [one for one in running(page) if one["what"] == "sql"])
+    page.get_by_role("link", name="Reports").click()
+    ready(page, "reports")
+    until(lambda: not running(page))
+    # And the page goes on.
+    page.goto(console(address, "SELECT 1 AS one", system="ZLSIM"))
+    expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")

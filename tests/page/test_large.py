@@ -1,0 +1,197 @@
+"""A long recording: of what a pixel holds it shows the least, the median and the most; a zoom shows all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, expect
+
+import large_made
+from asking import asked, chart_rows, copied_rows, from_chart, running, set_to, setting, until
+from browsing import opened, ready, served, watched
+
+FIRST_S = large_made.FIRST_US // 1_000_000
+SPIKE_S = FIRST_S + 60 * large_made.SPIKE
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return large_made.write(tmp_path_factory.mktemp("large") / "large.monwrite")
+
+
+@pytest.fixture(scope="module")
+def place(large: Path) -> Iterator[str]:
+    with served(str(large)) as found:
+        yield found
+
+
+@pytest.fixture
+def wide(browser: Browser, place: str) -> Iterator[Page]:
+    with watched(browser, place) as page:
+        yield page
+
+
+def held(rows: list[dict[str, str]], name: str) -> list[tuple[float, ...]]:
+    """Time, smallest, median and largest value of every point of a line."""
+    return [
+        tuple(float(row[key]) for key in ("time_utc_s", f"{name} min", name, f"{name} max")) for row in rows
+    ]
+
+
+def program(large: Path, table: str, column: str, width: int, only: str = "true") -> list[tuple[float, ...]]:
+    """The same by a question of our own: an interval belongs to the bucket in which it ends."""
+    rows = asked(
+        large,
+        f"SELECT ceil(epoch(interval_end) / {width}) * {width} AS t, min({column}) AS least, "
+        f"quantile_cont({column}, 0.5) AS median, max({column}) AS most "
+        f"FROM {table} WHERE {only} GROUP BY t ORDER BY t",
+    )
+    return [tuple(float(str(row[key])) for key in ("t", "least", "median", "most")) for row in rows]
+
+
+def test_a_wide_window_shows_the_least_the_median_and_the_most(wide: Page, place: str, large: Path):
+    opened(wide, place, "overview")
+    shown = held(chart_rows(wide, "busy"), "busy")
+    assert 300 < len(shown) < 500
+    assert shown == program(large, "load", "busy_pct", 180)
+    assert any(least < median < most for _, least, median, most in shown)
+    guests = chart_rows(wide, "top-guests")
+    names = [name for name in guests[0] if name.startswith("LNX") and " " not in name]
+    assert len(names) == 8
+    assert held(guests, names[3]) == program(large, "guest", "cpu_pct", 180, f"userid = '{names[3]}'")
+    # The question behind the chart says so too, and no mean.
+    sql = from_chart(wide, "busy", "Copy SQL")
+    assert "min(" in sql
+    assert "quantile_cont(" in sql
+    assert not re.search(r"\b(avg|mean)\(", sql)
+
+
+def test_one_interval_of_a_guest_is_seen_in_the_widest_window(
+    wide: Page, place: str, large: Path, tmp_path: Path
+):
+    opened(wide, place, "guests", user=large_made.SPIKY)
+    shown = held(chart_rows(wide, "guest-cpu"), "CPU")
+    assert shown == program(large, "guest", "cpu_pct", 180, f"userid = '{large_made.SPIKY}'")
+    [there] = [one for one in shown if one[3] > 50]
+    assert there[0] - 180 < SPIKE_S <= there[0]
+    assert (there[3], there[2] < 1) == (100.0, True)
+    # It is drawn: the band reaches far above everything else.
+    frame = wide.get_by_test_id("chart-guest-cpu")
+    frame.locator("summary").click()
+    with wide.expect_download() as waiting:
+        frame.get_by_role("button", name="Save as SVG").click()
+    waiting.value.save_as(tmp_path / "chart.svg")
+    tree = ElementTree.parse(tmp_path / "chart.svg")
+    points = [
+        [float(pair.split(",")[1]) for pair in one.get("points", "").split()]
+        for one in tree.iter("{http://www.w3.org/2000/svg}polygon")
+    ]
+    band = max(points, key=len)
+    assert len(band) > 600
+    assert sum(y < min(band) + (max(band) - min(band)) / 2 for y in band) == 1
+    # The small course of the table has it as well.
+    wide.locator("#find").fill("spiky")
+    spark = wide.locator('[data-testid="table-guests"] svg[aria-label^="SPIKY"]')
+    expect(spark).to_have_attribute("aria-label", "SPIKY: up to 100")
+    [row] = [row for row in copied_rows(wide, "guests") if row["userid"] == "SPIKY"]
+    assert float(row["cpu_max"]) == 100
+    assert float(row["cpu_p95"]) < 1
+
+
+def test_a_narrow_window_shows_every_interval_as_it_is(wide: Page, place: str, large: Path):
+    begin, end = SPIKE_S - 3600, SPIKE_S + 3600
+    opened(wide, place, "guests", user=large_made.SPIKY, **{"from": begin, "to": end})
+    rows = chart_rows(wide, "guest-cpu")
+    assert list(rows[0]) == ["time", "time_utc_s", "CPU"]
+    told = asked(
+        large,
+        "SELECT epoch(interval_end) AS t, cpu_pct FROM guest WHERE userid = 'SPIKY' "
+        f"AND interval_end > to_timestamp({begin}) AND interval_end <= to_timestamp({end}) ORDER BY t",
+    )
+    assert len(told) == 120
+    assert [(float(row["time_utc_s"]), float(row["CPU"])) for row in rows] == [
+        (row["t"], row["cpu_pct"]) for row in told
+    ]
+    assert {row["t"]: row["cpu_pct"] for row in told}[SPIKE_S] == 100
+
+
+def questions(page: Page) -> list[tuple[str, dict[str, object]]]:
+    """What is asked from now on: the name of each question and what it says."""
+    found: list[tuple[str, dict[str, object]]] = []
+
+    def note(request: Request) -> None:
+        name = request.url.rpartition("/")[2]
+        if request.method == "POST" and name in ("series", "sql", "cancel"):
+            found.append((name, json.loads(request.post_data or "{}")))
+        elif request.method == "GET" and "/api/" in request.url:
+            found.append((name.partition("?")[0], {}))
+
+    page.on("request", note)
+    return found
+
+
+def test_a_brush_asks_again_only_for_its_window(wide: Page, place: str):
+    opened(wide, place, "overview")
+    found = questions(wide)
+    box = wide.locator('[data-testid="strip"] canvas').bounding_box()
+    assert box
+    wide.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 40)
+    wide.mouse.down()
+    for share in (0.45, 0.5, 0.55):
+        # While it is drawn nothing is asked.
+        wide.mouse.move(box["x"] + box["width"] * share, box["y"] + 40)
+        wide.wait_for_timeout(60)
+        assert not found
+    wide.mouse.up()
+    wide.wait_for_url(re.compile(r"from=\d+.*to=\d+"))
+    ready(wide, "overview")
+    begin, end = int(setting(wide, "from") or 0), int(setting(wide, "to") or 0)
+    assert FIRST_S < begin < end
+    series = [said for name, said in found if name == "series"]
+    assert series
+    for said in series:
+        assert (said["from"], said["to"]) == (begin, end)
+    for name, said in found:
+        assert name in ("series", "sql"), "findings, schema and the like are those of the whole recording"
+        if name == "sql":
+            assert f"to_timestamp({begin})" in str(said["query"])
+    # Each only once.
+    told = [(name, json.dumps({**said, "id": ""}, sort_keys=True)) for name, said in found]
+    assert len(told) == len(set(told))
+
+
+def test_what_was_overtaken_is_ended(wide: Page, place: str, large: Path):
+    opened(wide, place, "guests", user="LNX007")
+    found = questions(wide)
+    middle = FIRST_S + 30_000
+    for minutes in range(480, 60, -20):
+        wide.evaluate(
+            "window => { location.hash = window; }",
+            f"#/guests?from={middle - minutes * 30}&to={middle + minutes * 30}&user=LNX007",
+        )
+        wide.wait_for_timeout(10)
+    begin, end = middle - 80 * 30, middle + 80 * 30
+    set_to(wide, "from", str(begin))
+    ready(wide, "guests")
+    until(lambda: not running(wide))
+    ended = {said["id"] for name, said in found if name == "cancel"}
+    asked_for = [said for name, said in found if name == "series" and said.get("table") == "guest"]
+    assert len(ended) > 10
+    # All but the last were ended, or were answered before the next came.
+    last = [said for said in asked_for if (said["from"], said["to"]) == (begin, end)]
+    assert len(last) == 1
+    assert last[0]["id"] not in ended
+    # What is shown is of the last.
+    rows = chart_rows(wide, "guest-cpu")
+    told = asked(
+        large,
+        "SELECT cpu_pct FROM guest WHERE userid = 'LNX007' AND interval_end > "
+        f"to_timestamp({begin}) AND interval_end <= to_timestamp({end}) ORDER BY interval_end",
+    )
+    assert [float(row["CPU"]) for row in rows] == [row["cpu_pct"] for row in told]
+    assert len(rows) == 80

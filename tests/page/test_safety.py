@@ -1,0 +1,295 @@
+"""What the page never does: ask elsewhere, read names as HTML, die of an odd address or a lost file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+import guest_made
+import monwrite_made as made
+from asking import console, printed, running, until
+from browsing import CHROMIUM, FLAGS, opened, ready, served, watched
+
+SLOW = "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * b.range = 7"
+#: Were it read as HTML, there would be an element of this name.
+GUEST, SYSTEM, ELEMENTS = "<X-A>Y", "<X-B>Z", "x-a, x-b, img, script:not([src])"
+#: Chromium asks its maker about every field for text, on any page.
+AUTOFILL = "https://content-autofill.googleapis.com"
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """Not watched: a browser tells of each answer that is an error by itself."""
+    context = browser.new_context(reduced_motion="reduce")
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the page is over a system and a guest whose names look like tags."""
+    ends = [made.START_US + number * made.MINUTE_US for number in range(31)]
+    intervals = [
+        made.interval(
+            end,
+            [
+                guest_made.processor(end, 20.0 * number),
+                guest_made.activity(end, GUEST, 15.0 * number),
+                guest_made.activity(end, "PLAIN", 5.0 * number),
+            ],
+        )
+        for number, end in enumerate(ends)
+    ]
+    config = {**made.SIM_CONFIG, "MTRSYS_SYSTMID": SYSTEM}
+    path = tmp_path_factory.mktemp("tagged") / "<x-a>.monwrite"
+    made.write(path, [made.configuration(made.START_US, config), *intervals])
+    with served(str(path)) as found:
+        yield found
+
+
+def test_nothing_is_asked_elsewhere(browser: Browser, address: str, tmp_path: Path):
+    """A walk through everything; what Chromium itself notes of names and connections."""
+    log = tmp_path / "net.json"
+    assert CHROMIUM is not None
+    alone = browser.browser_type.launch(
+        executable_path=CHROMIUM, args=[*FLAGS, f"--log-net-log={log}", "--net-log-capture-mode=Default"]
+    )
+    with watched(alone, address) as page:
+        asked: list[str] = []
+        page.context.on("request", lambda request: asked.append(request.url))
+        for system in ("ZLSIM", "ZLZ1"):
+            opened(page, address, "overview", system=system)
+            links = [
+                link.get_attribute("href") or "" for link in page.locator("nav[aria-label=views] a").all()
+            ]
+            for link in links:
+                page.goto(f"{address}/{link}")
+                ready(page, link.removeprefix("#/").partition("?")[0])
+                # Nothing that a browser would look up ahead either.
+                assert (
+                    page.locator("link[rel*=prefetch], link[rel=preconnect], iframe, object, embed").count()
+                    == 0
+                )
+        page.keyboard.press("?")
+        page.keyboard.press("Escape")
+    alone.close()
+    here = urlsplit(address)
+    assert len(asked) > 50
+    assert {urlsplit(url).netloc for url in asked if url.startswith("http")} == {here.netloc}
+    assert {urlsplit(url).scheme for url in asked} <= {"http", "data", "blob"}
+    noted = json.loads(log.read_text(encoding="utf-8"))
+    names = {number: name for name, number in noted["constants"]["logEventTypes"].items()}
+    resolved, connected = set(), set()
+    for event in noted["events"]:
+        said = event.get("params", {})
+        name = names[event["type"]]
+        if name == "HOST_RESOLVER_MANAGER_REQUEST" and "host" in said:
+            # What the browser asks for itself, of its maker, is not asked for a site.
+            if "127.0.0.1" in said["network_anonymization_key"] and said["host"] != AUTOFILL:
+                resolved.add(said["host"])
+        elif name == "TCP_CONNECT_ATTEMPT" and "address" in said:
+            connected.add(said["address"])
+    assert connected == {here.netloc}
+    assert resolved <= {address}
+
+
+ODD = (
+    "#/guests?from=abc&system=%00<script>alert(1)</script>",
+    "#/%",
+    "#/%E0%A4%A?from=%&to=%E0",
+    "#//etc/passwd",
+    "#/__proto__?constructor=1&__proto__=2",
+    "#/guests?user=%00<script>&owner=%25E0%25A4&sort=-nosuch&by=nosuch&time=nosuch&of=nosuch",
+    "#/guests?from=1e400&to=-1e400",
+    "#/overview?from=1e300&to=1e301",
+    "#/overview?from=1715680000&to=1715670000",
+    "#/io?device=%27%3B+DROP+TABLE+guest&from=-9e18&to=9e18",
+    "#/machine?in=..%2F..%2F%25&at=NaN",
+    "#/processors?cpu=99999999999999999999&what=nosuch&corewhat=__proto__",
+    "#/cpumf?cpu=zz&type=%00",
+    "#/findings?rule=<img src=x>&classes=nosuch",
+    "#/compare?b=x..y&o=1..&bs=nosuch&os=<x-a>",
+    "#/lab?model=nosuch&mode=nosuch",
+    "#/reports?name=..%2F..%2Fetc%2Fpasswd&only=%00",
+    "#/sql?rows=-1&q=%00",
+    f"#/sql?q={'x' * 60_000}",
+)
+
+
+def test_an_odd_address_does_no_harm(context: BrowserContext, address: str):
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: wrong.append(dialog.message))
+    for odd in ODD:
+        page.goto("about:blank")
+        page.goto(f"{address}/{odd}")
+        page.wait_for_selector("main [data-ready]", timeout=30_000)
+        page.wait_for_selector('html[data-asking="0"]', timeout=60_000)
+        assert not wrong, (odd, wrong)
+        assert page.locator(ELEMENTS).count() == 0, odd
+        assert "root:" not in page.locator("main").inner_text()
+        # The page goes on from there.
+        page.locator("nav[aria-label=views] a").first.click()
+        page.wait_for_selector('[data-testid="view-overview"]', timeout=10_000)
+        assert not wrong, (odd, wrong)
+
+
+def test_names_are_never_read_as_html(browser: Browser, tagged: str, tmp_path: Path):
+    with watched(browser, tagged) as page:
+        opened(page, tagged, "overview")
+        links = [link.get_attribute("href") or "" for link in page.locator("nav[aria-label=views] a").all()]
+        assert len(links) > 6
+        for link in links:
+            page.goto(f"{tagged}/{link}")
+            ready(page, link.removeprefix("#/").partition("?")[0])
+            assert page.locator(ELEMENTS).count() == 0, link
+        opened(page, tagged, "guests", user="%3CX-A%3EY")
+        table = page.get_by_test_id("table-guests")
+        expect(table.get_by_role("cell", name=GUEST, exact=True)).to_be_visible()
+        expect(page.get_by_test_id("detail").get_by_role("heading", name=GUEST)).to_be_visible()
+        # Over it all: the hover of the chart of owners, and what leaves the page.
+        page.locator('[data-testid="chart-owners"] canvas').hover(position={"x": 30, "y": 75})
+        expect(page.get_by_test_id("hover")).to_contain_text(GUEST)
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Export").click()
+        waiting.value.save_as(tmp_path / "view.html")
+        owners = page.get_by_test_id("chart-owners")
+        owners.locator("summary").click()
+        with page.expect_download() as waiting:
+            owners.get_by_role("button", name="Save as SVG").click()
+        waiting.value.save_as(tmp_path / "owners.svg")
+        assert page.locator(ELEMENTS).count() == 0
+        page.goto((tmp_path / "view.html").as_uri())
+        assert GUEST in page.locator("body").inner_text()
+        assert SYSTEM in page.locator("body").inner_text()
+        # Its pictures are images, which it brings along.
+        assert page.locator("x-a, x-b, script, img:not([src^='data:'])").count() == 0
+    tree = ElementTree.parse(tmp_path / "owners.svg")
+    assert GUEST in "".join(tree.getroot().itertext())
+    assert not [one for one in tree.iter() if "x-" in one.tag.lower()]
+
+
+def test_an_answer_is_never_read_as_html(page: Page, address: str):
+    said: list[str] = []
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    tag = "<img src=x onerror=alert(1)>"
+    page.goto(
+        console(
+            address,
+            f"SELECT '{tag}' AS \"{tag}\", n, now() + INTERVAL 1 HOUR * n AS t FROM range(2) r(n)",
+            system="ZLSIM",
+        )
+    )
+    ready(page, "sql")
+    assert page.locator("main").inner_text().count(tag) >= 3
+    page.locator("summary", has_text="History").click()
+    assert page.locator(ELEMENTS).count() == 0
+    page.reload()
+    ready(page, "sql")
+    assert page.locator(ELEMENTS).count() == 0
+    assert not said
+
+
+def walked(page: Page) -> None:
+    """Every view of the menu comes up."""
+    for link in page.locator("nav[aria-label=views] a").all():
+        view = (link.get_attribute("href") or "").removeprefix("#/").partition("?")[0]
+        link.click()
+        ready(page, view)
+
+
+def test_a_file_that_is_deleted_is_told_to_the_end(browser: Browser, demo: Path, tmp_path: Path):
+    """It stays open, and so it stays whole."""
+    path = tmp_path / "gone.monwrite"
+    path.write_bytes((demo / "zldemo.monwrite").read_bytes())
+    with served(str(path)) as address, watched(browser, address) as page:
+        opened(page, address, "sql")
+        path.unlink()
+        page.goto(console(address, "SELECT count(DISTINCT userid) AS users FROM guest"))
+        expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
+        walked(page)
+        assert page.get_by_role("alert").count() == 0
+
+
+def test_a_folder_that_vanishes_is_said(context: BrowserContext, demo: Path, tmp_path: Path):
+    lake = tmp_path / "lake"
+    printed("import", str(demo / "zldemo.monwrite"), "--lake", str(lake))
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    with served(str(lake)) as address:
+        opened(page, address, "sql")
+        shutil.rmtree(lake)
+        page.goto(console(address, "SELECT * FROM d6r3"))
+        ready(page, "sql")
+        trouble = page.get_by_role("alert")
+        expect(trouble).to_contain_text("a file of the lake cannot be read any more")
+        expect(trouble).to_contain_text("zlens lake check tells")
+        assert str(tmp_path) not in trouble.inner_text()
+        # What needs no file is answered, and the page lives.
+        page.locator("#query").fill("SELECT 7 AS seven")
+        page.locator("#query").press("Control+Enter")
+        expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
+        walked(page)
+        assert not wrong
+    # And when the server is gone too, that is said.
+    page.get_by_role("link", name="SQL").click()
+    page.locator("#query").fill("SELECT 8 AS eight")
+    page.locator("#query").press("Control+Enter")
+    expect(page.locator("main").get_by_role("alert")).to_contain_text("is zlens serve still running?")
+    assert not wrong
+
+
+def test_the_token_lets_a_browser_in_once(browser: Browser, demo: Path):
+    with served(str(demo / "zldemo.monwrite"), "--listen", "127.0.0.1:0") as entry:
+        address = entry.partition("/?")[0]
+        assert "token=" in entry
+        with watched(browser, address) as page:
+            page.goto(f"{entry}#/guests?find=L")
+            ready(page, "guests")
+            # The token is not left in the address, and no script of the page can read what stands for it.
+            assert page.url.startswith(f"{address}/#/guests?find=L")
+            assert page.evaluate("document.cookie") == ""
+            [cookie] = page.context.cookies()
+            assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+            assert cookie["value"] not in entry
+            opened(page, address, "findings")
+        for link in (address, f"{address}/?token=wrong"):
+            other = browser.new_context()
+            page = other.new_page()
+            page.goto(link)
+            said = page.get_by_role("alert")
+            expect(said).to_contain_text("the token is missing or another one")
+            expect(said).to_contain_text("open the address that zlens serve printed")
+            assert page.locator("main").count() == 0
+            other.close()
+
+
+def test_one_browser_ends_only_its_own(browser: Browser, address: str):
+    with watched(browser, address) as one, watched(browser, address) as other:
+        for page in (one, other):
+            opened(page, address, "sql", system="ZLSIM")
+            page.locator("#query").fill(SLOW)
+            page.locator("#query").press("Control+Enter")
+        until(lambda: len(running(one)) == 2)
+        ids = {str(row["id"]) for row in running(one)}
+        one.get_by_role("button", name="Cancel", exact=True).click()
+        expect(one.get_by_test_id("sql-status")).to_have_text("cancelled")
+        until(lambda: len(running(one)) == 1)
+        # The first goes on meanwhile; the other waits for its own.
+        one.locator("#query").fill("SELECT 7 AS seven")
+        one.locator("#query").press("Control+Enter")
+        expect(one.get_by_test_id("sql-status")).to_contain_text("1 row in")
+        [left] = running(other)
+        assert left["id"] in ids
+        expect(other.get_by_test_id("sql-status")).to_contain_text("s…")
+        other.get_by_role("button", name="Cancel", exact=True).click()
+        until(lambda: not running(one))
