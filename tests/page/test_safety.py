@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -217,6 +218,20 @@ def test_a_file_that_is_deleted_is_told_to_the_end(browser: Browser, demo: Path,
         expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
         walked(page)
         assert page.get_by_role("alert").count() == 0
+
+
+def test_a_file_that_is_cut_shorter_is_told(browser: Browser, demo: Path, tmp_path: Path):
+    """What is left is shown, with a word in the head that leads to what is wrong."""
+    path = tmp_path / "short.monwrite"
+    path.write_bytes((demo / "zldemo.monwrite").read_bytes())
+    with served(str(path)) as address, watched(browser, address) as page:
+        opened(page, address, "sql")
+        assert page.get_by_role("link", name="problem").count() == 0
+        os.truncate(path, 500_000)
+        page.goto(console(address, "SELECT count(*) AS devices FROM d6r3"))
+        expect(page.get_by_test_id("sql-status")).to_contain_text("1 row in")
+        page.get_by_role("link", name="problem").click()
+        expect(page.get_by_test_id("table-sql")).to_contain_text("shorter since it was opened")
 
 
 def test_a_folder_that_vanishes_is_said(context: BrowserContext, demo: Path, tmp_path: Path):

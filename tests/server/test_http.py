@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -242,6 +243,21 @@ def test_two_clients_at_once(served):
     for thread in threads:
         thread.join(60)
     assert found == {query: [list(row) for row in served.session.sql(query).rows] for query in queries}
+
+
+def test_a_file_that_is_cut_shorter_is_told_with_the_answer(demo_files, serve_over, tmp_path):
+    """What is left of it is read; every answer says how many things are wrong by now."""
+    path = tmp_path / "short.monwrite"
+    path.write_bytes(demo_files[0].read_bytes())
+    with zlens.open([path]) as session, serve_over(session, [str(path)]) as served:
+        whole = served.post("sql", query="SELECT count(*) FROM d4r9")
+        assert whole.headers["zlens-problems"] == "0"
+        os.truncate(path, 500_000)
+        left = served.post("sql", query="SELECT count(*) FROM d6r3")
+        assert left.status_code == 200
+        assert int(left.headers["zlens-problems"]) > 0
+        kinds = served.post("sql", query="SELECT DISTINCT kind FROM problem").json()["rows"]
+        assert ["changed"] in kinds
 
 
 def test_a_file_that_vanishes(demo_files, serve_over, tmp_path):

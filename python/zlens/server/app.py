@@ -26,6 +26,8 @@ from zlens.server.running import BusyError, Running
 
 #: A question has arrived whole after so many seconds, or never will.
 _ARRIVAL_S = 30.0
+#: Header of every answer: how many things could not be read as they stand, as far as is known by now.
+PROBLEMS = "zlens-problems"
 
 
 def create(place: Place, guard: Guard | None = None, running: Running | None = None) -> ASGIApp:
@@ -55,7 +57,10 @@ def _methods(path: str, place: Place, running: Running) -> Any:
             response.headers["allow"] = allowed
             return response
         try:
-            return _json(await _answer(endpoint, request, place, running))
+            response = _json(await _answer(endpoint, request, place, running))
+            # A file may change while it is served: the page tells so beside the numbers.
+            response.headers[PROBLEMS] = str(len(place.session.problems))
+            return response
         except ZlensError as error:
             return failed(error)
         except ClientDisconnect:

@@ -81,7 +81,6 @@ ENDPOINTS = (
             "models": "models, each with a scenario to begin with",
             "expected": "models that can be asked of a measured interval",
             "plans": "what-ifs there are",
-            "problems": "how many things could not be read as they stand, as far as is known yet",
             "events": "whether events are recorded",
         },
     ),
@@ -144,7 +143,9 @@ ENDPOINTS = (
                 default=list(AGGREGATES),
             ),
             Parameter(
-                "top", Whole(1, 1000), "only the values of `by` with the largest mean of the first column"
+                "top",
+                Whole(1, 1000),
+                "only so many values of `by`: the largest of the first column, on average and once",
             ),
         ),
         {

@@ -38,8 +38,6 @@ def _schema(place: Place) -> dict[str, Any]:
         "systems": [{**_system(info), "fills": _fills(session, info)} for info in session.systems],
         "tables": _tables(place),
         "reports": _reports(place),
-        # What is known to be wrong without decoding everything; the table `problem` has all of it.
-        "problems": len(session.problems),
         "events": session.fills("event"),
         "throughput": session.throughput is not None,
         "models": [

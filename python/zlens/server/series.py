@@ -153,10 +153,14 @@ def _bucket(place: Place, asked: dict[str, Any]) -> tuple[float, float]:
 
 
 def _largest(table: str, column: str, by: str, top: int, held: list[str]) -> str:
+    """The largest on average and the largest once, in turns: a mean alone hides who was busy for a moment."""
     where = " AND ".join([*held, f"{quote(by)} IS NOT NULL"])
+    name, value = quote(by), quote(column)
     return (
-        f"SELECT {quote(by)} FROM {table} WHERE {where} GROUP BY 1 "
-        f"ORDER BY avg({quote(column)}) DESC NULLS LAST, 1 LIMIT {top}"
+        f"SELECT {name} FROM (SELECT {name}, "
+        f"row_number() OVER (ORDER BY avg({value}) DESC NULLS LAST, {name}) AS mostly, "
+        f"row_number() OVER (ORDER BY max({value}) DESC NULLS LAST, {name}) AS once "
+        f"FROM {table} WHERE {where} GROUP BY {name}) ORDER BY least(mostly, once), mostly LIMIT {top}"
     )
 
 

@@ -2,6 +2,8 @@
 
 import { pageWords } from "./wording";
 
+import { problems } from "./problems.svelte";
+
 export type Cell = string | number | boolean | null;
 export type Kind = "int" | "float" | "text" | "bool" | "time";
 
@@ -71,8 +73,6 @@ export interface Schema {
   version: string;
   made: boolean;
   inputs: { name: string }[];
-  /** How many things could not be read as they stand, as far as is known without decoding everything. */
-  problems: number;
   systems: SystemInfo[];
   tables: TableInfo[];
   reports: ReportInfo[];
@@ -272,6 +272,7 @@ async function call<T>(path: string, body: object | null, signal?: AbortSignal):
       body === null
         ? await fetch(`/api/v1${path}${path.includes("?") ? "&" : "?"}id=${id}`, { signal })
         : await fetch(`/api/v1${path}`, { ...post({ ...body, id }), signal });
+    problems.told(response.headers.get("zlens-problems"));
     const answer: unknown = await response.json();
     if (response.ok) return answer as T;
     const { error } = answer as { error?: Partial<ApiError> };
