@@ -182,3 +182,10 @@ def test_ci_runs_everything() -> None:
     # Without Chromium the tests of the page are skipped; not there.
     assert "make browser" in script
     assert "CI=true" in script
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """Two of one name in different rooms cannot be collected together."""
+    names = [path.name for path in tracked() if path.suffix == ".py" and path.name.startswith("test_")]
+    assert len(names) > 100
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []

@@ -52,7 +52,7 @@ def test_a_view_looks_as_it_did(
     if os.environ.get("ZLENS_BASELINES") == "write":
         path.parent.mkdir(exist_ok=True)
         half = now.convert("RGB").resize((size[0] // 2, size[1] // 2), Image.Resampling.LANCZOS)
-        half.save(path, quality=60, optimize=True)
+        half.save(path, quality=72, subsampling=0, optimize=True)
         return
     assert path.exists(), f"nobody has looked at {path.name} yet: ZLENS_BASELINES=write"
     before = Image.open(path)
