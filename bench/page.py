@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import bench
+import day
 import page_day
 from playwright.sync_api import Page, sync_playwright
 
@@ -125,7 +126,7 @@ def found(page: Page) -> None:
 def windows(count: int, seed: int) -> list[tuple[int, int]]:
     """Stretches of the day, from twenty minutes to the whole."""
     chosen = random.Random(seed)
-    start, whole = page_day.START_US // 1_000_000, page_day.INTERVALS * 60
+    start, whole = day.START_US // 1_000_000, day.INTERVALS * 60
     result = []
     for _ in range(count):
         length = round(1200 * (whole / 1200) ** chosen.random())
@@ -191,7 +192,7 @@ def main() -> int:
         print("no Chromium here: the page is not measured")
         return 0
     results = bench.Results()
-    path = page_day.day()
+    path = page_day.lake_of_the_day()
     chosen = [one for one in WANTED if not arguments.view or one[0] in arguments.view]
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))

@@ -113,10 +113,10 @@ def in_form(response):
     assert "Traceback" not in response.text or response.status_code == 200
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
+@pytest.mark.parametrize(
+    "endpoint", [one for one in ENDPOINTS if one.name not in WHOLE], ids=lambda endpoint: endpoint.name
+)
 def test_nothing_that_is_asked_makes_the_server_fail(served, endpoint):
-    if endpoint.name in WHOLE:
-        pytest.skip("it has no parameter to make quick")
     schema = endpoint.record.schema()
 
     @settings(

@@ -80,7 +80,6 @@ ENDPOINTS = (
             "reports": "classic reports, and how many of their columns are possible here",
             "models": "models, each with a scenario to begin with",
             "expected": "models that can be asked of a measured interval",
-            "plans": "what-ifs there are",
             "events": "whether events are recorded",
         },
     ),

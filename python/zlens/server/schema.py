@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from importlib.util import find_spec
 from typing import Any
 
 import zlens
@@ -45,7 +44,6 @@ def _schema(place: Place) -> dict[str, Any]:
             for name in models.MODELS
         ],
         "expected": list(lab.EXPECTED),
-        "plans": ["machine"] if find_spec("zlens.lab.plan") else [],
         "classes": list(USUAL),
         "every_s": session.options.every_s,
         "hints": hints.regions(),

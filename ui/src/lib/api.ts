@@ -78,7 +78,6 @@ export interface Schema {
   reports: ReportInfo[];
   models: ModelInfo[];
   expected: string[];
-  plans: { name: string; text: string; example: string }[];
   /** The table of LSPR workload hints, as regions of L1MP and RNI. */
   hints?: import("./cpumf").Hints;
 }

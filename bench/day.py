@@ -1,0 +1,121 @@
+"""A made day of z/VM: records whose counters advance from sample to sample, imported once and kept.
+
+Made with zlens' own pack, which alone has all fields of some of the records. Between two samples every
+counter advances by one of some amounts at random, so that differences are as unlike as those of a real day.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import bench
+
+from zlens import _native, lake
+from zlens.catalog import layouts, plans
+
+INTERVALS = 1_440
+#: So many different steps from one interval to the next.
+STEPS = 16
+START_US = 1_767_225_600_000_000
+INTERVAL_US = 60_000_000
+TICK = 4096
+LOGON = _native.tod_from_unix_us(START_US - 3_600_000_000)
+#: A record of the configuration: its name and the fields that matter.
+Told = tuple[str, dict[str, object]]
+
+
+def layout_of(record: str) -> layouts.Layout:
+    own = layouts.sim_layouts(record)
+    return own[0] if own else next(one for one in layouts.layouts(record) if one.release == "5.3")
+
+
+class Day:
+    """Records of one interval as one large number; steps that lead to the next interval's are added to it.
+
+    most: what a count ("sampled"), a counter of four bytes and a time of eight advance by at most
+    """
+
+    def __init__(self, system: str, most: dict[str | int, int], seed: int = 1) -> None:
+        self.system = system
+        self.most = most
+        self.random = random.Random(seed)
+        self.base = bytearray()
+        self.ends: list[int] = []
+        self.places: list[tuple[int, layouts.Layout]] = []
+
+    def add(self, record: str, facts: dict[str, object]) -> None:
+        """One more record of every interval."""
+        layout = layout_of(record)
+        self.places.append((len(self.base), layout))
+        self.base += plans.encode(layout, facts, tod=_native.tod_from_unix_us(START_US))
+        self.ends.append(len(self.base))
+
+    def add_processor(self, cpu: int) -> None:
+        self.add("D0R2", {"SYTPRP_PFXCPUAD": cpu, "SYTPRP_PFXCPUTY": 3, "SYTPRP_PFXPRBTM": 1 << 62})
+
+    def add_guest(self, guest: int) -> None:
+        name = f"LNX{guest:05}"
+        facts = {"USEACT_VMDUSER": name, "USEACT_VMDSLIST": 55, "USEACT_VMDPUTYP": 3}
+        facts |= {"USEACT_CALTODON": LOGON, "USEACT_VMDRELSH": 100, "USEACT_VMDCTPVR": 250_000 + guest}
+        self.add("D4R3", facts)
+        self.add("D4R4", {"USEINT_VMDUSER": name})
+
+    def _step(self) -> bytearray:
+        step = bytearray(len(self.base))
+        for at, layout in self.places:
+            step[at + 8 : at + 16] = (INTERVAL_US * TICK).to_bytes(8, "big")
+            for field in layout.fields:
+                if field.kind in ("counter", "timer", "sampled") and field.length in (4, 8):
+                    most = self.most["sampled" if field.kind == "sampled" else field.length]
+                    amount = self.random.randrange(most)
+                    step[at + field.offset : at + field.end] = amount.to_bytes(field.length, "big")
+        return step
+
+    def write(self, path: Path, configuration: Iterable[Told] = ()) -> None:
+        steps = [int.from_bytes(self._step(), "big") for _ in range(STEPS)]
+        writer = _native.MonwriteWriter(str(path))
+        tod = _native.tod_from_unix_us(START_US - INTERVAL_US)
+        config: list[Told] = [
+            ("D1R4", {"MTRSYS_SYSTMID": self.system, "MTRSYS_HCPCPEID": layouts.SIM_MARK}),
+            ("D1R9", {"MTRSPR_INTERVAL": INTERVAL_US // 1_000_000}),
+            *configuration,
+            ("D1R11", {}),
+        ]
+        encoded = [plans.encode(layout_of(record), facts, tod=tod) for record, facts in config]
+        writer.write([(True, 0x40, 0, 0, encoded)])
+        total = int.from_bytes(self.base, "big")
+        for _ in range(INTERVALS + 1):
+            data = total.to_bytes(len(self.base), "big")
+            records = [data[a:b] for a, b in zip([0, *self.ends], self.ends, strict=False)]
+            writer.write([(True, 0x8A, 0, 0x0400, records)])
+            total += self.random.choice(steps)
+        writer.finish()
+
+
+def kept(name: str, sources: Iterable[Path], write: Callable[[Path], None]) -> Path:
+    """The lake of what `write` writes; made once, and again when one of the sources has changed."""
+    text = b"".join(source.read_bytes() for source in (Path(__file__), *sources))
+    path = bench.DATA / f"{name}-{hashlib.sha256(text).hexdigest()[:12]}"
+    if path.exists():
+        return path
+    bench.DATA.mkdir(exist_ok=True)
+    for old in bench.DATA.glob(f"{name}-*"):
+        shutil.rmtree(old)
+    with tempfile.TemporaryDirectory(dir=bench.DATA) as folder:
+        file = Path(folder) / f"{name}.data"
+        begin = time.perf_counter()
+        write(file)
+        between = time.perf_counter()
+        made = Path(folder) / "lake"
+        lake.add([file], made)
+        after = time.perf_counter()
+        size = file.stat().st_size / 1e9
+        made.rename(path)
+    print(f"made {size:.1f} GB of {name} in {between - begin:.0f} s, imported in {after - between:.0f} s")
+    return path
