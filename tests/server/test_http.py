@@ -59,6 +59,23 @@ def test_headers_of_security_are_everywhere(served):
         assert "server" not in headers
 
 
+def test_questions_change_nothing(served):
+    client = served.client
+
+    def ask(query):
+        return client.post("/api/v1/sql", json={"query": query})
+
+    before = ask("SELECT sum(busy_pct) FROM load").json()["rows"]
+    for query in (
+        "WITH t AS (UPDATE load SET busy_pct = 1.5 RETURNING 1) SELECT count(*) FROM t",
+        "EXPLAIN ANALYZE DROP TABLE load",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO 'x.csv'",
+        "SELECT * FROM duckdb_settings()",
+    ):
+        wrong(ask(query), 400, "QueryError")
+    assert ask("SELECT sum(busy_pct) FROM load").json()["rows"] == before
+
+
 def test_errors_are_json(served):
     client = served.client
     wrong(client.get("/api/v1/nosuch"), 404, "NotFound")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, NamedTuple
 
-from zlens import engine
 from zlens.catalog import expressions
+from zlens.engine import connection as engine
 
 #: Rows of a row group: an hour or two of a large table, so that a part of a day is read without the rest.
 ROW_GROUP = 61_440

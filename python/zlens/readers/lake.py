@@ -161,7 +161,7 @@ class _Stream:
         return ArrowTable(self._schema, []).__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        from zlens import engine
+        from zlens.engine import connection as engine
 
         return engine.stream(self._table.sql([name for name, _ in self._schema]), self._table.paths)
 

@@ -1,4 +1,4 @@
-"""The SQL engine: raw tables as streams, roles and measures over them. The only module that imports duckdb.
+"""The SQL engine: raw tables as streams, roles and measures over them.
 
 Every statement is planned twice. First on empty typed tables, to learn which columns of which raw tables
 it needs; then streams narrowed to those are registered and it runs. A raw table's view gives the other
@@ -9,9 +9,7 @@ Measures are materialised when they are first asked for: windows and joins over 
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -20,15 +18,15 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import duckdb
-
 from zlens import _native, measures
-from zlens.answers import Answer, Stream, cut, first_rows, leaving, plain, type_name, with_times
+from zlens.answers import Answer, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.cancelling import check, held, interruptible, once
 from zlens.catalog import events, expressions, groups, metrics, roles
 from zlens.catalog.columns import FIXED
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
+from zlens.engine.connection import Connection, Error, Relation, connect, write_parquet
+from zlens.engine.statement import parse
 from zlens.engine_errors import query_error
 from zlens.errors import QueryError
 from zlens.macros import MACROS
@@ -42,35 +40,6 @@ _PARTITION_BY = re.compile(r"\bpartition\s+by\b", re.IGNORECASE)
 _SHOW_TABLES = re.compile(r"\s*show\s+(all\s+)?tables\s*;?\s*", re.IGNORECASE)
 #: Words of statements that list tables: they need to see all of them.
 _LISTINGS = frozenset({"show", "information_schema", "duckdb_tables", "duckdb_columns", "duckdb_views"})
-_EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?:\([^)]*\)\s*)?", re.IGNORECASE)
-
-#: What the engine may use of memory; the rest spills to a private folder.
-MEMORY_LIMIT = "4GB"
-
-
-def _connect(spill: str | None, files: Sequence[str] = ()) -> duckdb.DuckDBPyConnection:
-    config: dict[str, Any] = {
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "allow_community_extensions": "false",
-        "memory_limit": MEMORY_LIMIT,
-    }
-    if spill is not None:
-        config["temp_directory"] = spill
-    connection = duckdb.connect(config=config)
-    # Globally: every question has a connection of its own to the same tables.
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    # What cannot be computed is NULL, and no error.
-    connection.execute("SET GLOBAL error_on_division_by_zero = false")
-    if files:
-        # By way of a variable: a long list is slow to parse.
-        connection.execute("SET VARIABLE files = ?", [list(files)])
-        connection.execute("SET allowed_paths = getvariable('files')")
-        connection.execute("RESET VARIABLE files")
-    # From here on no statement reads another file or writes one, and none can change that.
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET enable_progress_bar = false")
-    return connection
 
 
 class Engine:
@@ -114,8 +83,8 @@ class Engine:
         self._spill = tempfile.mkdtemp(prefix="zlens-")
         # Also when nobody closes the engine: at the latest when the program ends.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
-        self._connection = _connect(self._spill, files)
-        self._plan = _connect(None)
+        self._connection = connect(self._spill, files)
+        self._plan = connect(None)
         # Filters stay above the scans and empty tables stay scans, so that the plan shows all columns needed.
         self._plan.execute(
             "SET disabled_optimizers = 'statistics_propagation,filter_pushdown,empty_result_pullup'"
@@ -165,7 +134,7 @@ class Engine:
         kinds = [type_name(type) for type in types]
         times = [index for index, kind in enumerate(kinds) if kind == "time"]
 
-        def formed(form: Callable[[str, str], str]) -> duckdb.DuckDBPyRelation:
+        def formed(form: Callable[[str, str], str]) -> Relation:
             if self._closed:
                 raise QueryError("the session is closed", cure="take the rows of an answer before that")
             return _projected(relation, names, types, form)
@@ -174,7 +143,7 @@ class Engine:
             shown = formed(plain)
             try:
                 found = interruptible(connection, shown.fetchall)
-            except duckdb.Error as error:
+            except Error as error:
                 raise query_error(error) from None
             return [with_times(row, times) for row in found] if times else found
 
@@ -184,7 +153,7 @@ class Engine:
             try:
                 shown = _projected(relation, names, types, cut(longest))
                 return first_rows(connection, shown, count, most, times)
-            except duckdb.Error as error:
+            except Error as error:
                 raise query_error(error) from None
 
         return Answer(names, kinds, rows, lambda: formed(leaving), first)
@@ -200,54 +169,29 @@ class Engine:
         table = _native.ArrowTable([(name, "text") for name in columns], rows)
         return Answer(columns, ["text"] * len(columns), lambda: rows, lambda: table)
 
-    def _relation(self, query: str) -> tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]:
+    def _relation(self, query: str) -> tuple[Connection, Relation]:
         """The answer, not worked out yet, and the connection it will be worked out on."""
         try:
             with held(self._lock):
-                explained = self._check(query)
+                statement = parse(self._plan, query)
             self._prepare(query)
             # Of an EXPLAIN what is explained is planned, so that it shows what would be read.
-            connection = self._ready(self._needs(_EXPLAIN.sub("", query) if explained else query))
+            connection = self._ready(self._needs(statement.question))
+            # Nothing that a question brings about lasts, whatever it holds.
+            connection.execute("BEGIN TRANSACTION READ ONLY")
             # An EXPLAIN ANALYZE is worked out here.
             return connection, interruptible(connection, lambda: connection.sql(query))
-        except duckdb.Error as error:
+        except Error as error:
             raise query_error(error) from None
 
     def write_parquet(self, query: str, path: str) -> None:
         """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
         _, relation = self._relation(query)
         relation = _projected(relation, list(relation.columns), list(map(str, relation.types)), leaving)
-        staging = f"{path}.part-{os.getpid()}"
-        writer = duckdb.connect(config={"autoload_known_extensions": "false"})
         try:
-            # As a stream: another database does not take a relation of this one.
-            writer.register("answer", Stream(relation))
-            copy = f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
-            interruptible(writer, lambda: writer.execute(copy))
-            os.replace(staging, path)
-        except duckdb.Error as error:
+            write_parquet(relation, path)
+        except Error as error:
             raise query_error(error) from None
-        finally:
-            writer.close()
-            if os.path.exists(staging):
-                os.unlink(staging)
-
-    def _check(self, query: str) -> bool:
-        """Whether it is an EXPLAIN; QueryError for what is not one question."""
-        try:
-            statements = self._plan.extract_statements(query)
-        except duckdb.Error as error:
-            raise query_error(error) from None
-        if len(statements) != 1 or statements[0].type not in (
-            duckdb.StatementType.SELECT,
-            duckdb.StatementType.EXPLAIN,
-        ):
-            raise QueryError(
-                "this is not one question",
-                expected="a single SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)",
-                cure="ask one thing at a time; zlens changes no data",
-            )
-        return bool(statements[0].type == duckdb.StatementType.EXPLAIN)
 
     # -- making what a statement names ---------------------------------------------------------------
 
@@ -528,11 +472,11 @@ class Engine:
         try:
             # With their schemas: a role may be called as a measure is.
             names = self._plan.get_table_names(query, qualified=True)
-        except duckdb.Error:
+        except Error:
             return False
         return bool(names) and names <= self._held
 
-    def _ready(self, needed: dict[str, set[str]]) -> duckdb.DuckDBPyConnection:
+    def _ready(self, needed: dict[str, set[str]]) -> Connection:
         """A connection to the tables made so far whose raw tables are streams of the columns needed.
 
         Its own for every statement: an answer may be worked out, or taken in parts, after other questions.
@@ -557,35 +501,9 @@ class Engine:
         return connection
 
 
-def stream(sql: str, files: Sequence[str]) -> object:
-    """The Arrow stream of a statement of ours over some Parquet files."""
-    return _connect(None, files).sql(sql).__arrow_c_stream__()
-
-
-def workbench(spill: str) -> duckdb.DuckDBPyConnection:
-    """A connection that reads and writes files: for statements of ours alone, through `run`."""
-    connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
-    for setting in ("autoload_known_extensions = false", "TimeZone = 'UTC'", "enable_progress_bar = false"):
-        connection.execute(f"SET {setting}")
-    return connection
-
-
-def run(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    """The rows of a statement. What the system says to the engine is raised as what it says to Python."""
-    try:
-        return interruptible(connection, lambda: connection.execute(sql).fetchall())
-    except duckdb.IOException as error:
-        text = str(error).replace("\n", " ")
-        full = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-        code = next((code for code in full if os.strerror(code) in text), errno.EIO)
-        raise OSError(code, os.strerror(code) if code in full else text) from None
-    except duckdb.OutOfMemoryException as error:
-        raise MemoryError(str(error)) from None
-
-
 def _projected(
-    relation: duckdb.DuckDBPyRelation, names: list[str], types: list[str], form: Callable[[str, str], str]
-) -> duckdb.DuckDBPyRelation:
+    relation: Relation, names: list[str], types: list[str], form: Callable[[str, str], str]
+) -> Relation:
     """A relation whose columns have the form that `form` gives for a place and a type."""
     # By position: a projection by name cannot tell two columns of one name apart.
     forms = [form(f"#{number}", type) for number, type in enumerate(types, 1)]

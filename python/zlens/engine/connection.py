@@ -1,0 +1,102 @@
+"""DuckDB: the only module that imports it. Connections as zlens wants them, and work done on them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+
+from zlens.answers import Stream
+from zlens.cancelling import interruptible
+from zlens.catalog import expressions
+
+Connection = duckdb.DuckDBPyConnection
+Relation = duckdb.DuckDBPyRelation
+Error = duckdb.Error
+
+#: What the engine may use of memory; the rest spills to a private folder.
+MEMORY_LIMIT = "4GB"
+
+
+def connect(spill: str | None, files: Sequence[str] = ()) -> Connection:
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        # Tables are those that are here by name, never variables of the Python around.
+        "python_enable_replacements": "false",
+        "memory_limit": MEMORY_LIMIT,
+    }
+    if spill is not None:
+        config["temp_directory"] = spill
+    connection = duckdb.connect(config=config)
+    # Globally: every question has a connection of its own to the same tables.
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    # What cannot be computed is NULL, and no error.
+    connection.execute("SET GLOBAL error_on_division_by_zero = false")
+    if files:
+        # By way of a variable: a long list is slow to parse.
+        connection.execute("SET VARIABLE files = ?", [list(files)])
+        connection.execute("SET allowed_paths = getvariable('files')")
+        connection.execute("RESET VARIABLE files")
+    # From here on no statement reads another file or writes one, and none can change that.
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def stream(sql: str, files: Sequence[str]) -> object:
+    """The Arrow stream of a statement of ours over some Parquet files."""
+    return connect(None, files).sql(sql).__arrow_c_stream__()
+
+
+def workbench(spill: str) -> Connection:
+    """A connection that reads and writes files: for statements of ours alone, through `run`."""
+    connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
+    for setting in ("autoload_known_extensions = false", "TimeZone = 'UTC'", "enable_progress_bar = false"):
+        connection.execute(f"SET {setting}")
+    return connection
+
+
+def run(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement. What the system says to the engine is raised as what it says to Python."""
+    try:
+        return interruptible(connection, lambda: connection.execute(sql).fetchall())
+    except duckdb.IOException as error:
+        text = str(error).replace("\n", " ")
+        full = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+        code = next((code for code in full if os.strerror(code) in text), errno.EIO)
+        raise OSError(code, os.strerror(code) if code in full else text) from None
+    except duckdb.OutOfMemoryException as error:
+        raise MemoryError(str(error)) from None
+
+
+def write_parquet(relation: Relation, path: str) -> None:
+    """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
+    staging = f"{path}.part-{os.getpid()}"
+    writer = duckdb.connect(config={"autoload_known_extensions": "false"})
+    try:
+        # As a stream: another database does not take a relation of this one.
+        writer.register("answer", Stream(relation))
+        copy = f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
+        interruptible(writer, lambda: writer.execute(copy))
+        os.replace(staging, path)
+    finally:
+        writer.close()
+        if os.path.exists(staging):
+            os.unlink(staging)
+
+
+def kinds(connection: Connection, query: str) -> list[str]:
+    """What each statement of a text is: SELECT, EXPLAIN, COPY and so on."""
+    return [statement.type.name for statement in connection.extract_statements(query)]
+
+
+def words(query: str) -> list[tuple[int, str]]:
+    """The tokens of a text in lower case, and where each begins; comments are left out."""
+    tokens = [(at, kind) for at, kind in duckdb.tokenize(query) if kind != duckdb.token_type.comment]
+    ends = [*(at for at, _ in tokens[1:]), len(query)]
+    return [(at, query[at:end].strip().lower()) for (at, _), end in zip(tokens, ends, strict=True)]
