@@ -12,6 +12,7 @@ from typing import Any
 
 from zlens import explain_smf
 from zlens.catalog import caveats, cpumf_formulas, expressions, layouts, metrics, rmf_reports, roles
+from zlens.catalog.compile import nodes
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
 
@@ -125,10 +126,9 @@ def entities_of(query: str) -> list[str]:
         text = texts.pop()
         found |= dict.fromkeys(name for name in _entities(text) if name in roles.entities())
         for name in re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", text, re.IGNORECASE):
-            path = Path(__file__).parent / "measures" / f"{name}.sql"
-            if name not in met and path.is_file():
+            if name not in met and nodes.fed(name):
                 met.add(name)
-                texts.append(path.read_text(encoding="utf-8"))
+                texts.append(nodes.text(name))
     return list(found)
 
 
@@ -146,7 +146,7 @@ def input_lines(name: str) -> list[str]:
     computed = _computed(text, role)
     entities = ", ".join(f"role.{each}" for each in _entities(text))
     lines = [f"{name}: {computed or 'taken over'}"]
-    lines.append(f"  measures/_{entity}.sql" + (f", from {entities}" if entities else ""))
+    lines.append(f"  catalog/helpers/{entity}.sql" + (f", from {entities}" if entities else ""))
     for each, used in _helper_roles(text, role):
         lines += [f"  {line}" for line in role_lines(each, used)]
     return lines
@@ -183,8 +183,7 @@ def _named(column: metrics.Column) -> list[str]:
 @cache
 def _helper(name: str) -> str | None:
     """The SQL of a private helper of the measures, if there is one of that name."""
-    path = Path(__file__).parent / "measures" / f"_{name}.sql"
-    return path.read_text(encoding="utf-8") if path.is_file() else None
+    return nodes.text(f"_{name}") if nodes.is_helper(f"_{name}") else None
 
 
 def _computed(text: str, name: str) -> str:

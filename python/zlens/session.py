@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,24 +126,10 @@ class Session:
     def _doubts(self) -> list[Problem]:
         """What the measures have to say: counters withheld or doubtful, systems that moved."""
         # Kept: to work them out takes longer than most questions, and what is read does not change.
-        from zlens.catalog import roles
-        from zlens.measures.doubts import VIEWS, doubts
+        from zlens.doubts import VIEWS, doubts
 
-        there = {table for source in self.sources for table in source.tables}
-        needed = {entity for _, _, entities in VIEWS for entity in entities}
-        filled = {
-            entity
-            for entity in needed
-            if any(origin.table in there for origin in roles.entity(entity).origins)
-        }
-        if not filled:
-            return []
-        # In an engine of its own: the question that asks for problems is being prepared in the session's.
-        engine = self._open_engine(self._selected)
-        try:
-            return doubts(engine.ask, filled)
-        finally:
-            engine.close()
+        filled = {name for _, _, names in VIEWS for name in names if self.engine.fills(f"role.{name}")}
+        return doubts(self.engine.rows, filled) if filled else []
 
     def display(self, time: dt.datetime, system: str) -> dt.datetime:
         """A time in the system's local zone; as UTC with the option or where no zone is known."""
@@ -181,9 +167,9 @@ class Session:
         """
         return self.engine.ask(query)
 
-    def fills(self, name: str) -> bool:
-        """Whether the input has anything that a measure or a role could be made from."""
-        return self.engine.fills(name)
+    def fills(self, name: str, tables: Container[str] | None = None) -> bool:
+        """Whether the input, or these raw tables, have anything that a measure or role is made from."""
+        return self.engine.fills(name, tables)
 
     def keep(self, name: str, columns: Iterable[str]) -> str:
         """A table with some columns of a measure that is worked out anew for every question, for many."""
@@ -347,12 +333,14 @@ class Session:
         if self.options.selects:
             ends = [interval.end_us for _, interval in [*intervals(), *others()]]
             self._ends = (min(ends), max(ends)) if ends else None
-        tables = Tables(session_tables.tables(self, intervals, others, every), self.sources)
+        made = session_tables.tables(self, intervals, others, every)
+        given = {name: [table] for name, table in made.items() if name == session_tables.THROUGHPUT}
         releases: dict[str | None, list[str]] = {}
         for info in self.systems:
             releases.setdefault(info.release, []).append(info.system)
         return Engine(
-            tables,
+            Tables(given, self.sources),
+            {name: table for name, table in made.items() if name not in given},
             where=self._conditions,
             summed=every is not None,
             releases=releases,
@@ -381,23 +369,26 @@ class Session:
         """As how many seconds a second of a system counts, if the user's groups say so."""
         return self._groups.factors.get(system) if self._groups else None
 
-    def _conditions(self, columns: Iterable[Column]) -> str | None:
-        """The options as a condition on a raw table with these columns."""
+    def _conditions(self, columns: Iterable[Column]) -> tuple[str, set[str]] | None:
+        """The options as a condition on a raw table with these columns, and those that it names."""
         from zlens.catalog.expressions import literal
 
         names = {column.name for column in columns}
         parts: list[str] = []
+        read: set[str] = set()
         if self.options.systems and "system" in names:
             parts.append(f"system IN ({', '.join(map(literal, self.options.systems))})")
+            read.add("system")
         if self.options.selects and "interval_end" in names:
             parts.append(
                 "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
             )
+            read |= {"system", "source", "interval_end"}
             if self._ends:
                 # The same said plainly, for what can leave out whole blocks of rows.
                 first, last = (_EPOCH + dt.timedelta(microseconds=end) for end in self._ends)
                 parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
-        return " AND ".join(parts) or None
+        return (" AND ".join(parts), read) if parts else None
 
 
 def nothing() -> Session:

@@ -112,7 +112,7 @@ def tables(
     intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
     others: Callable[[], list[tuple[SystemInfo, Interval]]],
     every_s: int | None,
-) -> dict[str, list[RawTable]]:
+) -> dict[str, RawTable]:
     """The tables by name. `_interval`, `_asked` and `_reset` are for joins; the others are the user's too.
 
     others: intervals of records that keep to their own
@@ -191,7 +191,7 @@ def tables(
     )
     if session.throughput is not None:
         made += (Made(THROUGHPUT, throughput.COLUMNS, lambda: session.throughput_rows(intervals())),)
-    return {table.name: [table] for table in made}
+    return {table.name: table for table in made}
 
 
 def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:

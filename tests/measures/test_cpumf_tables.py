@@ -9,8 +9,8 @@ import pytest
 from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
 from zlens.catalog import cpumf
+from zlens.doubts import doubts
 from zlens.errors import InputError
-from zlens.measures.doubts import doubts
 from zlens.options import Options
 from zlens.readers import Column, Interval
 
@@ -167,7 +167,7 @@ def test_a_machine_nobody_knows() -> None:
     assert other["generation_by"].startswith("counter version 5 is not that of machine type 2964")
     assert (versioned["generation"], versioned["generation_by"]) == ("z17", "counter version")
     assert versioned["l3p"] == pytest.approx(8)
-    told = doubts(session.sql, {"counter"})
+    told = doubts(session.engine.rows, {"counter"})
     assert [(each.system, each.source, each.kind) for each in told] == [("SYSA", "smf", "no_layout")] * 2
     assert sum("machine type 9999 is not known" in each.detail for each in told) == 1
 
@@ -179,7 +179,7 @@ def withheld(*rows, options: Options | None = None) -> list[str]:
     session = opened([*rows, row(counters("z13"), generation="z13", system="GOOD")], options)
     shown = {each["system"] for each in values(session, "system")}
     assert "GOOD" in shown
-    told = [each for each in doubts(session.sql, {"counter"}) if each.kind == "section"]
+    told = [each for each in doubts(session.engine.rows, {"counter"}) if each.kind == "section"]
     assert {each.system for each in told} == {"GOOD", "SYSA"} - shown
     if told:
         assert values(session, "*", "core_type")[0]["system"] == "GOOD"

@@ -8,14 +8,18 @@ The private view `_counted` adds that column to the role, and leaves out systems
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from dataclasses import dataclass, field
+from functools import cache
 
 from zlens.catalog import cpumf, expressions
 from zlens.catalog.cpumf import Metric
 from zlens.catalog.cpumf_weights import USER, Weights
 from zlens.catalog.expressions import literal
 from zlens.errors import CatalogError
+
+#: The generations that an input's counters are of, None among them where one has none; None: any may be.
+Present = frozenset[str | None] | None
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset({"and", "or", "not", "is", "null", "coalesce"})
@@ -109,16 +113,19 @@ def columns() -> list[str]:
     return [*found, *_SPECIAL]
 
 
-def column_formula(name: str, trust: Trust = SURE, keep: Container[str] = ()) -> str:
-    """The formula of a column over roles of `counter` and columns of `keep`; '' where no machine gives it."""
+def column_formula(name: str, trust: Trust = SURE, keep: Container[str] = (), present: Present = None) -> str:
+    """The formula of a column over roles of `counter` and columns of `keep`; '' where no machine gives it.
+
+    `present` are the generations that may be among the rows: formulas of others are left out.
+    """
     if name in _SPECIAL:
-        return _SPECIAL[name](trust)
+        return _SPECIAL[name](trust, present)
 
     def formula(generation: str | None) -> str:
         found = told(generation, name, trust, keep)
         return over_roles(found.formula, keep) if found else ""
 
-    return _by_generation(formula)
+    return _by_generation(formula, present)
 
 
 def over_roles(formula: str, keep: Container[str] = ()) -> str:
@@ -140,28 +147,35 @@ def over_roles(formula: str, keep: Container[str] = ()) -> str:
     return _NAME.sub(put, formula)
 
 
-def _by_generation(formula: Callable[[str | None], str]) -> str:
+def _by_generation(formula: Callable[[str | None], str], present: Present = None) -> str:
     """One case over the generation; that of any machine (None) stands for those that have no other."""
     common = formula(None)
     groups: dict[str, list[str]] = {}
     for generation in cpumf.GENERATIONS:
         groups.setdefault(formula(generation), []).append(generation)
-    if set(groups) == {common}:
-        return common
-    cases = []
+    branches = {}
     for each, generations in groups.items():
-        if each != common:
-            # Two generations that nothing tells apart have what both compute alike.
-            pairs = [name for name, alike in cpumf.alike().items() if set(alike) <= set(generations)]
-            cases.append(" or ".join(f"counter.generation = '{name}'" for name in (*generations, *pairs)))
-            cases.append(each or "null")
+        # Two generations that nothing tells apart have what both compute alike.
+        pairs = [name for name, alike in cpumf.alike().items() if set(alike) <= set(generations)]
+        branches[each] = [one for one in (*generations, *pairs) if present is None or one in present]
+    needed = {each: named for each, named in branches.items() if named and each != common}
+    if not needed:
+        return common
+    if present is not None and len(needed) == 1:
+        ((each, named),) = needed.items()
+        if present <= set(named):
+            return each
+    cases = []
+    for each, named in needed.items():
+        cases.append(" or ".join(f"counter.generation = '{name}'" for name in named))
+        cases.append(each or "null")
     return f"case({', '.join([*cases, common] if common else cases)})"
 
 
-def _of_status(name: str) -> Callable[[Trust], str]:
+def _of_status(name: str) -> Callable[[Trust, Present], str]:
     """The status of a metric's formula as it is used, or would be if the user allowed it."""
 
-    def formula(trust: Trust) -> str:
+    def formula(trust: Trust, present: Present) -> str:
         def status(generation: str | None) -> str:
             if generation is None or name not in cpumf.generation(generation).metrics:
                 return ""
@@ -169,18 +183,18 @@ def _of_status(name: str) -> Callable[[Trust], str]:
             found = told(generation, name, trust) or _own(generation, metric, trust) or metric
             return literal(found.status)
 
-        return _by_generation(status)
+        return _by_generation(status, present)
 
     return formula
 
 
-def _hint(trust: Trust) -> str:
+def _hint(trust: Trust, present: Present) -> str:
     """The workload category, from the columns l1mp and rni."""
     cases = ", ".join(f"{each.when}, {literal(each.category)}" for each in cpumf.hint_table().hints)
-    return _by_generation(lambda name: f"case({cases})" if _hinted(name, trust) else "")
+    return _by_generation(lambda name: f"case({cases})" if _hinted(name, trust) else "", present)
 
 
-def _hint_status(trust: Trust) -> str:
+def _hint_status(trust: Trust, present: Present) -> str:
     def status(generation: str | None) -> str:
         rni = _hinted(generation, trust)
         if rni is None:
@@ -189,7 +203,7 @@ def _hint_status(trust: Trust) -> str:
             return literal(USER if rni.status == USER else cpumf.hint_table().status)
         return literal(rni.status)
 
-    return _by_generation(status)
+    return _by_generation(status, present)
 
 
 def _hinted(generation: str | None, trust: Trust) -> Told | None:
@@ -199,13 +213,13 @@ def _hinted(generation: str | None, trust: Trust) -> Told | None:
     return told(generation, "rni", trust)
 
 
-def _basis(_: Trust) -> str:
-    return _by_generation(lambda name: literal(cpumf.generation(name).basis) if name else "")
+def _basis(_: Trust, present: Present) -> str:
+    return _by_generation(lambda name: literal(cpumf.generation(name).basis) if name else "", present)
 
 
-_SPECIAL: dict[str, Callable[[Trust], str]] = {
-    "generation": lambda _: "counter.generation",
-    "generation_by": lambda _: "counter.generation_by",
+_SPECIAL: dict[str, Callable[[Trust, Present], str]] = {
+    "generation": lambda *_: "counter.generation",
+    "generation_by": lambda *_: "counter.generation_by",
     "basis": _basis,
     "rni_status": _of_status("rni"),
     "finite_cpi_status": _of_status("est_finite_cpi"),
@@ -256,11 +270,11 @@ def generation_by_sql() -> str:
     )
 
 
-def breaches_sql() -> str:
+def breaches_sql(present: Present = None) -> str:
     """What contradicts itself in a row of counters: a list with NULL for what is well."""
     tests = []
     for balance in cpumf.balances():
-        left, right = (_resolved(side) for side in (balance.left, balance.right))
+        left, right = (_resolved(side, present) for side in (balance.left, balance.right))
         found, allowed = (_compiled(side) for side in (left, right))
         limit = _compiled(f"({right}) * {1 + balance.tolerance!r} + {balance.slack!r}")
         tests.append(_breach(f"{found} > {limit}", balance.name, balance.text, found, allowed))
@@ -295,12 +309,17 @@ def _sizes_by_version(each: cpumf.CounterSet) -> str:
     return " ".join(branches)
 
 
-def _resolved(side: str) -> str:
+def _resolved(side: str, present: Present) -> str:
     """A side of a balance over roles; SOURCED is what the shares of the generation name."""
     if side != "SOURCED":
         return over_roles(side)
-    return _by_generation(
-        lambda name: " + ".join(f"counter.c{number}" for number in cpumf.sourced(name)) if name else ""
+    # Where no generation has any, there is nothing to compare.
+    return (
+        _by_generation(
+            lambda name: " + ".join(f"counter.c{number}" for number in cpumf.sourced(name)) if name else "",
+            present,
+        )
+        or "null"
     )
 
 
@@ -308,14 +327,21 @@ def _compiled(formula: str) -> str:
     return expressions.compile_sql(formula, lambda name: name)
 
 
-def counter_sums_sql() -> str:
-    """Sums over processors of each counter and each time that formulas name; `part` is what of one counts."""
-    names = ("used", "available", *(f"c{number}" for number in _used_numbers()))
-    return ",\n    ".join(
-        f"CASE WHEN count({name}) = count(*) THEN sum({name} * part) END AS {name}" for name in names
+def summed_names() -> list[str]:
+    """What helpers add up over processors: each counter and each time that formulas name."""
+    return ["used", "available", *(f"c{number}" for number in _used_numbers())]
+
+
+def counter_sums_sql(wanted: Collection[str] | None) -> str:
+    """Sums over processors of those of `summed_names` that are wanted; `part` is what of one counts."""
+    return "".join(
+        f",\n    CASE WHEN count({name}) = count(*) THEN sum({name} * part) END AS {name}"
+        for name in summed_names()
+        if wanted is not None and name in wanted
     )
 
 
+@cache
 def _used_numbers() -> list[int]:
     every = [metric for name in cpumf.GENERATIONS for metric in cpumf.generation(name).metrics.values()]
     formulas = [metric.formula for metric in every]
@@ -324,9 +350,9 @@ def _used_numbers() -> list[int]:
 
 
 #: What the SQL files of the measures may leave for the catalog to fill in.
-PLACES: dict[str, Callable[[], str]] = {
-    "generation": generation_sql,
-    "generation_by": generation_by_sql,
-    "breaches": breaches_sql,
-    "counter_sums": counter_sums_sql,
+PLACES: dict[str, Callable[[Present, Collection[str] | None], str]] = {
+    "generation": lambda *_: generation_sql(),
+    "generation_by": lambda *_: generation_by_sql(),
+    "breaches": lambda present, _: breaches_sql(present),
+    "counter_sums": lambda _, wanted: counter_sums_sql(wanted),
 }

@@ -119,3 +119,23 @@ def sql(tables: Mapping[str, frozenset[str]]) -> str:
         )
     parts.append("SELECT system, source, time, kind, subject, detail, inferred, record FROM _reset")
     return "\nUNION ALL\n".join(parts)
+
+
+def reads(tables: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
+    """The columns of the raw tables that the SELECT of events reads."""
+    found: dict[str, set[str]] = {}
+    for event in events():
+        columns = tables.get(event["table"])
+        if columns is None:
+            continue
+        detail = event["detail"]
+        texts = [event["subject"], *([detail] if isinstance(detail, str) else detail)]
+        named = {match[1].lower().removesuffix(".before") for one in texts for match in PLACE.finditer(one)}
+        if event.get("where"):
+            named.update(expressions.names(event["where"]))
+        named.update(name.lower() for name in event.get("changes", []))
+        named |= {"system", "source", "tod" if "tod" in columns else "interval_end"}
+        if "changes" in event:
+            named |= {"interval_end", "file", "offset"}
+        found.setdefault(event["table"], set()).update(named & columns)
+    return found

@@ -174,6 +174,13 @@ def rule_of(table: str, column: metrics.Column) -> str:
     return "sum" if column.aggregate == "sum" or column.unit in _AMOUNTS else "none"
 
 
+def applies(name: str, groups: Groups | None) -> bool:
+    """Whether rows of a measure are put together by the user's groups."""
+    if groups is None or name not in groupings():
+        return False
+    return any(groups.patterns.get(kind) for _, kind in groupings()[name].match)
+
+
 def sql(name: str, rows: str, groups: Groups | None) -> str:
     """The rows of a measure with those that fit a pattern put together; the same rows where none can."""
     if groups is None or name not in groupings():

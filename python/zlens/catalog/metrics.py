@@ -80,7 +80,9 @@ UNITS = frozenset(
 #: What a formula may depend on.
 BY = ("", "generation")
 
-_TABLE_KEYS = frozenset({"table", "text", "grain", "key", "scope", "plain", "empty", "lazy", "column"})
+_TABLE_KEYS = frozenset(
+    {"table", "text", "grain", "key", "scope", "plain", "empty", "lazy", "rows", "column"}
+)
 _COLUMN_KEYS = frozenset(
     {"name", "type", "unit", "text", "formula", "published", "by", "given", "definition"}
     | {"aggregate", "scope", "needs", "status", "source", "note"}
@@ -123,7 +125,9 @@ class Column:
 class Table:
     """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
 
-    A lazy table is too large to keep: it is worked out for every question, as far as that needs it.
+    A lazy table is too large to keep: it is worked out for every question, as far as that needs it. `rows` is
+    the FROM clause that its formulas are over, with roles and helpers (catalog/helpers); empty for one that is
+    made otherwise, or that no reader feeds yet.
     """
 
     name: str
@@ -135,6 +139,7 @@ class Table:
     empty: bool
     columns: tuple[Column, ...]
     lazy: bool = False
+    rows: str = ""
 
     def column(self, name: str) -> Column | None:
         for column in self.columns:
@@ -231,6 +236,7 @@ def parse(text: str, path: str) -> Table:
         bool(data.get("empty")),
         (*leading, *columns),
         bool(data.get("lazy")),
+        data.get("rows", "").strip(),
     )
 
 

@@ -63,9 +63,9 @@ def _explained(query: str) -> Iterator[str]:
 
 def _serialized(connection: Connection, question: str) -> Tree | None:
     """The tree of a SELECT; None where the parser has none."""
-    row = connection.execute("SELECT json_serialize_sql(?)", [question]).fetchone()
+    rows = connection.execute("SELECT json_serialize_sql(?)", [question]).fetchall()
     try:
-        made: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
+        made: dict[str, Any] = json.loads(rows[0][0])
     except RecursionError:
         raise QueryError("the question is nested too deeply", cure="ask it in parts") from None
     return None if made.get("error") else made

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import zlens
-from zlens import cancelling, lab, measures, models
+from zlens import cancelling, lab, models
 from zlens.catalog import metrics, roles
 from zlens.cli.rows import iso
 from zlens.findings.evaluate import USUAL
@@ -78,7 +78,7 @@ def _system(info: SystemInfo) -> dict[str, Any]:
 def _fills(session: Session, info: SystemInfo) -> list[str]:
     """Measures that the records of the system's own inputs are made into."""
     tables = {table for source in session.sources if info in source.systems for table in source.tables}
-    return [name for name in metrics.tables() if measures.filled(name, tables)]
+    return [name for name in metrics.tables() if session.fills(name, tables)]
 
 
 def _time(micro: int | None) -> str | None:

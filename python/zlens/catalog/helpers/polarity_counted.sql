@@ -6,8 +6,7 @@ SELECT
     count(*) AS processors,
     CASE WHEN count(parked_pct) = count(*) THEN avg(parked_pct) END AS parked_pct,
     max(generation) AS generation, max(generation_by) AS generation_by,
-    avg(cpsp) AS cpsp,
-    {counter_sums}
+    avg(cpsp) AS cpsp{counter_sums}
 FROM (
     SELECT counted.*, length.whole, least(1, length.whole / nullif(counted.seconds, 0)) AS part
     FROM _counted AS counted

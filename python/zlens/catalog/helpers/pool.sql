@@ -12,11 +12,12 @@ WITH used AS (
     WHERE cpu_type IS NOT NULL AND NOT coalesce(incomplete, false)
     GROUP BY system, source, interval_end, cpu_type
     UNION ALL
-    SELECT DISTINCT
-        system, source, interval_end, seconds, flag, cpu_type,
+    SELECT
+        system, source, interval_end, any_value(seconds), any_value(flag), cpu_type,
         NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE
     FROM role.partition
     WHERE cpu_type IS NOT NULL AND incomplete
+    GROUP BY system, source, interval_end, cpu_type
 )
 SELECT
     used.*, physical.physical, physical.usage, physical.physical - used.dedicated AS shared, management.management_time,

@@ -5,8 +5,7 @@ SELECT
     system, source, interval_end, counted.cpu_type AS cpu_type, any_value(whole) AS seconds, max(flag) AS flag,
     CASE WHEN count(cpu_id) = count(*) THEN count(*) END AS processors,
     max(generation) AS generation, max(generation_by) AS generation_by,
-    avg(cpsp) AS cpsp,
-    {counter_sums}
+    avg(cpsp) AS cpsp{counter_sums}
 FROM (
     SELECT counted.*, length.whole, least(1, length.whole / nullif(counted.seconds, 0)) AS part
     FROM _counted AS counted

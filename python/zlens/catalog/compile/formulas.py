@@ -1,0 +1,177 @@
+"""SQL of a measure's columns over the roles and helpers that it is joined from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from zlens.catalog import cpumf_formulas, expressions, metrics
+from zlens.catalog.cpumf_formulas import Present, Trust
+from zlens.catalog.roles import SQL_TYPES
+from zlens.errors import CatalogError
+
+#: Every measure begins with these.
+LEADING = ("system", "source", "interval_end", "seconds", "flag")
+
+
+@dataclass
+class Columns:
+    """The SELECT of a measure's columns, in layers: each is over the columns of the one before.
+
+    first   expressions over what the measure is joined from
+    above   those of the layers above it
+    reads   columns that the first layer reads, by the name that the join gives their table
+    """
+
+    first: list[str] = field(default_factory=list)
+    above: list[list[str]] = field(default_factory=list)
+    reads: dict[str, set[str]] = field(default_factory=dict)
+
+
+class Formulas:
+    """The formulas of one measure as they are for an input.
+
+    base       the name of the table that its rows are of
+    grouped    rows are put together
+    present    the machine generations in the input
+    published  take the formulas that round as published tables do
+    """
+
+    def __init__(
+        self,
+        table: metrics.Table,
+        base: str,
+        *,
+        grouped: bool,
+        trust: Trust,
+        present: Present,
+        published: bool,
+    ) -> None:
+        self.table = table
+        self.base = base
+        self.grouped = grouped
+        self.trust = trust
+        self.present = present
+        self.published = published
+        self.made = Columns()
+        self._columns = {column.name: column for column in table.columns}
+        self._by = frozenset(column.name for column in table.columns if column.by)
+        self._inlined: dict[str, str] = {}
+
+    def select(self, wanted: Collection[str]) -> Columns:
+        """The SQL of some columns, the leading ones among them if they are wanted."""
+        made = self.made
+        layers = self._layers([name for name in wanted if name in self._by])
+        above = {name for layer in layers[1:] for name in layer}
+        for name in LEADING:
+            if name in wanted:
+                sql = (
+                    f"max({self.of(self.base, 'flag')})"
+                    if name == "flag" and self.grouped
+                    else self.role(name)
+                )
+                made.first.append(f"{sql} AS {name}")
+        named = {*wanted}.union(layers[0] if layers else ())
+        for column in self.table.columns:
+            if column.name in LEADING or column.name not in named or column.name in above:
+                continue
+            if column.by:
+                formula = layers[0].get(column.name, "")
+                sql = expressions.compile_sql(formula, self.role, column.type) if formula else "NULL"
+            else:
+                sql = self.plain(column.name, column.type)
+            made.first.append(_typed(sql, column))
+        # What layers above need of what is joined is handed up to them.
+        handed = {name for layer in layers[1:] for each in layer.values() for name in _names(each)}
+        made.first += [f"{self.role(name)} AS {_handed(name)}" for name in sorted(handed) if "." in name]
+        for layer in layers[1:]:
+            made.above.append(
+                [
+                    _typed(self._above(formula, self._columns[name].type), self._columns[name])
+                    for name, formula in layer.items()
+                ]
+            )
+        return made
+
+    @staticmethod
+    def _above(formula: str, type: str) -> str:
+        return expressions.compile_sql(formula, _from_below, type) if formula else "NULL"
+
+    def of(self, alias: str, name: str) -> str:
+        self.made.reads.setdefault(alias, set()).add(name)
+        return f"{expressions.quote(alias)}.{expressions.quote(name)}"
+
+    def role(self, reference: str) -> str:
+        """SQL of what a formula names that is no column of the measure."""
+        if "." in reference:
+            entity, _, role = reference.partition(".")
+            # Formulas of a generation name the role; a helper that adds counters up names its sums alike.
+            return self.of(self.base if entity == "counter" else entity, role)
+        if reference == "seconds" and self.grouped:
+            return f"max({self.of(self.base, 'seconds')})"
+        if reference in LEADING:
+            return self.of(self.base, reference)
+        raise CatalogError(
+            f"measure {self.table.name}: {reference!r} is neither a role nor an earlier column"
+        )
+
+    def plain(self, name: str, type: str = "") -> str:
+        """SQL of a column by its formula, with the formulas of the columns it names in their places."""
+        column = self._columns[name]
+        formula = (self.published and column.published) or column.formula
+        if not formula:
+            return "NULL"
+        return expressions.compile_sql(formula, self._inline, type)
+
+    def _inline(self, name: str) -> str:
+        column = self._columns.get(name)
+        if column is None or column.by or not column.formula or name in LEADING:
+            return self.role(name)
+        if name not in self._inlined:
+            self._inlined[name] = self.plain(name)
+        return self._inlined[name]
+
+    def _layers(self, wanted: list[str]) -> list[dict[str, str]]:
+        """Formulas of columns that machines give differently, each layer over columns of those before it.
+
+        Were a column's formula put in the place of its name, as columns of other measures are, the statement
+        would grow so long that planning it took seconds.
+        """
+        formulas: dict[str, str] = {}
+        pending = list(wanted)
+        while pending:
+            name = pending.pop()
+            if name in formulas:
+                continue
+            formula = cpumf_formulas.column_formula(name, self.trust, self._by, self.present)
+            given = self._columns[name].given
+            if given:
+                formula = f"coalesce({given}, {formula})" if formula else given
+            formulas[name] = formula
+            pending += _names(formula) & self._by
+        # In the order of the table, so that the statement is the same each time.
+        left = {name: formulas[name] for name in self._columns if name in formulas}
+        layers: list[dict[str, str]] = []
+        while left:
+            layer = {name: formula for name, formula in left.items() if not _names(formula) & set(left)}
+            if not layer:
+                raise CatalogError(f"measure {self.table.name}: {', '.join(left)} are made of each other")
+            layers.append(layer)
+            left = {name: formula for name, formula in left.items() if name not in layer}
+        return layers
+
+
+def _names(formula: str) -> set[str]:
+    return set(expressions.names(formula)) if formula else set()
+
+
+def _typed(sql: str, column: metrics.Column) -> str:
+    return f"CAST({sql} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}"
+
+
+def _from_below(name: str) -> str:
+    return _handed(name) if "." in name else expressions.quote(name)
+
+
+def _handed(name: str) -> str:
+    return expressions.quote("#" + name)

@@ -1,0 +1,147 @@
+"""What statements of the catalog read from: roles, helpers and measures, with their columns.
+
+A helper is a private SELECT over roles, measures and other helpers, in `helpers/<name>.sql`; statements
+call it `_<name>`. Words in braces in it stand for what the catalog of CPU MF makes of its facts
+(cpumf_formulas.PLACES).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
+from pathlib import Path
+
+from zlens.catalog import cpumf_formulas, metrics
+from zlens.catalog.compile import roles, tree
+from zlens.catalog.compile.tree import Tree
+from zlens.errors import CatalogError
+
+ROOT = Path(__file__).parents[1] / "helpers"
+#: A column of a measure's SQL that stands for all of them until its text is put together.
+PLACE = "#columns"
+#: What stands before the name of a role: rows of buckets with --every, or of intervals as they are.
+ROLE, UNSUMMED = "role.", "unsummed."
+
+Parse = Callable[[str], str]
+
+
+@cache
+def helpers() -> tuple[str, ...]:
+    """Names of the helpers."""
+    return tuple(f"_{path.stem}" for path in sorted(ROOT.glob("*.sql")))
+
+
+def is_helper(name: str) -> bool:
+    return name.startswith("_") and name in helpers()
+
+
+@cache
+def text(name: str) -> str:
+    """The SQL of a helper, or of a measure with a place for its columns."""
+    if is_helper(name):
+        return (ROOT / f"{name[1:]}.sql").read_text(encoding="utf-8")
+    if name.startswith("_") or not fed(name):
+        raise CatalogError(f"there is no measure helper {name!r}", expected=", ".join(helpers()))
+    return f'SELECT "{PLACE}" {metrics.table(name).rows}'
+
+
+def fed(name: str) -> bool:
+    """Whether a measure is joined from roles and helpers: some are made otherwise, or by no reader yet."""
+    return is_helper(name) or (name in metrics.tables() and bool(metrics.table(name).rows))
+
+
+class Nodes:
+    """The nodes as a parser of SQL sees them. `parse` gives the serialized tree of a statement."""
+
+    def __init__(self, parse: Parse, session_tables: dict[str, list[tuple[str, str]]]) -> None:
+        self._parse = parse
+        self._session_tables = session_tables
+        self._texts: dict[str, str] = {}
+        self._reads: dict[str, frozenset[str]] = {}
+        self._columns: dict[str, list[str]] = {}
+        self._depths: dict[str, int] = {}
+
+    def tree(self, sql: str) -> Tree:
+        """The tree of a statement, for the caller to change."""
+        if sql not in self._texts:
+            self._texts[sql] = self._parse(sql)
+        made: Tree = json.loads(self._texts[sql])
+        if made.get("error"):
+            raise CatalogError(f"a measure's SQL cannot be parsed: {made.get('error_message')}")
+        return made
+
+    def helper(self, name: str, wanted: Collection[str] | None, generations: cpumf_formulas.Present) -> Tree:
+        """The tree of a helper; of sums of counters it holds those that are wanted (None: none)."""
+        sql = text(name)
+        for place, make in cpumf_formulas.PLACES.items():
+            if f"{{{place}}}" in sql:
+                sql = sql.replace(f"{{{place}}}", make(generations, wanted))
+        return self.tree(sql)
+
+    def columns(self, name: str) -> list[str]:
+        """The columns of a node by its name as SQL has it (`role.processor`, `_pool`, `cpu`)."""
+        name = _plain(name)
+        if name not in self._columns:
+            self._columns[name] = self._columns_of(name)
+        return self._columns[name]
+
+    def _columns_of(self, name: str) -> list[str]:
+        if name.startswith(ROLE):
+            return [column for column, _ in roles.columns(name.removeprefix(ROLE))]
+        if name in self._session_tables:
+            return [column for column, _ in self._session_tables[name]]
+        if name in metrics.tables():
+            return [column.name for column in metrics.table(name).columns]
+        sums = cpumf_formulas.summed_names() if "{counter_sums}" in text(name) else []
+        return [*tree.names(self.helper(name, None, None), self.columns), *sums]
+
+    def read_by(self, name: str) -> frozenset[str]:
+        """The nodes that a helper or a measure names."""
+        name = _plain(name)
+        if name not in self._reads:
+            self._reads[name] = self._read_by(name)
+        return self._reads[name]
+
+    def _read_by(self, name: str) -> frozenset[str]:
+        if name.startswith(ROLE) or not fed(name):
+            return frozenset()
+        parsed = self.helper(name, None, None)
+        own = {one["key"] for node in tree.walk(parsed) for one in (node.get("cte_map") or {}).get("map", [])}
+        tables = (node for node in tree.walk(parsed) if node.get("type") == "BASE_TABLE")
+        named = {(str(node.get("schema_name") or ""), str(node["table_name"])) for node in tables}
+        return frozenset(
+            f"{schema}.{table}" if schema else table for schema, table in named if table not in own
+        )
+
+    def depth(self, name: str) -> int:
+        """How far a node is from the raw tables: it reads only nodes of less depth."""
+        name = _plain(name)
+        if name not in self._depths:
+            below = self.read_by(name) if name not in self._session_tables else ()
+            self._depths[name] = 1 + max(map(self.depth, below), default=0)
+        return self._depths[name]
+
+    def entities(self, names: Iterable[str]) -> frozenset[str]:
+        """The roles that nodes read, by way of others too."""
+        found: set[str] = set()
+        pending = list(names)
+        seen: set[str] = set()
+        while pending:
+            name = _plain(pending.pop())
+            if name in seen:
+                continue
+            seen.add(name)
+            if name.startswith(ROLE):
+                found.add(name.removeprefix(ROLE))
+            elif name not in self._session_tables:
+                pending.extend(self.read_by(name))
+        return frozenset(found)
+
+
+def _plain(name: str) -> str:
+    """A node's name without what says which rows of it are meant."""
+    if name.startswith(UNSUMMED):
+        name = name.removeprefix(UNSUMMED)
+        return name if name.startswith("_") else ROLE + name
+    return name

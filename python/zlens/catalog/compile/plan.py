@@ -1,0 +1,296 @@
+"""One statement for some columns of a measure, role or helper, and what has to be there for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from zlens.catalog import events, expressions, groups, metrics
+from zlens.catalog.compile import nodes, roles, tree
+from zlens.catalog.compile.formulas import Formulas
+from zlens.catalog.compile.nodes import ROLE, UNSUMMED, Nodes
+from zlens.catalog.compile.tree import Tree
+from zlens.catalog.cpumf_formulas import SURE, Present, Trust
+from zlens.catalog.groups import Groups
+from zlens.catalog.roles import SQL_TYPES, WHOLE, entity
+
+#: Helpers that more than one measure reads: made once a session, with the columns that are needed.
+KEPT = frozenset(
+    {
+        "_achieved", "_breach", "_core_counted", "_counted", "_counted_work", "_counter", "_observer",
+        "_placed", "_pool", "_response_bucket", "_share",
+    }
+)  # fmt: skip
+Render = Callable[[Tree], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What the compiler has to know of an input.
+
+    raw        columns of each raw table that a source gives
+    session    columns of the tables that a session makes itself: system, interval and others
+    releases   systems of each release
+    summed     intervals are buckets of --every
+    """
+
+    raw: Mapping[str, Collection[str]]
+    session: dict[str, list[tuple[str, str]]]
+    releases: roles.Releases
+    summed: bool = False
+    trust: Trust = SURE
+    groups: Groups | None = None
+    published: bool = False
+
+
+@dataclass
+class Plan:
+    """A statement, as the queries of its WITH clause in order and its last SELECT.
+
+    reads   columns of raw tables, which stand under their names before the first of the queries
+    makes   columns of tables to be made first: measures, helpers that are kept, tables of the session
+    """
+
+    queries: list[tuple[str, str]] = field(default_factory=list)
+    select: str = ""
+    reads: dict[str, set[str]] = field(default_factory=dict)
+    makes: dict[str, set[str]] = field(default_factory=dict)
+
+    def sql(self, before: Iterable[tuple[str, str]] = ()) -> str:
+        """The text of the statement, with more queries before its own."""
+        queries = [f"{expressions.quote(name)} AS ({sql})" for name, sql in (*before, *self.queries)]
+        return (f"WITH {', '.join(queries)} " if queries else "") + self.select
+
+
+class Compiler:
+    """Compiles for one input. `parse` serializes the tree of a statement, `render` gives the text of one.
+
+    present   which machine generations there are; asked for when a formula depends on it
+    """
+
+    def __init__(
+        self, source: Input, parse: nodes.Parse, render: Render, present: Callable[[], Present]
+    ) -> None:
+        self.input = source
+        self.nodes = Nodes(parse, source.session)
+        self._render = render
+        self._present = present
+
+    # -- what there is -------------------------------------------------------------------------------
+
+    def columns(self, name: str) -> list[str]:
+        """The columns of a node, those of --every among them."""
+        found = self.nodes.columns(name)
+        return [*found, *(column for column, _ in self.percentiles(name))]
+
+    def percentiles(self, name: str) -> list[tuple[str, str]]:
+        """The columns that a measure has beside its own with --every: of a gauge p50, p95 and maximum."""
+        if not self.input.summed or name not in metrics.tables() or not nodes.fed(name):
+            return []
+        gauges = [column for column in metrics.table(name).columns if column.aggregate == "gauge"]
+        return [(g.name + suffix, g.type) for g in gauges for suffix in ("_p50", "_p95", "_max")]
+
+    def is_helper(self, name: str) -> bool:
+        return nodes.is_helper(name)
+
+    def fills(self, name: str, tables: Container[str] | None = None) -> bool:
+        """Whether there is any table that a measure, a helper or a role (role.entity) is made from.
+
+        `tables` are raw tables instead of those of the input.
+        """
+        found = self.nodes.entities([name]) if name.startswith(ROLE) or nodes.fed(name) else frozenset()
+        raw = self.input.raw if tables is None else tables
+        return not found or any(origin.table in raw for each in found for origin in entity(each).origins)
+
+    # -- compiling -----------------------------------------------------------------------------------
+
+    def plan(self, name: str, wanted: Collection[str], *, ordered: bool = False) -> Plan:
+        """The statement that gives some columns of a node; a measure's rows by system, time and subject."""
+        made = Plan()
+        # Rows are counted by their first column where no column is asked for.
+        wanted = wanted or self.nodes.columns(name)[:1]
+        if name == "event":
+            self._events(made, wanted)
+            return made
+        if name in metrics.tables() and not nodes.fed(name):
+            made.select = _empty(name, wanted)
+            return made
+        demand = _Demand(self.nodes)
+        if name in metrics.tables():
+            made.select = self._measure(name, wanted, demand, ordered=ordered)
+        else:
+            # Its own WITH clause stands inside.
+            made.select = f"SELECT * FROM ({self._node(name, {*wanted}, demand)})"
+        queries: list[tuple[str, str]] = []
+        while demand:
+            below, columns = demand.pop()
+            if below in self.input.raw or below.removesuffix(WHOLE) in self.input.raw:
+                made.reads.setdefault(below, set()).update(columns)
+            elif below in self.input.session or below in KEPT or below in metrics.tables():
+                made.makes.setdefault(below, set()).update(columns)
+            else:
+                queries.append((below, self._node(below, columns, demand)))
+        made.queries = queries[::-1]
+        return made
+
+    def _node(self, name: str, wanted: set[str], demand: _Demand) -> str:
+        """SQL of a role or a helper; what it reads goes to `demand`."""
+        summed = self.input.summed
+        plain = name
+        if name.startswith(UNSUMMED):
+            summed, plain = False, name.removeprefix(UNSUMMED)
+        if not plain.startswith("_"):
+            rows = roles.rows(
+                plain.removeprefix(ROLE), wanted, self._known, self.input.releases, summed=summed
+            )
+            demand.add(rows.reads)
+            return rows.sql
+        parsed = self.nodes.helper(plain, wanted, self._generations(plain))
+        return self._narrowed(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
+
+    @property
+    def _known(self) -> Mapping[str, Collection[str]]:
+        return self.input.raw
+
+    def _generations(self, name: str) -> Present:
+        return self._present() if "{breaches}" in nodes.text(name) else None
+
+    def _narrowed(
+        self, parsed: Tree, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False
+    ) -> str:
+        reads = tree.narrow(parsed, wanted, self.nodes.columns)
+        renamed = {name: _placed(name, unsummed=unsummed) for name in reads}
+        demand.add({renamed[name]: columns for name, columns in reads.items()})
+        tree.rename(parsed, renamed)
+        return self._render(parsed)
+
+    def _measure(self, name: str, wanted: Collection[str], demand: _Demand, *, ordered: bool) -> str:
+        """SQL of a measure's rows, in groups and with percentiles where the options say so."""
+        percentiles = [column for column, _ in self.percentiles(name) if column in wanted]
+        own = [column for column in self.nodes.columns(name) if column in wanted]
+        grouped = groups.applies(name, self.input.groups)
+        if grouped:
+            own = self.nodes.columns(name)
+        keys = metrics.table(name).key
+        first = ("system", "source", "interval_end", *keys)
+        needed = list(dict.fromkeys([*own, *(first if percentiles or ordered else ())]))
+        rows = groups.sql(name, self._rows(name, needed, demand), self.input.groups)
+        if percentiles:
+            gauges = list(dict.fromkeys(column.rpartition("_")[0] for column in percentiles))
+            inner = needed if grouped else ["system", "source", "interval_end", "flag", *keys, *gauges]
+            unsummed = groups.sql(name, self._rows(name, inner, demand, unsummed=True), self.input.groups)
+            rows = _with_percentiles(name, rows, unsummed, gauges)
+            demand.add({"_interval": {"system", "source", "interval_end", "bucket_end"}})
+        shown = ", ".join(map(expressions.quote, [*(one for one in own if one in wanted), *percentiles]))
+        order = f" ORDER BY {', '.join(map(expressions.quote, first))}" if ordered else ""
+        return f"SELECT {shown} FROM ({rows}){order}"
+
+    def _rows(self, name: str, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False) -> str:
+        parsed = self.nodes.tree(nodes.text(name))
+        node = parsed["statements"][0]["node"]
+        table = metrics.table(name)
+        formulas = Formulas(
+            table,
+            _base(node["from_table"]),
+            grouped=bool(node["group_expressions"]),
+            trust=self.input.trust,
+            present=self._present() if any(column.by for column in table.columns) else None,
+            published=self.input.published,
+        )
+        columns = formulas.select({*wanted})
+        place = node["select_list"][0]
+        node["select_list"] = [
+            tree.column([alias, one], f"{alias}.{one}")
+            for alias, ones in columns.reads.items()
+            for one in sorted(ones)
+        ] or [place]
+        everything = [f"{alias}.{one}" for alias, ones in columns.reads.items() for one in ones]
+        reads = tree.narrow(parsed, everything, self.nodes.columns)
+        renamed = {one: _placed(one, unsummed=unsummed) for one in reads}
+        demand.add({renamed[one]: ones for one, ones in reads.items()})
+        tree.rename(parsed, renamed)
+        node["select_list"] = [place]
+        sql = self._render(parsed).replace(f'"{nodes.PLACE}"', ", ".join(columns.first or ["1 AS one"]), 1)
+        for layer in columns.above:
+            sql = f"SELECT *, {', '.join(layer)} FROM ({sql})"
+        return sql
+
+    def _events(self, made: Plan, wanted: Collection[str]) -> None:
+        there = {event["table"] for event in events.events() if event["table"] in self.input.raw}
+        known = {table: frozenset(self.input.raw[table]) for table in sorted(there)}
+        made.select = f"SELECT {', '.join(map(expressions.quote, wanted))} FROM ({events.sql(known)})"
+        made.reads = events.reads(known)
+        made.makes = {"_reset": {column for column, _ in self.input.session["_reset"]}}
+
+
+class _Demand:
+    """Nodes and the columns wanted of them, those furthest from the raw tables first."""
+
+    def __init__(self, known: Nodes) -> None:
+        self._nodes = known
+        self._wanted: dict[str, set[str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._wanted)
+
+    def add(self, reads: Mapping[str, set[str]]) -> None:
+        for name, columns in reads.items():
+            self._wanted.setdefault(name, set()).update(columns)
+
+    def pop(self) -> tuple[str, set[str]]:
+        name = max(self._wanted, key=lambda one: (self._depth(one), one))
+        return name, self._wanted.pop(name)
+
+    def _depth(self, name: str) -> int:
+        # What is made before the statement, and raw tables, read nothing in it: they come last.
+        if name in KEPT or not name.startswith((ROLE, UNSUMMED, "_")):
+            return 0
+        return self._nodes.depth(name)
+
+
+def _placed(name: str, *, unsummed: bool) -> str:
+    """The name of a node in a statement whose rows are of intervals as they are, not of buckets."""
+    if not unsummed:
+        return name
+    if name.startswith(ROLE):
+        return UNSUMMED + name.removeprefix(ROLE)
+    return UNSUMMED + name if name.startswith("_") and nodes.is_helper(name) else name
+
+
+def _base(ref: Tree) -> str:
+    """The name of the table that a FROM clause begins with."""
+    while ref["type"] == "JOIN":
+        ref = ref["left"]
+    return str(ref.get("alias") or ref.get("table_name"))
+
+
+def _empty(name: str, wanted: Collection[str]) -> str:
+    """SELECT of no rows with a measure's columns."""
+    typed = (
+        f"CAST(NULL AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}"
+        for column in metrics.table(name).columns
+        if column.name in wanted
+    )
+    return f"SELECT {', '.join(typed) or 'NULL'} WHERE false"
+
+
+def _with_percentiles(name: str, sql: str, unsummed: str, gauges: list[str]) -> str:
+    """A summed measure with p50, p95 and maximum of its gauges over the unflagged intervals as they are."""
+    quote = expressions.quote
+    quoted = [quote(key) for key in ("system", "source", *metrics.table(name).key)]
+    stats = ", ".join(
+        f"quantile_cont(b.{quote(g)}, 0.5) AS {quote(g + '_p50')}, "
+        f"quantile_cont(b.{quote(g)}, 0.95) AS {quote(g + '_p95')}, "
+        f"max(b.{quote(g)}) AS {quote(g + '_max')}"
+        for g in gauges
+    )
+    chosen = ", ".join(f"b.{key}" for key in quoted)
+    on = " AND ".join(f"m.{key} IS NOT DISTINCT FROM s.{key}" for key in quoted)
+    shown = ", ".join(f"s.{quote(g + suffix)}" for g in gauges for suffix in ("_p50", "_p95", "_max"))
+    return (
+        f"SELECT m.*, {shown} FROM ({sql}) AS m LEFT JOIN ("
+        f"SELECT {chosen}, i.bucket_end, {stats} FROM ({unsummed}) AS b "
+        "JOIN _interval AS i USING (system, source, interval_end) "
+        f"WHERE b.flag IS NULL GROUP BY {chosen}, i.bucket_end"
+        f") AS s ON {on} AND m.interval_end = s.bucket_end"
+    )

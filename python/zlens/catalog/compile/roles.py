@@ -1,0 +1,293 @@
+"""SQL of a role's rows: from the fields of the raw tables of an input to the roles that are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from zlens.catalog import expressions
+from zlens.catalog.layouts import release_key
+from zlens.catalog.roles import (
+    SQL_TYPES,
+    WHOLE,
+    Entity,
+    Origin,
+    Role,
+    coded,
+    entity,
+    fields,
+    read,
+    scale_factor,
+)
+
+#: What every role's rows begin with: of an interval, or of a state that lasts from `tod` on.
+HEAD = (
+    ("system", "text"),
+    ("source", "text"),
+    ("interval_end", "time"),
+    ("seconds", "float"),
+    ("flag", "text"),
+)
+LASTING_HEAD = (("system", "text"), ("source", "text"), ("tod", "time"))
+#: What tells the records of one raw table apart, and so the sections of one record together.
+_RECORD = ("system", "source", "file", "offset")
+#: What a role's rows are joined with the intervals by.
+_INTERVAL = ("system", "source", "interval_end")
+
+Tables = Mapping[str, Collection[str]]
+Releases = Mapping[str | None, list[str]]
+
+
+@dataclass
+class Rows:
+    """SQL of rows, and the columns of raw tables that it reads."""
+
+    sql: str = ""
+    reads: dict[str, set[str]] = field(default_factory=dict)
+
+    def read(self, table: str, columns: Iterable[str]) -> None:
+        self.reads.setdefault(table, set()).update(columns)
+
+
+def columns(name: str) -> list[tuple[str, str]]:
+    """Names and types of the columns of a role's rows."""
+    what = entity(name)
+    head = LASTING_HEAD if what.lasting else HEAD
+    return [*head, *((role.name, role.type) for role in what.roles.values())]
+
+
+def origins(name: str, tables: Tables) -> list[Origin]:
+    """Where a role's rows come from in an input: origins whose raw table is there."""
+    return [origin for origin in entity(name).origins if origin.table in tables]
+
+
+def rows(
+    name: str, wanted: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
+) -> Rows:
+    """SQL of an entity's rows with the roles wanted: those in the intervals that the options select.
+
+    tables    columns of each raw table there is
+    releases  systems of each release: what holds before a release only is read system by system
+    summed    counters and elapsed time are summed over the buckets of --every
+    """
+    what = entity(name)
+    roles = [
+        role for role in what.roles.values() if role.name in wanted or (summed and role.name in what.key)
+    ]
+    made = Rows()
+    parts = []
+    for origin in origins(name, tables):
+        for release, systems in _releases(origin, releases):
+            parts.append(_Part(what, origin, tables, release, made).select(roles, systems))
+    union = "\nUNION ALL\n".join(parts) or _nothing(what, roles)
+    if what.lasting:
+        made.sql = union
+        return made
+    made.sql = _summed(what, roles, union, made) if summed else _selected(roles, union, made)
+    return made
+
+
+def _releases(origin: Origin, releases: Releases) -> list[tuple[str | None, list[str] | None]]:
+    by_release = any("before" in {**how, **how.get("else", {})} for how in origin.roles.values())
+    if by_release and len(releases) > 1:
+        return list(releases.items())
+    return [(next(iter(releases), None), None)]
+
+
+def _nothing(what: Entity, roles: list[Role]) -> str:
+    head = LASTING_HEAD if what.lasting else HEAD
+    typed = [*head, *((role.name, role.type) for role in roles)]
+    nulls = (f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(name)}" for name, type in typed)
+    return f"SELECT {', '.join(nulls)} WHERE false"
+
+
+class _Part:
+    """What one raw table gives of an entity."""
+
+    def __init__(self, what: Entity, origin: Origin, tables: Tables, release: str | None, made: Rows) -> None:
+        self.what = what
+        self.origin = origin
+        self.tables = tables
+        self.release = release
+        self.made = made
+        self.own = origin.table + (WHOLE if what.lasting else "")
+        self.joined = [join for join in origin.joins if join.table in tables]
+        #: Where each column is read from: the origin's own table, else the first beside it that has it.
+        self.place: dict[str, str] = dict.fromkeys(tables[origin.table], origin.table)
+        for join in self.joined:
+            for name in tables[join.table]:
+                self.place.setdefault(name, join.table)
+        made.read(self.own, ())
+
+    def column(self, name: str, alias: str | None = None) -> str:
+        """SQL of a column, noted as read; NULL where no table has it."""
+        table = self.place.get(name)
+        if table is None:
+            return "NULL"
+        return self.of(table, name)
+
+    def of(self, table: str, name: str) -> str:
+        if table == self.origin.table:
+            self.made.read(self.own, (name,))
+            return f"r.{expressions.quote(name)}"
+        self.made.read(table + (WHOLE if self.what.lasting else ""), (name,))
+        return f"{expressions.quote(table)}.{expressions.quote(name)}"
+
+    def select(self, roles: list[Role], systems: list[str] | None) -> str:
+        group = self.origin.group
+        if self.what.lasting:
+            time = self.column("tod" if "tod" in self.place else "interval_end")
+            head = [
+                f"{self.column('system')} AS system",
+                f"{self.column('source')} AS source",
+                f"{time} AS tod",
+            ]
+        else:
+            head = [f"{self.column(name)} AS {name}" for name in _INTERVAL]
+            for name in ("seconds", "flag"):
+                sql = self.column(name)
+                head.append(f"max({sql}) AS {name}" if group else f"{sql} AS {name}")
+        selected = [
+            f"CAST({self.role(role)} AS {SQL_TYPES[role.type]}) AS {expressions.quote(role.name)}"
+            for role in roles
+        ]
+        conditions = []
+        if self.origin.where:
+            # A column that an input does not have, as one imported by an older version, is NULL here too.
+            conditions.append(expressions.compile_sql(self.origin.where, self.column))
+        if systems is not None:
+            listed = ", ".join(map(expressions.literal, systems))
+            conditions.append(f"{self.column('system')} IN ({listed})")
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        grouped = f" GROUP BY {', '.join(self.keys())}" if group else ""
+        joins = self.joins()
+        source = f"{expressions.quote(self.own)} AS r{joins}"
+        return f"SELECT {', '.join([*head, *selected])} FROM {source}{where}{grouped}"
+
+    def keys(self) -> list[str]:
+        """What a group's rows have in common: its roles, wanted or not, that no aggregate puts together."""
+        roles = self.what.roles.values()
+        among = [role for role in roles if "over" not in self.origin.roles.get(role.name, {})]
+        sql = [self.role(role) for role in among if "value" not in self.origin.roles.get(role.name, {})]
+        return list(dict.fromkeys([*map(self.column, _INTERVAL), *(one for one in sql if one != "NULL")]))
+
+    def joins(self) -> str:
+        """The sections beside the record, by the record and what the catalog says of them."""
+        made = []
+        there = [self.origin.table]
+        for join in self.joined:
+            there.append(join.table)
+            alias = expressions.quote(join.table)
+            same = [f"{self.of(join.table, key)} = {self.of(self.origin.table, key)}" for key in _RECORD]
+            condition = " AND ".join([*same, expressions.compile_sql(join.on, self.named_among(there))])
+            table = expressions.quote(join.table + (WHOLE if self.what.lasting else ""))
+            made.append(f" LEFT JOIN {table} AS {alias} ON {condition}")
+        return "".join(made)
+
+    def named_among(self, there: list[str]) -> Callable[[str], str]:
+        """How the condition of a join names columns: of a table it names, or of the first that has it."""
+
+        def resolve(name: str) -> str:
+            table, dot, column = name.rpartition(".")
+            among = [table] if dot else there
+            owner = next((one for one in among if column in self.tables.get(one, ())), None)
+            return self.of(owner, column) if owner else "NULL"
+
+        return resolve
+
+    def role(self, role: Role) -> str:
+        """SQL of one role; NULL where this table does not give it."""
+        how = self.origin.roles.get(role.name, {})
+        over = how.get("over")
+        if over == "count":
+            return "count(*)"
+        sql = self.first(how, role.type)
+        return f"{over}({sql})" if over and sql != "NULL" else sql
+
+    def first(self, how: Mapping[str, Any], type: str) -> str:
+        sql = self.way(how, type)
+        other = self.first(how["else"], type) if "else" in how else "NULL"
+        if "NULL" in (sql, other):
+            return other if sql == "NULL" else sql
+        return f"coalesce({sql}, {other})"
+
+    def way(self, how: Mapping[str, Any], type: str) -> str:
+        limit = how.get("before")
+        if limit is not None and not () < release_key(self.release) < release_key(limit):
+            return "NULL"
+        if "value" in how:
+            value = how["value"]
+            return expressions.literal(value) if isinstance(value, str) else repr(value)
+        if "expression" in how:
+            formula = how["expression"]
+            if any(name not in self.place and name != "seconds" for name in expressions.names(formula)):
+                return "NULL"
+            return expressions.compile_sql(formula, self.column, type)
+        suffix = "_d" if how.get("take") == "difference" else ""
+        for name in fields(how):
+            column = name.lower() + suffix
+            if column in self.place:
+                break
+        else:
+            return "NULL"
+        sql = self.column(column)
+        if how.get("take") == "bits":
+            sql = f"bit_count(CAST({sql} AS BIGINT))"
+        if "base" in how:
+            sql = f"TRY_CAST('0x' || {sql} AS BIGINT)"
+        if "digits" in how:
+            sql = f"lpad(printf('%X', {sql}), {int(how['digits'])}, '0')"
+        if "codes" in how:
+            sql = coded(sql, how["codes"])
+        if "scale" in how:
+            # Written with an exponent: a DECIMAL constant could overflow.
+            sql = f"CAST({sql} AS DOUBLE) * {scale_factor(how['scale']):.17e}"
+        return sql
+
+
+def _selected(roles: list[Role], union: str, made: Rows) -> str:
+    """The rows in the intervals that the options select (table `_interval`)."""
+    made.read("_interval", (*_INTERVAL, "seconds", "flag"))
+    selected = "".join(f", r.{expressions.quote(role.name)}" for role in roles)
+    return (
+        "SELECT r.system, r.source, r.interval_end, coalesce(r.seconds, i.seconds) AS seconds, "
+        f"coalesce(r.flag, i.flag) AS flag{selected} FROM ({union}) AS r "
+        "JOIN _interval AS i USING (system, source, interval_end)"
+    )
+
+
+def _summed(what: Entity, roles: list[Role], union: str, made: Rows) -> str:
+    """The rows summed over the buckets of --every, counters and elapsed time.
+
+    Flagged rows (stubs, gaps) and rows whose counters began anew are left out, elapsed time included, and so
+    are those of records that keep to intervals of their own, longer than a bucket. A sum of which one part is
+    not known is not known.
+    """
+    made.read("_interval", (*_INTERVAL, "bucket_end", "bucket_flag", "flag", "longest"))
+    selected: list[str] = []
+    for role in roles:
+        column = f"r.{expressions.quote(role.name)}"
+        if role.name in what.key:
+            sql = column
+        elif role.aggregate == "sum":
+            sql = f"CASE WHEN count({column}) = count(*) THEN sum({column}) END"
+        elif role.aggregate == "mean":
+            sql = f"avg({column})"
+        else:
+            sql = f"arg_max({column}, r.interval_end)"
+        selected.append(f", {sql} AS {expressions.quote(role.name)}")
+    keys = "".join(f", r.{expressions.quote(key)}" for key in what.key)
+    return (
+        "SELECT r.system, r.source, i.bucket_end AS interval_end, sum(r.seconds) AS seconds, "
+        f"any_value(i.bucket_flag) AS flag{''.join(selected)} FROM ({union}) AS r "
+        "JOIN _interval AS i USING (system, source, interval_end) "
+        "WHERE r.seconds IS NOT NULL AND r.flag IS NULL AND i.flag IS NULL "
+        "AND r.seconds < i.longest "
+        f"GROUP BY r.system, r.source, i.bucket_end{keys}"
+    )
+
+
+def raw_tables(name: str) -> list[str]:
+    """The raw tables that may give an entity, sections beside them included."""
+    return list(dict.fromkeys(table for origin in entity(name).origins for table in read(origin)))

@@ -1,0 +1,3 @@
+-- _generations: the machine generations that the counters of an input are of.
+SELECT DISTINCT {generation} AS generation
+FROM _counter AS counter

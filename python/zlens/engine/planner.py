@@ -1,0 +1,148 @@
+"""Which columns of which tables a statement of the user reads."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+
+from zlens.catalog import metrics
+from zlens.catalog.compile.tree import walk
+from zlens.catalog.expressions import literal, quote
+from zlens.engine.connection import Connection, connect
+from zlens.engine.statement import Statement
+from zlens.macros import MACROS
+
+#: Columns of a table and their types in SQL.
+Typed = Iterable[tuple[str, str]]
+
+
+def tables(statement: Statement) -> set[str]:
+    """The tables that a statement names, as `name` or `schema.name` in lower case; those of its WITH too."""
+    found = set()
+    for node in walk(statement.tree):
+        if node.get("type") == "BASE_TABLE":
+            schema, name = str(node.get("schema_name") or "").lower(), str(node["table_name"]).lower()
+            found.add(f"{schema}.{name}" if schema and schema != "main" else name)
+    return found
+
+
+def shows_tables(statement: Statement) -> bool:
+    """Whether a statement is SHOW TABLES."""
+    table = statement.tree["statements"][0]["node"].get("from_table") or {}
+    return table.get("show_type") == "SHOW_SPECIAL" and str(table.get("table_name")).strip('"') == "tables"
+
+
+def lists_tables(statement: Statement) -> bool:
+    """Whether a statement asks which tables and columns there are."""
+    return any(
+        node.get("show_type") == "SHOW_SPECIAL"
+        or str(node.get("schema_name") or "").lower() == "information_schema"
+        or str(node.get("table_name") or node.get("function_name") or "").lower().startswith("duckdb_")
+        for node in walk(statement.tree)
+    )
+
+
+def named_columns(statement: Statement) -> set[str] | None:
+    """The columns that a statement may read, by name; None where it does not name them all.
+
+    A star stands for columns of all tables, NATURAL joins by whatever is alike, and a table's own name is
+    its row.
+    """
+    names: set[str] = set()
+    aliases: set[str] = set()
+    for node in walk(statement.tree):
+        kind = node.get("type")
+        if node.get("class") == "STAR" or kind in ("SHOW_REF", "PIVOT") or node.get("ref_type") == "NATURAL":
+            return None
+        if node.get("class") == "COLUMN_REF":
+            names.update(str(name).lower() for name in node["column_names"])
+        names.update(name.lower() for name in node.get("using_columns") or ())
+        if kind == "BASE_TABLE":
+            if node.get("column_name_alias"):
+                return None
+            aliases.add(str(node.get("alias") or node["table_name"]).lower())
+    rows = {
+        str(node["column_names"][0]).lower()
+        for node in walk(statement.tree)
+        if node.get("class") == "COLUMN_REF" and len(node["column_names"]) == 1
+    }
+    return None if rows & aliases else names
+
+
+class Planner:
+    """Plans statements over empty tables, on a connection of its own that is opened when it is needed."""
+
+    def __init__(self, columns: Callable[[str], Typed | None]) -> None:
+        self._columns = columns
+        self._connection: Connection | None = None
+        self._lock = threading.Lock()
+        self._there: set[str] = set()
+        self._described: set[str] = set()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def reads(self, statement: Statement, named: Iterable[str]) -> Mapping[str, set[str]]:
+        """The columns that a statement reads of the tables it names."""
+        with self._lock:
+            connection = self._opened()
+            for name in named:
+                self._declare(connection, name)
+            rows = connection.execute(f"EXPLAIN (FORMAT JSON) {statement.question}").fetchall()
+        try:
+            pending = list(json.loads(rows[0][1]))
+        except (ValueError, IndexError):
+            # Nothing is planned, so nothing is read.
+            return {}
+        found: dict[str, set[str]] = {}
+        while pending:
+            node = pending.pop()
+            extra = node.get("extra_info") or {}
+            table = extra.get("Table")
+            if isinstance(table, str):
+                projected = extra.get("Projections") or []
+                name = table.replace('"', "").removeprefix("memory.").removeprefix("main.").lower()
+                found.setdefault(name, set()).update([projected] if isinstance(projected, str) else projected)
+            pending.extend(node.get("children") or [])
+        return found
+
+    def catalog(self, names: Iterable[str]) -> Connection:
+        """A connection to empty tables with the catalog's words on them, for those who ask what there is."""
+        with self._lock:
+            connection = self._opened()
+            for name in names:
+                self._declare(connection, name)
+                if name in metrics.tables() and name not in self._described:
+                    self._describe(connection, name)
+            return connection.cursor()
+
+    def _describe(self, connection: Connection, name: str) -> None:
+        table = metrics.table(name)
+        connection.execute(f"COMMENT ON TABLE {quote(name)} IS {literal(table.text)}")
+        for column in table.columns:
+            text = f"{column.text} [{column.unit}]" if column.unit else column.text
+            connection.execute(f"COMMENT ON COLUMN {quote(name)}.{quote(column.name)} IS {literal(text)}")
+        self._described.add(name)
+
+    def _opened(self) -> Connection:
+        if self._connection is None:
+            self._connection = connect(None)
+            # Filters stay above the scans, and empty tables stay scans: the plan shows all columns read.
+            self._connection.execute(
+                "SET disabled_optimizers = 'statistics_propagation,filter_pushdown,empty_result_pullup'"
+            )
+            self._connection.execute("CREATE SCHEMA role")
+            for macro in MACROS:
+                self._connection.execute(macro)
+        return self._connection
+
+    def _declare(self, connection: Connection, name: str) -> None:
+        columns = self._columns(name)
+        if name in self._there or columns is None:
+            return
+        typed = ", ".join(f"{quote(column)} {type}" for column, type in columns)
+        schema, _, table = name.rpartition(".")
+        connection.execute(f"CREATE TABLE {quote(schema) + '.' if schema else ''}{quote(table)} ({typed})")
+        self._there.add(name)

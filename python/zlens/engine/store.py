@@ -1,0 +1,243 @@
+"""Tables that questions share: made when they are first needed, and extended by the columns others need."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import count
+
+from zlens.cancelling import held, interruptible
+from zlens.catalog import expressions, metrics
+from zlens.catalog.columns import FIXED
+from zlens.catalog.compile import roles as role_sql
+from zlens.catalog.compile.plan import KEPT, Compiler, Input, Plan
+from zlens.catalog.compile.tree import Tree
+from zlens.catalog.cpumf_formulas import Present
+from zlens.catalog.roles import SQL_TYPES, WHOLE, entities, entity
+from zlens.engine.connection import Connection
+from zlens.readers import Column, ParquetTable, RawTable
+
+#: A condition on the rows of a raw table with some columns: SQL of ours, and the columns it names.
+Condition = Callable[[Iterable[Column]], tuple[str, set[str]] | None]
+
+
+class Store:
+    """The tables of one engine on its connection.
+
+    raw        tables of the sources by name; several of one name are rows of one table
+    session    tables that the session makes
+    condition  which rows of a raw table the options select
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        raw: Mapping[str, list[RawTable]],
+        session: Mapping[str, RawTable],
+        condition: Condition,
+        facts: Callable[[Mapping[str, Collection[str]]], Input],
+    ) -> None:
+        self._connection = connection
+        self._raw = raw
+        self._session = session
+        self._condition = condition
+        self._lock = threading.RLock()
+        self._making: dict[str, threading.RLock] = {}
+        self._made: dict[str, frozenset[str]] = {}
+        self._columns: dict[str, dict[str, str]] = {}
+        self._present: Present = None
+        #: Streams have names of their own: one question may read a table for several of its measures.
+        self._numbers = count()
+        self.compiler = Compiler(facts(_Known(self)), self._parsed, self.rendered, self._generations)
+
+    # -- what there is -------------------------------------------------------------------------------
+
+    def raw_columns(self, name: str) -> dict[str, str]:
+        """Names and types of a raw table's columns over all its parts."""
+        if name not in self._columns:
+            merged: dict[str, str] = {}
+            for part in self._raw[name]:
+                for column in part.columns:
+                    merged.setdefault(column.name, column.type)
+            self._columns[name] = merged
+        return self._columns[name]
+
+    def is_raw(self, name: object) -> bool:
+        return name in self._raw and name not in self._session
+
+    def raw_names(self) -> list[str]:
+        return [name for name in self._raw if name not in self._session]
+
+    def columns(self, name: str) -> list[tuple[str, str]] | None:
+        """Names and SQL types of a table that a question may name; None for one that is none of ours."""
+        if name in self._session:
+            return [(column.name, SQL_TYPES[column.type]) for column in self._session[name].columns]
+        if name in metrics.tables():
+            own = [(column.name, SQL_TYPES[column.type]) for column in metrics.table(name).columns]
+            return own + [(column, SQL_TYPES[type]) for column, type in self.compiler.percentiles(name)]
+        if name.startswith("role."):
+            if name[5:] not in entities():
+                return None
+            return [(column, SQL_TYPES[type]) for column, type in role_sql.columns(name[5:])]
+        if name in self._raw:
+            return [(column, SQL_TYPES[type]) for column, type in self.raw_columns(name).items()]
+        if self.compiler.is_helper(name):
+            return [(column, "VARCHAR") for column in self.compiler.columns(name)]
+        return None
+
+    def streams(self, name: str) -> bool:
+        """Whether a table is worked out for every question, as far as that needs it, and not kept."""
+        if name in self._session or name in KEPT:
+            return False
+        return name not in metrics.tables() or (metrics.table(name).lazy and not self.compiler.input.summed)
+
+    def has(self, name: str, columns: Collection[str]) -> bool:
+        """Whether a table is made with some columns."""
+        return self._made.get(name, frozenset()).issuperset(columns) and name in self._made
+
+    # -- making --------------------------------------------------------------------------------------
+
+    def make(self, name: str, columns: Collection[str]) -> None:
+        """See that a table is there with some columns, and those that others asked for before."""
+        with held(self._lock):
+            lock = self._making.setdefault(name, threading.RLock())
+        with held(lock):
+            if self.has(name, columns):
+                return
+            wanted = [
+                column for column in self._order(name) if column in {*columns, *self._made.get(name, ())}
+            ]
+            cursor = self.cursor()
+            if name in self._session:
+                wanted = self._order(name)
+                select = self._from_session(cursor, name)
+            else:
+                plan = self.compiler.plan(name, wanted, ordered=not self.streams(name))
+                select = self.ready(cursor, plan)
+            create = f"CREATE OR REPLACE TABLE {expressions.quote(name)} AS {select}"
+            interruptible(cursor, lambda: cursor.execute(create))
+            cursor.close()
+            self._made[name] = frozenset(wanted)
+
+    def _order(self, name: str) -> list[str]:
+        if name in self._session:
+            return [column.name for column in self._session[name].columns]
+        return self.compiler.columns(name)
+
+    def _from_session(self, cursor: Connection, name: str) -> str:
+        table = self._session[name]
+        cursor.register("session#", table.stream([column.name for column in table.columns]))
+        condition = None if name.startswith("_") else self._condition(table.columns)
+        if condition is None:
+            return 'SELECT * FROM "session#"'
+        if "_interval" in condition[0]:
+            self.make("_interval", ())
+        return f'SELECT * FROM "session#" WHERE {condition[0]}'
+
+    def ready(self, cursor: Connection, plan: Plan) -> str:
+        """The text of a plan, with what it reads in its place on a cursor."""
+        for name, columns in plan.makes.items():
+            self.make(name, columns)
+        before = [(name, self.raw_rows(cursor, name, columns)) for name, columns in plan.reads.items()]
+        return plan.sql(before)
+
+    def cursor(self) -> Connection:
+        """A connection to the tables made so far: one for every statement."""
+        with held(self._lock):
+            return self._connection.cursor()
+
+    def raw_rows(self, cursor: Connection, name: str, wanted: Collection[str], *, fill: bool = False) -> str:
+        """SQL of the rows of a raw table with the columns wanted, streamed to a cursor.
+
+        A table whose name ends with WHOLE has the rows of all times: states that last may be older than what
+        the options select. With `fill` all other columns are there too, as NULL.
+        """
+        whole = name.endswith(WHOLE)
+        table = name.removesuffix(WHOLE)
+        types = self.raw_columns(table)
+        condition = None
+        if not table.startswith("_"):
+            known = self._raw[table][0].columns
+            condition = self._condition([one for one in known if not whole or one.name != "interval_end"])
+        read = {*wanted, *(condition[1] if condition else ())}
+        shown = [column for column in types if column in read or fill]
+        selects = []
+        for part in self._raw[table]:
+            there = [column.name for column in part.columns if column.name in read]
+            if isinstance(part, ParquetTable):
+                if not part.paths:
+                    continue
+                rows = f"({part.sql(there)})"
+            else:
+                # Rows are counted by their first column where no column is asked for.
+                stream = f"{table}#{next(self._numbers)}"
+                cursor.register(stream, part.stream(there or [part.columns[0].name]))
+                rows = expressions.quote(stream)
+            columns = (
+                expressions.quote(column) if column in there else _null(types[column], column)
+                for column in shown
+            )
+            selects.append(f"SELECT {', '.join(columns) or '1 AS one'} FROM {rows}")
+        if not selects:
+            nulls = ", ".join(_null(types[column], column) for column in shown)
+            return f"SELECT {nulls or '1 AS one'} WHERE false"
+        union = " UNION ALL ".join(selects)
+        if condition is None:
+            return union
+        if "_interval" in condition[0]:
+            self.make("_interval", ())
+        return f"SELECT * FROM ({union}) WHERE {condition[0]}"
+
+    # -- what the compiler asks ----------------------------------------------------------------------
+
+    def _parsed(self, sql: str) -> str:
+        return str(self._asked("SELECT json_serialize_sql(?)", sql))
+
+    def rendered(self, tree: Tree) -> str:
+        """The text of a statement's tree."""
+        return str(self._asked("SELECT json_deserialize_sql(?)", json.dumps(tree)))
+
+    def _asked(self, query: str, parameter: str) -> object:
+        return self.cursor().execute(query, [parameter]).fetchall()[0][0]
+
+    def _generations(self) -> Present:
+        """The machine generations of the counters in the input."""
+        if self._present is None:
+            origins = entity("counter").origins
+            if not any(origin.table in self._raw for origin in origins):
+                self._present = frozenset()
+                return self._present
+            cursor = self.cursor()
+            select = self.ready(cursor, self.compiler.plan("_generations", {"generation"}))
+            rows = interruptible(cursor, lambda: cursor.execute(select).fetchall())
+            self._present = frozenset(row[0] for row in rows)
+        return self._present
+
+
+def _null(type: str, column: str) -> str:
+    return f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(column)}"
+
+
+class _Known(Mapping[str, Collection[str]]):
+    """The columns of raw tables, looked at when they are asked for.
+
+    A record of which nothing is known but that it was written is none of them: it gives no role.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __contains__(self, name: object) -> bool:
+        return self._store.is_raw(name) and set(self._store.raw_columns(str(name))) != set(FIXED)
+
+    def __getitem__(self, name: str) -> Collection[str]:
+        if name not in self:
+            raise KeyError(name)
+        return self._store.raw_columns(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._store.raw_names() if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
