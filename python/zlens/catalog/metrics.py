@@ -126,7 +126,7 @@ class Table:
     """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
 
     A lazy table is too large to keep: it is worked out for every question, as far as that needs it. `rows` is
-    the FROM clause that its formulas are over, with roles and helpers (catalog/helpers); empty for one that is
+    the FROM clause that its formulas are over, with roles and helpers (catalog/helpers); empty where it is
     made otherwise, or that no reader feeds yet.
     """
 
