@@ -99,6 +99,7 @@ format: setup $(PAGE) ## rewrite the sources in the house style
 .PHONY: bench
 bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	cargo build --release --locked --quiet --package zlens-frames --examples
+	$(BIN)/python bench/answers.py $(BENCH_ARGS)
 	$(BIN)/python bench/bench.py $(BENCH_ARGS)
 	$(BIN)/python bench/lake.py $(BENCH_ARGS)
 	$(BIN)/python bench/guests.py $(BENCH_ARGS)
