@@ -99,7 +99,7 @@ def questions(folder: Path, files: Sequence[Path], everything: bool) -> Iterator
     for path, text in (
         (zvm, "SELECT * FROM load"),
         (zvm, "SELECT cpu_id, avg(busy_pct), max(busy_pct) FROM cpu GROUP BY cpu_id"),
-        (zvm, "SELECT user, sum(run_s) FROM guest GROUP BY user ORDER BY 2 DESC LIMIT 5"),
+        (zvm, "SELECT userid, sum(cpu_s) FROM guest GROUP BY userid ORDER BY 2 DESC LIMIT 5"),
         (zvm, "SELECT * FROM device"),
         (rmf, "SELECT * FROM partition"),
         (smf, "SELECT * FROM cpumf"),

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml
 from zlens.catalog.fields import DIFFERENCED, CounterSet, Field, Join, Section
 from zlens.errors import CatalogError
 
@@ -350,7 +350,7 @@ def _text(path: str) -> str:
 
 def _parse(path: str, text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return toml.loads(text)
     except (ValueError, RecursionError) as error:
         raise CatalogError(
             f"is not TOML: {error}", file=path, cure="correct the file or import the pages again"

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, roles
+from zlens.catalog import layouts, roles, toml
 from zlens.catalog.layouts import UNITS, Field, Layout
 from zlens.catalog.toml_lines import line_of
 from zlens.errors import CatalogError
@@ -174,7 +173,7 @@ def _read(file: str, _when: int, size: int) -> tuple[Binding, ...]:
     text = ""
     try:
         text = Path(file).read_bytes().decode("utf-8")
-        data = tomllib.loads(text)
+        data = toml.parse(text)
     except OSError as error:
         raise CatalogError(f"cannot be read: {error.strerror}", file=file) from error
     except (ValueError, RecursionError) as error:
