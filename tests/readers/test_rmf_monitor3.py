@@ -129,7 +129,7 @@ def test_each_file_goes_to_its_reader(tmp_path: Path, encoding: str) -> None:
     mine, other = tmp_path / "a.xml", tmp_path / "b.xml"
     mine.write_bytes(document(made()).encode(encoding))
     other.write_bytes(document(report()).encode(encoding))
-    assert find([str(tmp_path)]).files == {"rmf3-xml": [str(mine)], "rmf-xml": [str(other)]}
+    assert find([str(tmp_path)]).files == {"rmf_monitor3": [str(mine)], "rmf_xml": [str(other)]}
 
 
 def test_ebcdic_is_named(answers: Answers) -> None:
