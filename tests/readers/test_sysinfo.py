@@ -206,7 +206,7 @@ def test_a_sysinfo_alone_has_no_cpus(tmp_path: Path) -> None:
 
 
 def test_the_live_machine_is_asked_for_by_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "is_tree", lambda folder: False)
+    monkeypatch.setattr("zlens.readers.sysinfo_tree.is_tree", lambda folder: False)
     with pytest.raises(InputError, match="no IBM Z"):
         list(readers.expand(["/"]))
     monkeypatch.setattr(readers, "is_tree", lambda folder: folder == "/")
