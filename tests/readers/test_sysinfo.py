@@ -209,7 +209,7 @@ def test_the_live_machine_is_asked_for_by_its_root(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("zlens.readers.sysinfo_tree.is_tree", lambda folder: False)
     with pytest.raises(InputError, match="no IBM Z"):
         list(readers.expand(["/"]))
-    monkeypatch.setattr(readers, "is_tree", lambda folder: folder == "/")
+    monkeypatch.setattr("zlens.readers.sysinfo_tree.is_tree", lambda folder: folder == "/")
     assert list(readers.expand(["/"])) == ["/"]
 
 
