@@ -8,7 +8,6 @@ have no such field.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -278,13 +277,20 @@ def _without_effect(binding: Binding) -> Iterator[str]:
     names = {f.name.upper() for fields in parts for f in fields}
     for name in roles.fields(binding.how):
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
+            near = _near(name, names, 1)
             hint = f"; {near[0]} is alike" if near else ""
             yield f"{binding.where}: no layout of {record} has the field {name}{hint}"
 
 
+def _near(name: str, known: Iterable[str], most: int) -> list[str]:
+    # Imported where something is wrong alone.
+    import difflib
+
+    return difflib.get_close_matches(name, list(known), most)
+
+
 def _error(what: str, known: Iterable[str], name: str, file: str, line: int | None) -> CatalogError:
-    near = difflib.get_close_matches(name, list(known), 3) or sorted(known)[:8]
+    near = _near(name, known, 3) or sorted(known)[:8]
     return CatalogError(what, file=_where(file, line), expected=f"such as {', '.join(near)}")
 
 
