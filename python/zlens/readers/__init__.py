@@ -27,6 +27,9 @@ from zlens.problems import Problem
 #: In the order they are asked.
 READERS = ("monwrite", "rmf_xml", "rmf_monitor3", "smf", "sysinfo", "hmc", "zos_text", "linux_counters")
 
+#: A light module whose `form_of` tells what no file of these readers is, before they are imported.
+FORMS = {"rmf_xml": "rmf_form", "rmf_monitor3": "rmf_form"}
+
 #: The reader of folders that are read as one thing, and its source.
 FOLDERS, FOLDER_SOURCE = "sysinfo", "linux-sysinfo"
 
@@ -302,6 +305,8 @@ def find(inputs: Iterable[str]) -> Found:
             continue
         for reader in READERS:
             # Imported when asked: mostly one of the first knows the file.
+            if reader in FORMS and import_module(f"zlens.readers.{FORMS[reader]}").form_of(head) is None:
+                continue
             module = import_module(f"zlens.readers.{reader}")
             try:
                 mine_too = module.detect(head, status.st_size)
