@@ -49,7 +49,8 @@ $(PAGE): ui/package-lock.json
 
 .PHONY: setup
 setup: $(NATIVE) ## private environment, native module, .venv/bin/zlens
-	@:
+	# As pip does of what it installs; without it every start compiles where Python may write no bytecode.
+	@$(BIN)/python -m compileall -q python/zlens
 
 .PHONY: run
 run: setup ## demo files, reports on them, and the page until Ctrl-C; FILE=... opens your own

@@ -1,5 +1,6 @@
 """The cache of parsed TOML: never stale, never needed, never another's."""
 
+import itertools
 import json
 import os
 import stat
@@ -242,14 +243,24 @@ def test_a_failed_write_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_oldest_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toml, "MOST_FILES", 10)
+    monkeypatch.setattr(toml, "_written", itertools.count(1))
     for number in range(12):
         toml.loads(f"a = {number}")
         path = max(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         os.utime(path, (number, number))
-    toml._room.cache_clear()
+    monkeypatch.setattr(toml, "_written", itertools.count())
     toml.loads("b = 1")
     assert len(list(folder.iterdir())) == 6, "half of what may be, and the new one"
     assert {int(path.stat().st_mtime) for path in folder.iterdir()} >= {7, 8, 9, 10, 11}
+
+
+def test_a_process_that_writes_much_makes_room_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toml, "MOST_FILES", 10)
+    monkeypatch.setattr(toml, "_LOOKED_AT", 5)
+    monkeypatch.setattr(toml, "_written", itertools.count())
+    for number in range(40):
+        toml.loads(f"a = {number}")
+        assert len(list(folder.iterdir())) <= 15
 
 
 def test_a_large_text_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

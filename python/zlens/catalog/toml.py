@@ -7,6 +7,7 @@ Nothing depends on the cache: whatever is missing, damaged or another user's is 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import stat
@@ -26,6 +27,9 @@ _FORM = b"zlens toml 1\n"
 LARGEST = 1 << 20
 #: More files than this are cut to half, the oldest first. The catalog has about 400.
 MOST_FILES = 2000
+#: The folder is looked at by the first file that a process writes, and by every one after so many.
+_LOOKED_AT = 500
+_written = itertools.count()
 _DIGEST = 32
 #: Links are not followed, and a pipe blocks nobody. Windows has none of these.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
@@ -113,7 +117,9 @@ def _keep(path: Path, key: bytes, facts: dict[str, Any]) -> None:
         return  # JSON has no dates and times, and not every number
     temporary = path.with_name(f".{path.name[:16]}.{os.getpid()}.{threading.get_ident()}")
     with suppress(OSError):
-        _room(path.parent)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if next(_written) % _LOOKED_AT == 0:
+            _make_room(path.parent)
         try:
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(_sealed(key, body) + body)
@@ -122,10 +128,7 @@ def _keep(path: Path, key: bytes, facts: dict[str, Any]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-@cache
-def _room(folder: Path) -> None:
-    """Make the folder, and room in it where texts of years have gathered; once in a process."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _make_room(folder: Path) -> None:
     files = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
     if len(files) > MOST_FILES:
         for entry in sorted(files, key=lambda entry: entry.stat().st_mtime)[: -MOST_FILES // 2]:
