@@ -49,7 +49,8 @@ $(PAGE): ui/package-lock.json
 
 .PHONY: setup
 setup: $(NATIVE) ## private environment, native module, .venv/bin/zlens
-	@:
+	# As pip does of what it installs; without it every start compiles where Python may write no bytecode.
+	@$(BIN)/python -m compileall -q python/zlens
 
 .PHONY: run
 run: setup ## demo files, reports on them, and the page until Ctrl-C; FILE=... opens your own
@@ -99,6 +100,7 @@ format: setup $(PAGE) ## rewrite the sources in the house style
 .PHONY: bench
 bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	cargo build --release --locked --quiet --package zlens-frames --examples
+	$(BIN)/python bench/answers.py $(BENCH_ARGS)
 	$(BIN)/python bench/bench.py $(BENCH_ARGS)
 	$(BIN)/python bench/lake.py $(BENCH_ARGS)
 	$(BIN)/python bench/guests.py $(BENCH_ARGS)

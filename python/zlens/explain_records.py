@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from zlens import explain_smf
-from zlens.catalog import caveats, cpumf_formulas, expressions, layouts, metrics, rmf_reports, roles
+from zlens.catalog import caveats, cpumf_formulas, expressions, layouts, metrics, rmf_reports, roles, toml
 from zlens.catalog.compile import nodes
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
@@ -492,7 +491,7 @@ def _field(record: str, wanted: str) -> Iterator[str]:
 
 def _unit(name: str | None) -> str:
     path = Path(layouts.__file__).parent / "units.toml"
-    units = tomllib.loads(path.read_text(encoding="utf-8"))
+    units = toml.load(path)
     return units[name]["text"] if name in units else name or ""
 
 

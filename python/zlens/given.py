@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml as parser
 from zlens.errors import InputError
 
 #: Longest file of names and numbers that somebody writes by hand.
@@ -61,6 +61,6 @@ def decoded(data: bytes, path: str, cure: str, encoding: str = "utf-8") -> str:
 def toml(text: str, path: str, cure: str) -> dict[str, Any]:
     """What stands in a text of TOML; InputError where it is none."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return parser.parse(text)
+    except parser.TOMLDecodeError as error:
         raise InputError(f"is not valid TOML: {error}", file=path, cure=cure) from None

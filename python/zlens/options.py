@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import zoneinfo
 from dataclasses import dataclass
 
 from zlens.errors import QueryError
@@ -150,6 +149,8 @@ def parse_zone(text: str) -> dt.tzinfo:
         if minutes <= 18 * 60 and int(match[3]) < 60:
             return dt.timezone(dt.timedelta(minutes=minutes if match[1] == "+" else -minutes))
     else:
+        import zoneinfo
+
         try:
             return zoneinfo.ZoneInfo(text)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

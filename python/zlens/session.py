@@ -16,8 +16,6 @@ from zlens.errors import QueryError
 from zlens.options import Moment, Options
 from zlens.problems import Problem
 from zlens.readers import Column, Interval, Progress, RawTable, Source, SystemInfo, open_inputs
-from zlens.readers import throughput as throughput_file
-from zlens.throughput import Suggestion, belongs, joined, said, suggest
 
 if TYPE_CHECKING:
     from zlens.answers import Answer
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from zlens.catalog.groups import Groups
     from zlens.engine import Engine
     from zlens.findings import Findings
+    from zlens.readers.throughput import Throughput
+    from zlens.throughput import Suggestion
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = 1_000_000
@@ -73,6 +73,8 @@ class Session:
         self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
         self._engine: Engine | None = None
         if self.throughput is not None:
+            from zlens.throughput import belongs
+
             belongs(self.throughput, self.systems)
 
     #: First and last interval end of those selected, in microseconds UTC.
@@ -212,25 +214,30 @@ class Session:
     # -- the user's throughput -----------------------------------------------------------------------
 
     @cached_property
-    def throughput(self) -> throughput_file.Throughput | None:
+    def throughput(self) -> Throughput | None:
         """The throughput file that the options name, as read; None without one."""
         options = self.options
         if options.throughput is None:
             return None
+        from zlens.readers.throughput import parse_columns, read
+
         columns = options.throughput_columns
-        return throughput_file.read(
-            options.throughput, throughput_file.parse_columns(columns) if columns else None
-        )
+        return read(options.throughput, parse_columns(columns) if columns else None)
 
     def throughput_rows(self, intervals: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
         """What the throughput file tells of intervals."""
-        found = self.throughput
-        return joined(found, intervals, self.options.tz, self.options.throughput_offset_s) if found else []
+        if self.throughput is None:
+            return []
+        from zlens.throughput import joined
+
+        return joined(self.throughput, intervals, self.options.tz, self.options.throughput_offset_s)
 
     def throughput_offsets(self) -> list[Suggestion]:
         """For each source of a system the clock offset at which rate and busy go together best."""
         if self.throughput is None:
             return []
+        from zlens.throughput import suggest
+
         rows = self.sql(
             "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
             # Where nothing but counters tells of a system, they tell how much it did.
@@ -251,6 +258,8 @@ class Session:
         """What the throughput file was taken for, in lines; also the clock offset that it suggests."""
         if self.throughput is None:
             return []
+        from zlens.throughput import said
+
         intervals = self._selected()
         lines = said(
             self.throughput, self.systems, self.throughput_rows(intervals), len(intervals), self.options

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from zlens import other_intervals, throughput
+from zlens import other_intervals
 from zlens.catalog import metrics
 from zlens.catalog.resets import called
 from zlens.readers import ArrowSource, Column, Interval, RawTable, SystemInfo
@@ -190,6 +190,8 @@ def tables(
         Made("_reset", _RESET, resets),
     )
     if session.throughput is not None:
+        from zlens import throughput
+
         made += (Made(THROUGHPUT, throughput.COLUMNS, lambda: session.throughput_rows(intervals())),)
     return {table.name: table for table in made}
 

@@ -77,14 +77,14 @@ def test_places_of_fields_that_several_sources_give() -> None:
 
 def test_a_head_is_read_without_its_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
-    real = layouts.tomllib.loads
+    real = layouts.toml.loads
 
     def loads(text: str) -> dict[str, object]:
         parsed.append(text)
         return real(text)
 
     layouts.forget()
-    monkeypatch.setattr(layouts.tomllib, "loads", loads)
+    monkeypatch.setattr(layouts.toml, "loads", loads)
     assert layouts.records(NOWHERE)
     assert parsed == []
     head = layouts.head("D0R2", NOWHERE)

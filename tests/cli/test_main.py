@@ -14,12 +14,13 @@ import subprocess
 import sys
 import termios
 import time
+from keyword import iskeyword
 from pathlib import Path
 
 import pytest
 
 from zlens import cli
-from zlens.cli.parser import COMMANDS, build
+from zlens.cli.parser import COMMANDS
 
 PROGRAM = [sys.executable, "-m", "zlens"]
 ZONE = ["--tz", "+01:00"]
@@ -46,19 +47,47 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
     assert err == ""
 
 
-def test_help_is_light() -> None:
-    # What takes time to import must not be touched to print help.
+def test_help_imports_nothing_but_the_parser() -> None:
+    # What takes time to import must not be touched to print help: no command, no catalog, no engine.
     code = (
-        "import sys; from zlens.cli.parser import build; build(); "
-        "print([m for m in ('duckdb', 'pyarrow', 'numpy', 'zlens._native') if m in sys.modules])"
+        "import sys\nfrom zlens import cli\n"
+        "try:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'zlens', 'duckdb', 'platformdirs', 'tomllib'}\n"
+        "print(sorted(m for m in sys.modules if m.partition('.')[0] in heavy))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert "Examples:" in done.stdout
+    assert done.stdout.splitlines()[-1] == str(["zlens", "zlens.cli", "zlens.cli.parser", "zlens.errors"])
 
 
-def test_no_command_is_described_twice() -> None:
-    assert len(set(COMMANDS)) == len(COMMANDS)
-    assert build().prog == "zlens"
+def test_info_imports_no_engine_and_no_reader_of_other_formats(rmf_file: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom zlens import cli\n"
+        "cli.main(['info', sys.argv[1]])\n"
+        "heavy = {'duckdb', 'tomllib', 'zlens.readers.smf', 'zlens.readers.lake', 'zlens.throughput'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(rmf_file)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")},
+        )
+    assert done.stdout.splitlines()[-1] == "[]", "the second time: what the first one parsed is kept"
+
+
+def test_help_lists_every_command_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "--help")
+    lines = [line.split(maxsplit=1) for line in out.splitlines() if line.startswith("    ")]
+    assert [tuple(words) for words in lines[: len(COMMANDS)]] == list(COMMANDS.items())
+
+
+def test_every_command_imports_by_its_name() -> None:
+    folder = Path(cli.__file__).parent
+    for name in COMMANDS:
+        assert (folder / f"{name}{'_' * iskeyword(name)}.py").is_file()
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ import zlens
 from zlens import lake
 from zlens.errors import InputError, ZlensError
 from zlens.lake import document, manifest, names
-from zlens.lake.folder import is_lake
+from zlens.lake.names import is_lake
 
 
 @pytest.fixture(scope="module")

@@ -185,7 +185,7 @@ def test_a_folder_is_found_in_a_folder_and_by_its_sysinfo(tmp_path: Path) -> Non
     folder(tmp_path / "data" / "host", texts())
     root = str(tmp_path / "data" / "host")
     assert list(readers.expand([str(tmp_path / "data")])) == [root]
-    assert readers.find([root]).files == {"linux-sysinfo": [root]}
+    assert readers.find([root]).files == {"sysinfo": [root]}
     with zlens.open([f"{root}/proc/sysinfo"]) as session:
         assert session.sql("SELECT count(*) FROM linux_cpu").rows == [(8,)]
         assert session.sql("SELECT system, machine, lpar FROM system").rows == [
@@ -206,10 +206,10 @@ def test_a_sysinfo_alone_has_no_cpus(tmp_path: Path) -> None:
 
 
 def test_the_live_machine_is_asked_for_by_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "is_tree", lambda folder: False)
+    monkeypatch.setattr("zlens.readers.sysinfo_tree.is_tree", lambda folder: False)
     with pytest.raises(InputError, match="no IBM Z"):
         list(readers.expand(["/"]))
-    monkeypatch.setattr(readers, "is_tree", lambda folder: folder == "/")
+    monkeypatch.setattr("zlens.readers.sysinfo_tree.is_tree", lambda folder: folder == "/")
     assert list(readers.expand(["/"])) == ["/"]
 
 

@@ -7,11 +7,15 @@
 //! masks are not all zero. Inferred: each entry is followed in the file by the 4 KB frames from the
 //! page of its first address to the page of its last.
 
-use crate::record::{Class, Header};
+use crate::record::{Class, HEADER, Header};
 use crate::source::PAGE;
+use crate::tod;
 
 /// Where the entries begin.
 pub(crate) const ENTRIES_AT: usize = 40;
+
+/// Where in an entry its byte of zero is.
+const RESERVED: usize = 3;
 
 /// The length of an entry.
 pub(crate) const ENTRY: usize = 12;
@@ -101,6 +105,14 @@ impl Entry {
         (self.end & 0xFFF) as usize + 1
     }
 
+    /// The header of its first record, if these bytes can be it.
+    fn begins(&self, bytes: &[u8; HEADER]) -> Option<Header> {
+        let length = self.end.saturating_sub(self.start).saturating_add(1);
+        Header::parse(bytes).filter(|header| {
+            usize::from(header.length) <= PAGE - self.first() && u32::from(header.length) <= length
+        })
+    }
+
     /// The entry as bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; ENTRY] {
@@ -150,29 +162,116 @@ impl Control {
         }
     }
 
+    /// How many frames of data it describes.
+    pub(crate) fn frames(&self) -> u64 {
+        self.entries.iter().map(|one| u64::from(one.pages())).sum()
+    }
+
+    /// Which of all its frames a frame of an entry is.
+    pub(crate) fn frame(&self, entry: usize, frame: u32) -> u64 {
+        let before = self.entries.iter().take(entry);
+        before.map(|one| u64::from(one.pages())).sum::<u64>() + u64::from(frame)
+    }
+
     /// Whether the page can be a control record found by searching, where chance must be ruled out:
     /// its first entry is valid, and so are all others if they are counted; if they are not, a
     /// record stands where it says the data begin. `peek` gives the bytes at an offset from the
     /// beginning of the page.
     pub(crate) fn found(
         page: &[u8; PAGE],
-        peek: impl FnOnce(u64) -> Option<[u8; 20]>,
+        peek: impl FnOnce(u64) -> Option<[u8; HEADER]>,
     ) -> Option<Self> {
         // Most pages end here.
         let first = page[ENTRIES_AT..].first_chunk::<ENTRY>()?;
         let entry = Entry::parse(first).ok()?;
-        if first[3] != 0 {
+        if first[RESERVED] != 0 {
             return None;
         }
         let control = Self::parse(page);
         let sure = if control.counted {
             control.fault.is_none()
         } else {
-            peek((PAGE + entry.first()) as u64).is_some_and(|bytes| Header::begins(&bytes))
+            peek((PAGE + entry.first()) as u64).is_some_and(|bytes| entry.begins(&bytes).is_some())
+        };
+        sure.then_some(control)
+    }
+
+    /// The first control record that begins at one of the first `count` places of `bytes`, whatever
+    /// its offset.
+    pub(crate) fn anywhere(bytes: &[u8], count: usize, like: Like) -> Option<(usize, Self)> {
+        /// So many places are looked at together, which the compiler makes few instructions of.
+        const MANY: usize = 64;
+        let last = (ENTRIES_AT + count).min(bytes.len().saturating_sub(RESERVED));
+        let flags = bytes.get(ENTRIES_AT..last)?.chunks(MANY);
+        let reserved = bytes[ENTRIES_AT + RESERVED..].chunks(MANY);
+        let likely = |(&flag, &reserved): (&u8, &u8)| {
+            ((flag == Class::Sample.flag()) | (flag == Class::Event.flag())) & (reserved == 0)
+        };
+        // Almost all places are passed over here.
+        let chunks = (0..).step_by(MANY).zip(flags.zip(reserved));
+        let places = chunks
+            .filter(|(_, (flags, reserved))| {
+                let pairs = flags.iter().zip(*reserved);
+                pairs.fold(false, |any, pair| any | likely(pair))
+            })
+            .flat_map(|(first, (flags, reserved))| {
+                let pairs = (first..).zip(flags.iter().zip(reserved));
+                pairs.filter(|(_, pair)| likely(*pair))
+            });
+        for (place, _) in places {
+            let rest = &bytes[place..];
+            let found = if like.grid.is_some_and(|grid| place % PAGE == grid % PAGE) {
+                let peek = |offset| {
+                    let at = usize::try_from(offset).ok()?;
+                    rest.get(at..)?.first_chunk().copied()
+                };
+                rest.first_chunk().and_then(|page| Self::found(page, peek))
+            } else {
+                Self::surely(rest, place as u64, like)
+            };
+            if let Some(control) = found {
+                return Some((place, control));
+            }
+        }
+        None
+    }
+
+    /// The control record at the beginning of `bytes`, which are at `place` of those that are searched.
+    /// It may stand anywhere, so that a record must follow it in any case.
+    fn surely(bytes: &[u8], place: u64, like: Like) -> Option<Self> {
+        let first = bytes[ENTRIES_AT..].first_chunk::<ENTRY>()?;
+        let entry = Entry::parse(first).ok().filter(|_| first[RESERVED] == 0)?;
+        let record = bytes.get(PAGE + entry.first()..)?.first_chunk()?;
+        let record = entry.begins(record)?;
+        if !tod::is_plausible(record.tod) {
+            return None;
+        }
+        let control = Self::parse(bytes.first_chunk()?);
+        let sure = if control.counted {
+            control.fault.is_none()
+        } else {
+            // Addresses made of anything would mostly lie further apart than the file is long.
+            let pages = 1 + u64::from(entry.pages());
+            like.uncounted && place + pages * PAGE as u64 <= like.room
         };
         sure.then_some(control)
     }
 }
+
+/// What a control record that is searched for at any offset may be like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Like {
+    /// How many bytes there are in the file from the first place on.
+    pub room: u64,
+    /// At this place and multiples of 4096 behind it [`Control::found`] judges.
+    pub grid: Option<usize>,
+    /// Whether its entries need not be counted. Names and numbers of devices look like an entry often
+    /// enough.
+    pub uncounted: bool,
+}
+
+/// How many bytes behind the place of a control record tell whether it is one.
+pub(crate) const EVIDENCE: usize = 2 * PAGE + HEADER;
 
 /// The number of entries that the interrupt buffer gives, if it is possible.
 fn declared(page: &[u8; PAGE]) -> Option<usize> {

@@ -2,11 +2,13 @@
 //! be read.
 
 use std::io;
+use std::ops::Range;
 
 use crate::pass::Cursor;
 use crate::problem::ProblemLog;
 use crate::record::Class;
 use crate::source::{PAGE, ReadAt, WINDOW};
+use crate::spans::Spans;
 use crate::types::{NONE, TypeInfo, TypeMap, TypeSet};
 
 /// Why there is no index.
@@ -99,12 +101,16 @@ impl WindowMap {
         }
     }
 
-    /// The stretches of pages that must be read for these types, as first page and the page behind
-    /// the last. Short gaps are read along, for that costs less than asking twice.
-    pub(crate) fn stretches(&self, wanted: TypeSet) -> impl Iterator<Item = (usize, usize)> {
+    /// The stretches of some of its pages that must be read for these types, as first page and the
+    /// page behind the last. Short gaps are read along, for that costs less than asking twice.
+    pub(crate) fn stretches(
+        &self,
+        pages: Range<usize>,
+        wanted: TypeSet,
+    ) -> impl Iterator<Item = (usize, usize)> {
         /// The longest gap that is read along.
         const GAP: usize = 4;
-        let mut pages = (0..WINDOW_PAGES)
+        let mut pages = pages
             .filter(move |&page| self.types[page].meets(wanted))
             .peekable();
         std::iter::from_fn(move || {
@@ -119,7 +125,8 @@ impl WindowMap {
 }
 
 /// What the first pass over a file found. Its memory is bounded: twelve bytes for each 4 KB page
-/// where records are, and small tables.
+/// where records are, two dozen for each place where reading had to be taken up again, and small
+/// tables.
 ///
 /// Every byte of the file is accounted for:
 /// `control_bytes + data_bytes + padding_bytes + skipped_bytes == size`.
@@ -153,7 +160,10 @@ pub struct Index {
     /// Bytes that were not read; the sum of the bytes of all problems.
     pub skipped_bytes: u64,
     pub(crate) map: TypeMap,
+    /// Where the records of the pages are, in the order in which those were walked.
     pub(crate) windows: Vec<Option<Box<WindowMap>>>,
+    /// Where the pages are in the file.
+    pub(crate) spans: Spans,
 }
 
 impl Index {
@@ -178,6 +188,7 @@ impl Index {
             skipped_bytes: 0,
             map: TypeMap::new(),
             windows: Vec::new(),
+            spans: Spans::new(),
         }
     }
 
@@ -207,7 +218,7 @@ impl Index {
         let Some(kind) = self.types.get(usize::from(type_id)) else {
             return Ok(found);
         };
-        let mut cursor = Cursor::new(&[type_id], kind.first_offset);
+        let mut cursor = Cursor::new(&[type_id], self.spans.place(kind.first_offset));
         while found.len() < limit {
             let Some(window) = cursor.next_window(source, self)? else {
                 break;
@@ -246,7 +257,7 @@ impl Index {
         }
         let maps = self.windows.iter().filter_map(Option::as_deref);
         let pages = maps
-            .flat_map(|map| map.stretches(set))
+            .flat_map(|map| map.stretches(0..WINDOW_PAGES, set))
             .map(|(first, end)| (end - first) as u64);
         (pages.sum::<u64>() * PAGE as u64).min(self.size)
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::index::{Index, PageData};
+use crate::index::{Index, PageData, WINDOW_PAGES};
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::record::{HEADER, Header};
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
@@ -62,13 +62,16 @@ pub(crate) struct Cursor {
     wanted: TypeSet,
     lists: Vec<Vec<RecordRef>>,
     buffer: Vec<u8>,
+    /// The next window, and the page of it to begin with.
     next: usize,
+    page: usize,
     /// Bytes whose records are not handed out, in order and apart from each other.
     without: Arc<[Range<u64>]>,
     problems: ProblemLog,
 }
 
 impl Cursor {
+    /// From the window on that holds the page at `from`.
     pub(crate) fn new(wanted: &[u16], from: u64) -> Self {
         let mut slots = vec![NONE; MAX_TYPES];
         let mut set = TypeSet::NONE;
@@ -84,6 +87,7 @@ impl Cursor {
             lists: vec![Vec::new(); wanted.len()],
             buffer: vec![0; WINDOW],
             next: usize::try_from(from / WINDOW as u64).unwrap_or(usize::MAX),
+            page: 0,
             without: Arc::new([]),
             problems: ProblemLog::default(),
         }
@@ -99,20 +103,34 @@ impl Cursor {
                 self.next = usize::MAX;
                 return Ok(None);
             };
-            self.next = number + 1;
+            if number > self.next {
+                self.page = 0;
+            }
             self.lists.iter_mut().for_each(Vec::clear);
-            let base = number as u64 * WINDOW as u64;
-            let whole = usize::try_from(index.size - base).map_or(WINDOW, |rest| rest.min(WINDOW));
+            let place = number as u64 * WINDOW as u64;
+            // Where pages of a window do not follow each other in the file, each part is one of its own.
+            let begin = self.page;
+            let span = index.spans.of(place + (begin * PAGE) as u64);
+            let behind = usize::try_from((span.end - place) / PAGE as u64).unwrap_or(usize::MAX);
+            let behind = behind.min(WINDOW_PAGES);
+            (self.next, self.page) = match behind {
+                WINDOW_PAGES => (number + 1, 0),
+                _ => (number, behind),
+            };
+            let base = span.offset + (place + (begin * PAGE) as u64 - span.place);
+            let size = index.size.saturating_sub(base);
             let mut read = 0;
-            for (first, end) in map.stretches(self.wanted) {
-                let (from, to) = (first * PAGE, whole.min(end * PAGE));
+            for (first, end) in map.stretches(begin..behind, self.wanted) {
+                let (from, to) = ((first - begin) * PAGE, (end - begin) * PAGE);
+                let to = usize::try_from(size).map_or(to, |size| to.min(size));
+                let from = from.min(to);
                 let got = read_full(source, base + from as u64, &mut self.buffer[from..to])?;
                 read = from + got;
                 for page in first..end {
                     if let Some(data) = map.pages[page].unpack()
                         && map.types[page].meets(self.wanted)
                     {
-                        self.page(&index.map, base, page * PAGE, read, data);
+                        self.page(&index.map, base, (page - begin) * PAGE, read, data);
                     }
                 }
                 if read < to {
@@ -255,9 +273,10 @@ impl Pass {
     /// Where in the file the next window begins, at the earliest.
     #[must_use]
     pub fn position(&self) -> u64 {
-        (self.cursor.next as u64)
+        let place = (self.cursor.next as u64)
             .saturating_mul(WINDOW as u64)
-            .min(self.index.size)
+            .saturating_add((self.cursor.page * PAGE) as u64);
+        self.index.spans.offset(place).min(self.index.size)
     }
 
     /// What the pass found different from the index.

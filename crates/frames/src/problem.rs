@@ -4,7 +4,7 @@
 /// The kinds of problem there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProblemKind {
-    /// The file ends inside something.
+    /// The file ends inside something, or a frame before its data do.
     Truncated,
     /// A length is impossible: zero, or past its frame.
     Length,

@@ -1,7 +1,5 @@
 //! The header that every monitor record begins with.
 
-use crate::source::PAGE;
-
 /// The length of a record header.
 pub const HEADER: usize = 20;
 
@@ -132,11 +130,6 @@ impl Header {
         } else {
             None
         }
-    }
-
-    /// Whether the bytes can be the first record of data in a frame of which they are the rest.
-    pub(crate) fn begins(bytes: &[u8]) -> bool {
-        Self::parse(bytes).is_some_and(|header| usize::from(header.length) <= PAGE)
     }
 
     /// The header as bytes.

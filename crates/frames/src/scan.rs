@@ -1,16 +1,20 @@
 //! The first pass over a file.
 
 use crate::census::{Census, Stop};
-use crate::control::{Control, ENTRIES_AT, Entry, EntryFault};
+use crate::control::{Control, ENTRIES_AT, ENTRY, Entry, EntryFault};
 use crate::index::{Error, Index, PackedPage, PageData, WindowMap};
 use crate::problem::ProblemKind;
-use crate::record::HEADER;
+use crate::record::{Class, HEADER, Header};
+use crate::resync::{NEAR, Sought};
+use crate::skips::{Skip, Skips, Why};
 use crate::sniff;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
 use crate::types::TypeSet;
 
-/// After how many windows the caller is told how far it is.
-const REPORT_EVERY: u64 = 16;
+/// After how many bytes the caller is told how far it is.
+const REPORT_EVERY: u64 = 16 * WINDOW as u64;
+
+const NONE_HERE: &str = "no control record stands here";
 
 /// Goes over a file once. `progress` is told how many bytes of how many are done, about every 4
 /// MiB, and stops the pass by saying false.
@@ -36,13 +40,24 @@ pub(crate) fn walk(
     let mut scan = Scan::new(source, size);
     scan.sure = sure;
     let mut buffer = vec![0; WINDOW];
-    let mut at = 0;
+    let (mut at, mut most) = (0, WINDOW);
     let mut cut = None;
     while at < size {
-        if (at / WINDOW as u64).is_multiple_of(REPORT_EVERY) && !progress(at, size) {
-            return Err(Error::Stopped);
+        scan.report(at, progress)?;
+        if matches!(scan.expect, Expect::Lost { .. }) {
+            match scan.seek(progress)? {
+                Sought::Found(next) => at = next,
+                Sought::Ended(end) => {
+                    at = end;
+                    cut = (end < size).then(|| why_short(source, end, size));
+                    break;
+                }
+            }
+            continue;
         }
-        let expected = usize::try_from(size - at).map_or(WINDOW, |rest| rest.min(WINDOW));
+        // No more than fills a window, for a pass reads one at a time.
+        let room = (WINDOW - (scan.place % WINDOW as u64) as usize).min(most);
+        let expected = usize::try_from(size - at).map_or(room, |rest| rest.min(room));
         let got = match read_full(source, at, &mut buffer[..expected]) {
             Ok(got) => got,
             Err(source) if at == 0 => return Err(Error::Io { offset: 0, source }),
@@ -51,19 +66,15 @@ pub(crate) fn walk(
                 break;
             }
         };
-        scan.window(at, &buffer[..got]);
-        at += got as u64;
-        if got < expected {
-            // It came back short because there is no more, or because reading on fails.
-            cut = Some(match source.read_at(at, &mut [0]) {
-                Err(error) => format!("reading failed here: {error}"),
-                Ok(_) => {
-                    format!(
-                        "the file has lost its last {} bytes since it was opened",
-                        size - at
-                    )
-                }
-            });
+        let end = at + got as u64;
+        at = scan.window(at, &buffer[..got]);
+        most = if at == end {
+            WINDOW.min(2 * most)
+        } else {
+            NEAR
+        };
+        if got < expected && at >= end {
+            cut = Some(why_short(source, at, size));
             break;
         }
     }
@@ -77,8 +88,19 @@ pub(crate) fn walk(
     Ok(index)
 }
 
+/// Why reading came back short: because there is no more, or because reading on fails.
+fn why_short(source: &dyn ReadAt, at: u64, size: u64) -> String {
+    match source.read_at(at, &mut [0]) {
+        Err(error) => format!("reading failed here: {error}"),
+        Ok(_) => format!(
+            "the file has lost its last {} bytes since it was opened",
+            size - at
+        ),
+    }
+}
+
 /// What the next page is.
-enum Expect {
+pub(crate) enum Expect {
     /// A control record.
     Control,
     /// A control record, for the last page was an end-of-data record.
@@ -93,31 +115,36 @@ enum Expect {
     },
 }
 
-/// Whole frames without a plausible record, one after the other.
-struct BadFrames {
-    offset: u64,
-    bytes: u64,
-    frames: u64,
-    kind: ProblemKind,
-    why: String,
-}
-
-struct Scan<'s> {
-    source: &'s dyn ReadAt,
-    expect: Expect,
-    control: Control,
+pub(crate) struct Scan<'s> {
+    pub(crate) source: &'s dyn ReadAt,
+    pub(crate) expect: Expect,
+    pub(crate) control: Control,
     control_at: u64,
+    /// Whether the entries of a control record were counted.
+    pub(crate) counted: bool,
     census: Census,
-    /// The window that is walked.
+    /// The window that is walked, and where the next page is among all those walked.
     here: Box<WindowMap>,
-    bad_frames: Option<BadFrames>,
+    pub(crate) place: u64,
+    /// Where the walk goes on, if not at the next page.
+    pub(crate) moved: Option<u64>,
+    pub(crate) skips: Skips,
+    /// How many bytes without a meaning the last page has at its end that is no bad frame, and how many
+    /// of those are counted as padding.
+    pub(crate) spare: u64,
+    pub(crate) slack: u64,
+    /// No control record begins before this, for what is there is known; none was found before that.
+    pub(crate) floor: u64,
+    pub(crate) searched: u64,
+    pub(crate) scratch: Vec<u8>,
     /// Where the file ends inside something: what, and how many bytes of it there are.
     truncated: Option<(u64, u64, &'static str)>,
     line_ends: Option<String>,
     grown: bool,
+    reported: Option<u64>,
     /// Control records are where they should be, and nowhere else.
     sure: bool,
-    index: Index,
+    pub(crate) index: Index,
 }
 
 impl<'s> Scan<'s> {
@@ -131,37 +158,90 @@ impl<'s> Scan<'s> {
                 counted: false,
             },
             control_at: 0,
+            counted: false,
             census: Census::new(),
             here: Box::new(WindowMap::new()),
-            bad_frames: None,
+            place: 0,
+            moved: None,
+            skips: Skips::default(),
+            spare: 0,
+            slack: 0,
+            floor: 0,
+            searched: 0,
+            scratch: Vec::new(),
             truncated: None,
             line_ends: None,
             grown: false,
+            reported: None,
             sure: false,
             index: Index::empty(size),
         }
     }
 
-    fn window(&mut self, base: u64, bytes: &[u8]) {
+    /// Tells the caller how far it is, every so often.
+    pub(crate) fn report(
+        &mut self,
+        at: u64,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<(), Error> {
+        if self
+            .reported
+            .is_some_and(|reported| at < reported + REPORT_EVERY)
+        {
+            return Ok(());
+        }
+        self.reported = Some(at);
+        if progress(at, self.index.size) {
+            Ok(())
+        } else {
+            Err(Error::Stopped)
+        }
+    }
+
+    /// Walks pages from `base` on that are in one window; where the next one is.
+    fn window(&mut self, base: u64, bytes: &[u8]) -> u64 {
         if base == 0 {
             self.line_ends = sniff::line_ends(bytes, self.index.size);
         }
-        for (number, start) in (0..bytes.len()).step_by(PAGE).enumerate() {
+        for start in (0..bytes.len()).step_by(PAGE) {
             let at = base + start as u64;
             let rest = &bytes[start..];
             let page = &rest[..rest.len().min(PAGE)];
             match self.expect {
                 Expect::Data { entry, frame } => {
                     if let Some((data, types)) = self.data(at, page, rest, entry, frame) {
+                        let number = (self.place % WINDOW as u64) as usize / PAGE;
                         self.here.pages[number] = PackedPage::new(data);
                         self.here.types[number] = types;
                         self.here.all.add(types);
                     }
                 }
-                Expect::Control | Expect::Nothing => self.control(at, page, rest),
-                Expect::Lost { .. } => self.search(at, page, rest),
+                _ => self.control(at, page, rest),
+            }
+            if let Some(to) = self.moved.take() {
+                return to;
+            }
+            // What is lost from this page on is not part of what is walked.
+            if !matches!(self.expect, Expect::Lost { since, .. } if since == at) {
+                self.turn();
+            }
+            if let Expect::Lost { since, .. } = self.expect {
+                return since;
             }
         }
+        base + bytes.len() as u64
+    }
+
+    /// To the next page.
+    fn turn(&mut self) {
+        self.place += PAGE as u64;
+        if self.place.is_multiple_of(WINDOW as u64) {
+            self.keep();
+        }
+    }
+
+    /// Puts the window that was walked into the index.
+    fn keep(&mut self) {
         let map = self.here.all.meets(TypeSet::ALL).then(|| self.here.clone());
         if map.is_some() {
             *self.here = WindowMap::new();
@@ -187,13 +267,26 @@ impl<'s> Scan<'s> {
     }
 
     fn control(&mut self, at: u64, page: &[u8], rest: &[u8]) {
+        // Where pages do not end with the file, bytes may have been added or lost; all the more if frames
+        // up to here could not be read.
+        let odd = !(self.index.size - at).is_multiple_of(PAGE as u64);
+        let adrift = odd && self.skips.reach(at);
         let Some(page) = page.first_chunk::<PAGE>() else {
-            self.truncated = Some((at, page.len() as u64, "a control record"));
+            if adrift {
+                self.lose(at, ProblemKind::Resync, NONE_HERE.to_owned());
+            } else {
+                self.truncated = Some((at, page.len() as u64, "a control record"));
+            }
             return;
         };
         let control = Control::parse(page);
         let Some(fault) = control.fault.filter(|_| control.entries.is_empty()) else {
-            self.begin(at, control);
+            // Data that happen to stand here may look like one whose entries are not counted.
+            if odd && !control.counted && self.found(at, page, rest).is_none() {
+                self.lose(at, ProblemKind::Resync, NONE_HERE.to_owned());
+            } else {
+                self.begin(at, control);
+            }
             return;
         };
         if at == 0 {
@@ -205,76 +298,64 @@ impl<'s> Scan<'s> {
                 ProblemKind::Resync,
                 "what follows the end-of-data record is no control record".to_owned(),
             );
-        } else if matches!(fault, EntryFault::Flag(_)) && self.ends_data(at, page, rest) {
+        } else if matches!(fault, EntryFault::Flag(_))
+            && !adrift
+            && let Some(sure) = self.ends_data(at, page, rest)
+        {
+            let why = || Why {
+                kind: ProblemKind::Resync,
+                record: None,
+                text: fault.describe(1),
+            };
+            if !sure && self.look(at, rest, why) {
+                return;
+            }
             self.index.end_of_data += 1;
             self.index.control_bytes += PAGE as u64;
+            self.floor = at + PAGE as u64;
+            (self.spare, self.slack) = (0, 0);
             self.expect = Expect::Nothing;
         } else {
             self.lose(at, ProblemKind::Resync, fault.describe(1));
         }
     }
 
-    /// Whether a page without a valid entry is an end-of-data record. Its content is nowhere
-    /// documented; it is taken for one if its control area is empty, or if the file ends or another
-    /// control record follows behind it.
-    fn ends_data(&self, at: u64, page: &[u8; PAGE], rest: &[u8]) -> bool {
+    /// Whether a page without a valid entry is an end-of-data record, and whether what is behind it says
+    /// so. Its content is nowhere documented; it is taken for one if the file ends or another control
+    /// record follows behind it, or if its control area is empty, which may be the rest of a control
+    /// record as well.
+    fn ends_data(&self, at: u64, page: &[u8; PAGE], rest: &[u8]) -> Option<bool> {
         let next = at + PAGE as u64;
-        if next + PAGE as u64 > self.index.size || page[ENTRIES_AT..].iter().all(|&byte| byte == 0)
-        {
-            return true;
-        }
-        if let Some(behind) = rest.get(PAGE..2 * PAGE) {
-            return self.found(next, behind, &rest[PAGE..]).is_some();
-        }
-        let mut behind = [0; PAGE];
-        match read_full(self.source, next, &mut behind) {
-            Ok(PAGE) => self.found(next, &behind, &behind).is_some(),
-            _ => true,
-        }
+        let mut far = [0; PAGE];
+        let followed = if next + PAGE as u64 > self.index.size {
+            true
+        } else if let Some(behind) = rest.get(PAGE..2 * PAGE) {
+            self.found(next, behind, &rest[PAGE..]).is_some()
+        } else {
+            match read_full(self.source, next, &mut far) {
+                Ok(PAGE) => self.found(next, &far, &far).is_some(),
+                _ => true,
+            }
+        };
+        let empty = page[ENTRIES_AT..].iter().all(|&byte| byte == 0);
+        (followed || empty).then_some(followed)
     }
 
     fn begin(&mut self, at: u64, control: Control) {
-        self.flush_bad_frames();
+        self.skips.tell(&mut self.index);
         self.index.control_records += 1;
         self.index.control_bytes += PAGE as u64;
+        self.floor = at + PAGE as u64;
+        self.spare = (PAGE - ENTRIES_AT - control.entries.len() * ENTRY) as u64;
+        self.slack = 0;
+        self.counted |= control.counted;
         self.control_at = at;
         self.control = control;
         self.expect = Expect::Data { entry: 0, frame: 0 };
     }
 
     fn lose(&mut self, since: u64, kind: ProblemKind, why: String) {
-        self.flush_bad_frames();
         self.expect = Expect::Lost { since, kind, why };
-    }
-
-    fn search(&mut self, at: u64, page: &[u8], rest: &[u8]) {
-        if let Some(control) = self.found(at, page, rest) {
-            self.end_search(at, true);
-            self.begin(at, control);
-        }
-    }
-
-    fn end_search(&mut self, at: u64, found: bool) {
-        if let Expect::Lost { since, kind, why } =
-            std::mem::replace(&mut self.expect, Expect::Control)
-        {
-            let bytes = at - since;
-            // If something readable came after it, bytes were skipped rather than the file not
-            // recognised.
-            let kind = if found && kind == ProblemKind::Header {
-                ProblemKind::Resync
-            } else {
-                kind
-            };
-            let to = if found {
-                "the next control record"
-            } else {
-                "the end of the file"
-            };
-            self.problem(kind, since, bytes, None, || {
-                format!("{why}; {bytes} bytes skipped to {to}")
-            });
-        }
     }
 
     /// One frame of data; where its records are, if there are any, and of which types.
@@ -293,38 +374,74 @@ impl<'s> Scan<'s> {
         // Where the data end in what there is of the page.
         let end = limit.min(page.len());
         let (pos, types, stop) = self.census.walk(at, &page[..end], start, entry.class);
-        let mut skipped = end - pos;
+        let skipped = (end - pos) as u64;
+        let mut why = None;
         match stop {
-            Stop::Done | Stop::EndOfFrame => skipped = 0,
+            Stop::Done | Stop::EndOfFrame => {}
             Stop::NoHeader if end < limit => {
-                self.truncated = Some((at + pos as u64, skipped as u64, "a record header"));
+                self.truncated = Some((at + pos as u64, skipped, "a record header"));
             }
             Stop::Long(header) if end < limit && usize::from(header.length) <= limit - pos => {
-                self.truncated = Some((at + pos as u64, skipped as u64, "a record"));
+                self.truncated = Some((at + pos as u64, skipped, "a record"));
             }
             _ if pos == start => {
-                if !self.sure
-                    && let Some(control) = self.found(at, page, rest)
-                {
-                    self.early_control(at, entry, frame);
-                    self.begin(at, control);
-                    return None;
+                let because = || {
+                    let (kind, text) = stop.describe(end - pos, limit);
+                    let record = None;
+                    Why { kind, record, text }
+                };
+                if !self.sure {
+                    if let Some(control) = self.found(at, page, rest) {
+                        self.early_control(at, entry, frame);
+                        self.begin(at, control);
+                        return None;
+                    }
+                    if self.look(at, rest, because) {
+                        return None;
+                    }
                 }
-                self.bad_frame(at + pos as u64, skipped as u64, || {
-                    stop.describe(end - pos, limit)
-                });
+                why = Some(because());
             }
-            _ if page[pos..end].iter().all(|&byte| byte == 0) => skipped = 0,
+            _ if page[pos..end].iter().all(|&byte| byte == 0) => {
+                let data = &page[start..pos];
+                why = too_early(data, end - pos, last, entry.class);
+            }
             _ => {
-                let (kind, why) = stop.describe(end - pos, limit);
+                let (kind, text) = stop.describe(end - pos, limit);
                 let record = stop.record();
-                self.problem(kind, at + pos as u64, skipped as u64, record, || {
-                    format!("{why}; the rest of its frame, {skipped} bytes, is skipped")
-                });
+                why = Some(Why { kind, record, text });
             }
         }
         self.index.data_bytes += (pos - start) as u64;
-        self.index.padding_bytes += (page.len() - (pos - start) - skipped) as u64;
+        let rest = (page.len() - pos) as u64;
+        if let Some(why) = why {
+            let whole = pos == start;
+            let number = self.control.frame(nth, frame);
+            let page_end = at + page.len() as u64;
+            let skip = Skip {
+                from: if whole { at } else { at + pos as u64 },
+                end: page_end,
+                offset: at + pos as u64,
+                bytes: skipped,
+                frames: u64::from(whole),
+                why,
+                next: if whole {
+                    (at, number)
+                } else {
+                    (page_end, number + 1)
+                },
+            };
+            if !whole {
+                self.index.padding_bytes += start as u64;
+                (self.spare, self.slack) = (0, 0);
+            }
+            self.skips.add(skip, &mut self.index);
+        } else if self.truncated.is_some() {
+            self.index.padding_bytes += start as u64;
+        } else {
+            self.index.padding_bytes += start as u64 + rest;
+            (self.spare, self.slack) = (rest, rest);
+        }
         if page.len() == PAGE {
             self.advance(at + PAGE as u64, nth, frame, last);
         }
@@ -364,7 +481,6 @@ impl<'s> Scan<'s> {
     }
 
     fn early_control(&mut self, at: u64, entry: Entry, frame: u32) {
-        self.flush_bad_frames();
         let missing = entry.pages() - frame;
         let control_at = self.control_at;
         self.problem(ProblemKind::Resync, at, 0, None, || {
@@ -377,45 +493,7 @@ impl<'s> Scan<'s> {
         });
     }
 
-    fn bad_frame(&mut self, offset: u64, bytes: u64, why: impl FnOnce() -> (ProblemKind, String)) {
-        if let Some(bad) = &mut self.bad_frames
-            && bad.offset + bad.bytes == offset
-        {
-            bad.bytes += bytes;
-            bad.frames += 1;
-            return;
-        }
-        self.flush_bad_frames();
-        let (kind, why) = why();
-        self.bad_frames = Some(BadFrames {
-            offset,
-            bytes,
-            frames: 1,
-            kind,
-            why,
-        });
-    }
-
-    fn flush_bad_frames(&mut self) {
-        if let Some(BadFrames {
-            offset,
-            bytes,
-            frames,
-            kind,
-            why,
-        }) = self.bad_frames.take()
-        {
-            self.index.skipped_bytes += bytes;
-            self.index
-                .problems
-                .add(kind, offset, bytes, None, || match frames {
-                    1 => format!("{why}; this frame, {bytes} bytes, is skipped"),
-                    _ => format!("{why}; {frames} frames, {bytes} bytes, are skipped"),
-                });
-        }
-    }
-
-    fn problem(
+    pub(crate) fn problem(
         &mut self,
         kind: ProblemKind,
         offset: u64,
@@ -423,15 +501,18 @@ impl<'s> Scan<'s> {
         record: Option<(u8, u16)>,
         detail: impl FnOnce() -> String,
     ) {
-        self.flush_bad_frames();
+        self.skips.tell(&mut self.index);
         self.index.skipped_bytes += bytes;
         self.index.problems.add(kind, offset, bytes, record, detail);
     }
 
     /// The index, after `read` bytes; `cut` says why there were not more.
     fn finish(mut self, read: u64, cut: Option<String>) -> Index {
-        self.flush_bad_frames();
+        self.skips.tell(&mut self.index);
         self.end(read, cut);
+        if !self.place.is_multiple_of(WINDOW as u64) {
+            self.keep();
+        }
         self.census.finish(&mut self.index);
         self.index
     }
@@ -443,9 +524,11 @@ impl<'s> Scan<'s> {
         let expect = std::mem::replace(&mut self.expect, Expect::Control);
         let truncated = self.truncated.take();
         match expect {
-            Expect::Lost { .. } => {
-                self.expect = expect;
-                self.end_search(read, false);
+            Expect::Lost { since, kind, why } => {
+                let bytes = read - since;
+                self.problem(kind, since, bytes, None, || {
+                    format!("{why}; {bytes} bytes skipped to the end of the file")
+                });
             }
             _ if size == 0 => {
                 self.problem(ProblemKind::Truncated, 0, 0, None, || {
@@ -502,6 +585,38 @@ impl<'s> Scan<'s> {
             .map(|entry| u64::from(entry.pages()))
             .sum::<u64>()
             - u64::from(frame);
-        frames * PAGE as u64 - read % PAGE as u64
+        let begun = read.saturating_sub(self.index.spans.last().offset);
+        frames * PAGE as u64 - begun % PAGE as u64
     }
+}
+
+/// Why the data of a frame cannot end with these records, if they cannot: `left` bytes follow that are
+/// all zero. Documented: an end-of-frame record stands behind the records of every frame but the `last`
+/// one, whose data end where the control record says; for sample data with an interval end.
+fn too_early(records: &[u8], left: usize, last: bool, class: Class) -> Option<Why> {
+    // Fewer bytes than a header has can be no record that was lost.
+    if left < HEADER || (last && class == Class::Sample && ends_interval(records)) {
+        return None;
+    }
+    let text = match last {
+        true => "the data end before the end that the control record gives: only zeros follow",
+        false => "the data of a frame end without an end-of-frame record: only zeros follow",
+    };
+    Some(Why {
+        kind: ProblemKind::Truncated,
+        record: None,
+        text: text.to_owned(),
+    })
+}
+
+/// Whether the last of these records is an interval end.
+fn ends_interval(mut records: &[u8]) -> bool {
+    let mut last = None;
+    while let Some(header) = Header::parse(records) {
+        last = Some((header.domain, header.record));
+        records = records
+            .get(usize::from(header.length)..)
+            .unwrap_or_default();
+    }
+    last == Some(Header::INTERVAL_END)
 }

@@ -2,7 +2,7 @@
 //! whether a transfer has damaged it.
 
 use crate::capture;
-use crate::control::{Control, ENTRIES_AT};
+use crate::control::{Control, ENTRIES_AT, Like};
 use crate::problem::ProblemKind;
 use crate::source::PAGE;
 
@@ -49,6 +49,15 @@ pub fn sniff(head: &[u8], size: u64) -> Sniff {
     }
     if let Some(damage) = translated_capture(head) {
         return Sniff::Damaged(damage);
+    }
+    // With bytes added before the first control record, or lost.
+    let like = Like {
+        room: size,
+        grid: None,
+        uncounted: false,
+    };
+    if Control::anywhere(head, head.len(), like).is_some() {
+        return Sniff::Monwrite;
     }
     translated(head).map_or(Sniff::No, Sniff::Damaged)
 }

@@ -5,14 +5,13 @@ One file per fault in `caveats/`; `caveats/_skeleton.toml` is one to copy.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, metrics
+from zlens.catalog import layouts, metrics, toml
 from zlens.errors import CatalogError
 
 STATUSES = ("verified", "verified-secondary", "derived")
@@ -81,8 +80,8 @@ def caveats() -> tuple[Caveat, ...]:
 
 def _read(path: Path) -> Caveat:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        data = toml.load(path)
+    except toml.TOMLDecodeError as error:
         raise CatalogError(f"this is not TOML: {error}", file=str(path)) from None
     strange = set(data) - {*_TEXTS, *_LISTS}
     if strange:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +18,7 @@ from zlens.catalog import (
     metrics,
     resets,
     roles,
+    toml,
     user_roles,
 )
 from zlens.catalog import layouts as catalog
@@ -445,7 +445,7 @@ def _evidence(root: Path | None) -> Iterator[Finding]:
     path = str(resets.PATH)
     try:
         known = resets.evidence()
-    except (CatalogError, tomllib.TOMLDecodeError, KeyError) as error:
+    except (CatalogError, toml.TOMLDecodeError, KeyError) as error:
         yield Finding(path, None, str(error), "correct the file")
         return
     records = set(catalog.records(root))

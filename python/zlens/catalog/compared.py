@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import metrics
+from zlens.catalog import metrics, toml
 from zlens.errors import CatalogError
 
 _ROOT = Path(__file__).parent / "compare"
@@ -153,6 +152,6 @@ def check() -> list[str]:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        return toml.load(path)
+    except toml.TOMLDecodeError as error:
         raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None

@@ -9,14 +9,13 @@ metrics of the same generation. `cpumf_formulas` turns them into SQL.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, toml
 from zlens.errors import CatalogError
 
 GENERATIONS = ("z10", "z196", "zEC12", "z13", "z14", "z15", "z16", "z17")
@@ -158,8 +157,8 @@ def root() -> Path:
 def _facts(name: str) -> dict[str, Any]:
     path = root() / f"{name}.toml"
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        return toml.load(path)
+    except toml.TOMLDecodeError as error:
         raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
 
 

@@ -6,13 +6,12 @@ They are those of catalog/events.toml, which says what its keys mean.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, toml
 from zlens.catalog.roles import coded
 
 PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?\}")
@@ -20,7 +19,7 @@ PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?
 
 @cache
 def _listed() -> tuple[dict[str, Any], ...]:
-    return tuple(tomllib.loads((Path(__file__).parent / "events.toml").read_text(encoding="utf-8"))["event"])
+    return tuple(toml.load(Path(__file__).parent / "events.toml")["event"])
 
 
 def events() -> list[dict[str, Any]]:

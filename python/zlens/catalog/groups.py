@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -38,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens import given
-from zlens.catalog import expressions, metrics
+from zlens.catalog import expressions, metrics, toml
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
 
@@ -148,8 +147,7 @@ def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
 def groupings() -> dict[str, Grouping]:
     """How measures show groups, by measure; CatalogError where the catalog's file is wrong."""
     path = Path(__file__).parent / "groups.toml"
-    with path.open("rb") as file:
-        data = tomllib.load(file)
+    data = toml.load(path)
     found = {}
     for table, facts in data.items():
         known = {column.name for column in metrics.table(table).columns}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml
 from zlens.catalog.columns import Column
 
 #: What the metrics are of.
@@ -38,7 +38,7 @@ class Facts:
 def facts() -> Facts:
     """The facts of the catalog."""
     path = Path(__file__).parent / "hmc" / "metrics.toml"
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    data = toml.load(path)
     types: dict[str, str] = data["types"]
     metrics: dict[str, Metric] = {}
     columns: dict[str, tuple[Column, ...]] = {}

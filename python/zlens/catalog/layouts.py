@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml
 from zlens.catalog.fields import DIFFERENCED, CounterSet, Field, Join, Section
 from zlens.errors import CatalogError
 
@@ -186,11 +186,13 @@ _NAME = re.compile(r"d(\d{2})r(\d{2,5})\.toml")
 _RECORD = re.compile(r"D(\d{1,2})R(\d{1,5})")
 
 
+@cache
 def monitor_root() -> Path:
     """The directory of the built-in layouts."""
     return Path(__file__).parent / "monitor"
 
 
+@cache
 def sim_root() -> Path:
     """The directory of our own layouts, used for files that say so and no other."""
     return Path(__file__).parent / "sim"
@@ -198,7 +200,12 @@ def sim_root() -> Path:
 
 def pack_root() -> Path:
     """The directory of the user's layout packs; it need not exist."""
-    data = os.environ.get("ZLENS_DATA")
+    return _pack_root(*(os.environ.get(name) for name in ("ZLENS_DATA", "XDG_DATA_HOME", "HOME")))
+
+
+@cache
+def _pack_root(data: str | None, *_: str | None) -> Path:
+    # Asked for by the hundred; all that it depends on is in the environment.
     if data:
         return Path(data) / "packs"
     import platformdirs
@@ -350,7 +357,7 @@ def _text(path: str) -> str:
 
 def _parse(path: str, text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return toml.loads(text)
     except (ValueError, RecursionError) as error:
         raise CatalogError(
             f"is not TOML: {error}", file=path, cure="correct the file or import the pages again"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf
+from zlens.catalog import cpumf, toml
 from zlens.catalog.layouts import STATUS
 from zlens.errors import CatalogError
 from zlens.models.scaling import Point, from_adjustments
@@ -47,7 +46,7 @@ def machines(root: Path = ROOT) -> dict[str, Machine]:
 
 
 def _read(path: Path) -> Machine:
-    facts: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    facts: dict[str, Any] = toml.load(path)
     adjustments, factors = facts.pop("adjustments", None), facts.pop("factors", None)
     try:
         if (adjustments is None) == (factors is None):

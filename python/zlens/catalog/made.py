@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
+
+from zlens.catalog import toml
 
 
 @cache
 def _systems() -> frozenset[tuple[str, str]]:
-    data = tomllib.loads((Path(__file__).parent / "made.toml").read_text(encoding="utf-8"))
+    data = toml.load(Path(__file__).parent / "made.toml")
     return frozenset((one["system"], one["serial"]) for one in data["made"])
 
 

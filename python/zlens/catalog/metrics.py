@@ -7,13 +7,13 @@ and Column below say what the keys mean.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml
 from zlens.errors import CatalogError
 
 TYPES = ("int", "float", "text", "bool", "time")
@@ -204,8 +204,8 @@ def table(name: str) -> Table:
 def parse(text: str, path: str) -> Table:
     """A measure from the text of its file; keys nobody knows and keys that are missing are errors."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = toml.loads(text)
+    except toml.TOMLDecodeError as error:
         raise CatalogError(f"not valid TOML: {error}", file=path) from None
     _known(data, _TABLE_KEYS, {"table", "text", "grain", "key", "column"}, "the table", path)
     scope = data.get("scope") or _scope(data["table"])
@@ -257,8 +257,8 @@ def aliases() -> dict[str, tuple[str, str]]:
     """Names that sources use, in plain form, and for each our `table.column` and whose name it is."""
     path = root() / "aliases.toml"
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        data = toml.load(path)
+    except toml.TOMLDecodeError as error:
         raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
     found: dict[str, tuple[str, str]] = {}
     for source in data["source"]:

@@ -23,13 +23,12 @@ import os
 import re
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, user_roles, write
+from zlens.catalog import layouts, toml, user_roles, write
 from zlens.catalog.layouts import DIFFERENCED, DIRECTIONS, KINDS, Field, Layout, RecordFile, Section
 from zlens.catalog.toml_lines import line_of
 from zlens.errors import CatalogError
@@ -279,7 +278,7 @@ def _toml(path: Path, cure: str) -> dict[str, Any]:
     if len(data) > _MAX_TOML:
         raise CatalogError("is too large", file=str(path), expected=f"at most {_MAX_TOML:,} bytes", cure=cure)
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return toml.parse(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise CatalogError(f"is not TOML: {error}", file=str(path), cure=cure) from error
 

@@ -8,11 +8,11 @@ with the record's prefix and then without it. Another field is unknown unless a 
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from zlens.catalog import toml
 from zlens.catalog.layouts import (
     BUILTIN,
     DIRECTIONS,
@@ -98,7 +98,7 @@ def known(record: str) -> Known:
 def rules() -> tuple[Rule, ...]:
     """The rules of the catalog, read once."""
     path = Path(__file__).with_name("page_words.toml")
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    data = toml.load(path)
     found = []
     for item in data["rule"]:
         rule = Rule(

@@ -7,13 +7,12 @@ layouts in use; where a layout has no such field, the column is NULL.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import section_places
+from zlens.catalog import section_places, toml
 from zlens.catalog.columns import Column, Part, field_parts
 from zlens.catalog.layouts import ENCODINGS, Field, Layout, Section
 from zlens.catalog.record_bytes import decode, decode_entries, encode
@@ -208,7 +207,7 @@ def _rule(field: Field) -> dict[str, Any]:
 def difference_facts() -> dict[str, Any]:
     """How differences are made and intervals judged, as differences.toml says."""
     path = Path(__file__).with_name("differences.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return toml.load(path)
 
 
 def _section_of(table: str, layout: Layout) -> Section | None:

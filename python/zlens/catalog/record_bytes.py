@@ -6,6 +6,7 @@ The decoder proper is native; this one is slow and simple, and is what the nativ
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from zlens.catalog.columns import column_type, field_parts
@@ -15,6 +16,8 @@ from zlens.errors import CatalogError
 _SIGNED_MAX = 2**63 - 1
 _RECORD_MAX = 0xFFFF
 _BLANKS = b"\x40\x00"
+_TEXT = (str, bytes)
+_overlay = attrgetter("overlay")
 
 
 def encode(
@@ -43,10 +46,10 @@ def encode(
         if section is None:
             raise CatalogError(f"{layout.record} {layout.release} has no section {name}")
         tail += _entries(layout, section, rows, given, len(data) + len(tail))
+    written = [field for field in layout.fields if given.get(field.name) is not None]
     # Overlays come last: whoever gives both a group and a part of it means the part.
-    for field in sorted(layout.fields, key=lambda field: field.overlay):
-        if given.get(field.name) is None:
-            continue
+    written.sort(key=_overlay)
+    for field in written:
         value = _field_bytes(field, given[field.name])
         if field.length == 0:
             tail += value
@@ -225,17 +228,17 @@ def _fixed(section: Section, fields: Sequence[Field], length: int, values: Mappi
 
 
 def _field_bytes(field: Field, value: Any) -> bytes:
-    if field.count > 1 and not isinstance(value, str | bytes):
+    if field.count > 1 and not isinstance(value, _TEXT):
         if len(value) != field.count:
             raise CatalogError(f"{field.name} has {field.count} elements, not {len(value)}")
         return b"".join(_element_bytes(field, element) for element in value)
-    if isinstance(value, str | bytes) or field.length == 0:
+    if isinstance(value, _TEXT) or field.length == 0:
         return _text_bytes(field, value, field.span)
     return _element_bytes(field, value)
 
 
 def _element_bytes(field: Field, value: Any) -> bytes:
-    if isinstance(value, str | bytes):
+    if isinstance(value, _TEXT):
         return _text_bytes(field, value, field.length)
     try:
         return int(value).to_bytes(field.length, "big", signed=field.type == "signed")

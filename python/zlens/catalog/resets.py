@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts
+from zlens.catalog import layouts, toml
 
 PATH = Path(__file__).with_name("evidence.toml")
 #: The subject kind of evidence that concerns every counter of the system.
@@ -36,7 +35,7 @@ class Evidence:
 
 @cache
 def _facts() -> dict[str, Any]:
-    return tomllib.loads(PATH.read_text(encoding="utf-8"))
+    return toml.load(PATH)
 
 
 @cache

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml
 from zlens.errors import CatalogError
 
 TYPES = ("text", "int", "float", "bool", "time", "duration")
@@ -125,8 +125,7 @@ def key(text: str) -> str:
 def report(name: str) -> Report:
     """The report of a catalog file, checked."""
     path = Path(__file__).parent / "rmf" / f"{name}.toml"
-    with path.open("rb") as file:
-        return compile_report(tomllib.load(file), str(path))
+    return compile_report(toml.load(path), str(path))
 
 
 def compile_report(facts: dict[str, Any], file: str) -> Report:

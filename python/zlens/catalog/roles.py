@@ -7,14 +7,13 @@ A role file says what an entity is and, per raw table, which field is which role
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, toml
 from zlens.catalog.layouts import release_key
 from zlens.errors import CatalogError
 
@@ -99,8 +98,7 @@ def _stems(folder: Path) -> tuple[str, ...]:
 
 @cache
 def _facts(name: str) -> dict[str, Any]:
-    with (Path(__file__).parent / name).open("rb") as file:
-        return tomllib.load(file)
+    return toml.load(Path(__file__).parent / name)
 
 
 def entity(name: str) -> Entity:
@@ -116,13 +114,12 @@ def catalogued(name: str) -> Entity:
     """One entity as the catalog has it; CatalogError if its file is wrong."""
     path = root() / f"{name}.toml"
     try:
-        with path.open("rb") as file:
-            data = tomllib.load(file)
+        data = toml.load(path)
     except FileNotFoundError:
         raise CatalogError(
             f"there is no role entity {name!r}", expected=", ".join(entities()), cure="see catalog/roles"
         ) from None
-    except tomllib.TOMLDecodeError as error:
+    except toml.TOMLDecodeError as error:
         raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
     roles: dict[str, Role] = {}
     for role, facts in _numbered(data["roles"]):

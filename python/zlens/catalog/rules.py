@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts
+from zlens.catalog import layouts, toml
 from zlens.errors import CatalogError
 
 #: What a file of the folder can be.
@@ -207,8 +206,8 @@ def read(path: Path, *, own: bool = False) -> Rule:
     except (OSError, UnicodeDecodeError) as error:
         raise CatalogError(f"cannot be read: {error}", file=str(path)) from None
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = toml.loads(text)
+    except toml.TOMLDecodeError as error:
         found = _LINE.search(str(error))
         where = f"{path}:{found[1]}" if found else str(path)
         raise CatalogError(f"this is not TOML: {error}", file=where) from None

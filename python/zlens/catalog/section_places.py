@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.catalog import cpumf
 from zlens.catalog.layouts import CounterSet, Field, Layout, Section
 from zlens.errors import CatalogError
 
@@ -57,6 +56,9 @@ def joined(layout: Layout, section: Section) -> dict[str, Any]:
         if length is None or not isinstance(offset, str):
             return None
         return {"offset": spot(offset), "length": spot(length)}
+
+    # Imported for records with counters alone.
+    from zlens.catalog import cpumf
 
     def counter_set(each: CounterSet) -> dict[str, Any]:
         known = cpumf.sets()[each.name]

@@ -6,14 +6,13 @@ counter sets of type 113 are those of `cpumf/`.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf
+from zlens.catalog import cpumf, toml
 from zlens.errors import CatalogError
 
 #: Length of a header with subsystem and subtype.
@@ -148,8 +147,8 @@ def path(record: int) -> Path:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        return toml.load(file)
+    except toml.TOMLDecodeError as error:
         raise CatalogError(f"not valid TOML: {error}", file=str(file)) from None
 
 

@@ -7,13 +7,12 @@ the triplet covers.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from zlens.catalog import smf
+from zlens.catalog import smf, toml
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
 
@@ -154,7 +153,7 @@ def layout(record: int) -> Layout:
     """The layout of a record type; CatalogError if its file is wrong."""
     file = smf.path(record)
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        data = toml.load(file)
         sources = data["sources"]
         return Layout(
             record,
@@ -164,7 +163,7 @@ def layout(record: int) -> Layout:
             data["time"],
             data.get("broken"),
         )
-    except tomllib.TOMLDecodeError as error:
+    except toml.TOMLDecodeError as error:
         raise CatalogError(f"not valid TOML: {error}", file=str(file)) from None
     except OSError as error:
         raise CatalogError(f"cannot be read: {error.strerror or error}", file=str(file)) from None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
 
@@ -41,7 +41,7 @@ class Facts:
 def facts() -> Facts:
     """The facts of the catalog."""
     path = Path(__file__).parent / "linux" / "sysinfo.toml"
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    data = toml.load(path)
     return Facts(
         machine=_lines(data["machine"], path),
         vm=_lines(data["vm"], path),

@@ -8,16 +8,14 @@ have no such field.
 
 from __future__ import annotations
 
-import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, roles
+from zlens.catalog import layouts, roles, toml
 from zlens.catalog.layouts import UNITS, Field, Layout
 from zlens.catalog.toml_lines import line_of
 from zlens.errors import CatalogError
@@ -174,7 +172,7 @@ def _read(file: str, _when: int, size: int) -> tuple[Binding, ...]:
     text = ""
     try:
         text = Path(file).read_bytes().decode("utf-8")
-        data = tomllib.loads(text)
+        data = toml.parse(text)
     except OSError as error:
         raise CatalogError(f"cannot be read: {error.strerror}", file=file) from error
     except (ValueError, RecursionError) as error:
@@ -279,13 +277,20 @@ def _without_effect(binding: Binding) -> Iterator[str]:
     names = {f.name.upper() for fields in parts for f in fields}
     for name in roles.fields(binding.how):
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
+            near = _near(name, names, 1)
             hint = f"; {near[0]} is alike" if near else ""
             yield f"{binding.where}: no layout of {record} has the field {name}{hint}"
 
 
+def _near(name: str, known: Iterable[str], most: int) -> list[str]:
+    # Imported where something is wrong alone.
+    import difflib
+
+    return difflib.get_close_matches(name, list(known), most)
+
+
 def _error(what: str, known: Iterable[str], name: str, file: str, line: int | None) -> CatalogError:
-    near = difflib.get_close_matches(name, list(known), 3) or sorted(known)[:8]
+    near = _near(name, known, 3) or sorted(known)[:8]
     return CatalogError(what, file=_where(file, line), expected=f"such as {', '.join(near)}")
 
 

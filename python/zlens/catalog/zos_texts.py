@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
 
@@ -51,7 +51,7 @@ class Facts:
 def facts() -> Facts:
     """The facts of the catalog."""
     path = Path(__file__).parent / "zos" / "texts.toml"
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    data = toml.load(path)
     his = data["his"]
     run = {label.label: label for label in _labels(data["run"], path)}
     if unknown := {*his["operands"].values()} - {label.column.name for label in run.values()} - {ASKED}:

@@ -10,7 +10,6 @@ from typing import TextIO
 from zlens.cli import inputs
 from zlens.errors import CatalogError, QueryError
 
-SUMMARY = "record layouts and formulas: show, check, what a file lacks, import of IBM's record pages"
 DESCRIPTION = """\
 Show and check the facts zlens works by, find out which of IBM's monitor record pages would add fields for a
 file and what its reports lack, and import such pages as a layout pack for a release of z/VM.

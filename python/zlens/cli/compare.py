@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from zlens.problems import Problem
     from zlens.progress import Progress
 
-SUMMARY = "two runs or windows side by side: what differs beyond the noise"
 DESCRIPTION = """\
 Hold BASE against one OTHER or several, parted by --: values side by side, differences beyond the noise first,
 what the change of a transaction's processor time is made of, and what makes the runs not comparable.

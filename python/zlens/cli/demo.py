@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-SUMMARY = "write sample files and show what is in them"
 DESCRIPTION = """\
 Write sample files into a folder and show what is in them: an hour of a z/VM system with four processors
 (MONWRITE), the RMF report and the SMF records of a z/OS system on the same machine, and an hour of a z/VM

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-SUMMARY = "where a number comes from: formula, inputs, unit, source, status"
 DESCRIPTION = """\
 Explain a measure or its column, a report or its column, a role, a record or a field: what it means, how
 it is computed, from what, how sure that is, and why a value may be missing.

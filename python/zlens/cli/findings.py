@@ -12,7 +12,6 @@ from zlens.cli import inputs
 if TYPE_CHECKING:
     from zlens.options import Options
 
-SUMMARY = "what stands out: value, threshold and its class, when, on what, what to do"
 DESCRIPTION = """\
 Hold the rules of the catalog and your own against the input and print the ones that hold, worst first. Rules
 of thumb of our own (class ours) are asked only with --all, --class or --baseline.

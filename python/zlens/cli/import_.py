@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from zlens.lake import Added
     from zlens.problems import Problem
 
-SUMMARY = "decode files once, into a lake of Parquet files"
 DESCRIPTION = """\
 Decode files and keep their raw tables, with the differences of their counters, in a folder: as Parquet, by
 table, system and day. A lake is an input like any other. What is in it already is not imported again, and the

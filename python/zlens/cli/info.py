@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from zlens.problems import Problem
     from zlens.readers import InventoryRow, Source, SystemInfo
 
-SUMMARY = "what is in there: format, systems, machine, release, time span, records"
 DESCRIPTION = """\
 Tell what the input holds, file by file and system by system: format, machine, release, partition, the times
 covered and what was assumed about them, the records by type, and what could not be read as it stands.

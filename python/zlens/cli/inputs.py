@@ -24,7 +24,6 @@ from zlens.options import (
     parse_zone,
 )
 from zlens.problems import Problem
-from zlens.readers.throughput import parse_columns
 
 if TYPE_CHECKING:
     from zlens.session import Session
@@ -142,6 +141,8 @@ def _throughput_of(asked: dict[str, Any]) -> dict[str, Any]:
     if path is None and (columns or offset is not None):
         raise QueryError("no throughput file", cure="name it with --throughput FILE")
     if columns:
+        from zlens.readers.throughput import parse_columns
+
         parse_columns(columns)
     return {
         "throughput": path,

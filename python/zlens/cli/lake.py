@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 #: Faults that are listed without --all.
 _MOST = 20
 
-SUMMARY = "what is in a lake, whether it is whole, removal by system and time"
 DESCRIPTION = """\
 Show what is in a lake that `zlens import` made, hold every file of it against its checksum, or remove what
 is no longer wanted.

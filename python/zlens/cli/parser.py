@@ -1,4 +1,4 @@
-"""The command line as a whole. Nothing heavy is imported here: `zlens --help` answers at once."""
+"""The command line as a whole. A command is imported when it is asked for: `zlens --help` answers at once."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import NoReturn
 
-#: In the order of the help; each is a module of this package (with an underscore where Python wants one).
-COMMANDS = (
-    "info",
-    "report",
-    "sql",
-    "findings",
-    "compare",
-    "solve",
-    "study",
-    "plan",
-    "explain",
-    "import",
-    "lake",
-    "catalog",
-    "serve",
-    "demo",
-)
+#: What each does, in the order of the help; each is a module of this package (with an underscore where Python
+#: wants one).
+COMMANDS = {
+    "info": "what is in there: format, systems, machine, release, time span, records",
+    "report": "a classic report",
+    "sql": "any question in SQL",
+    "findings": "what stands out: value, threshold and its class, when, on what, what to do",
+    "compare": "two runs or windows side by side: what differs beyond the noise",
+    "solve": "what should happen: an exact answer to a scenario",
+    "study": "runs of a workload beside each other: scaling, regression",
+    "plan": "what if: cores, weights, shares or threads of a measured interval changed",
+    "explain": "where a number comes from: formula, inputs, unit, source, status",
+    "import": "decode files once, into a lake of Parquet files",
+    "lake": "what is in a lake, whether it is whole, removal by system and time",
+    "catalog": "record layouts and formulas: show, check, what a file lacks, import of IBM's record pages",
+    "serve": "the page: look at it all in the browser",
+    "demo": "write sample files and show what is in them",
+}
 
 _DESCRIPTION = """\
 A performance laboratory for IBM Z: reads off the machine what it and its operating systems record.
@@ -43,12 +44,15 @@ Examples:
 class Parser(argparse.ArgumentParser):
     """Complains in one line, as every other error of zlens does."""
 
+    #: The module of this command, imported when it has arguments to parse.
+    module: str | None = None
     #: Whether `--` parts the arguments of this command: each part is parsed by itself, into the list `parts`.
     in_parts = False
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
+        self._configure()
         if not self.in_parts or args is None:
             return super().parse_known_args(args, namespace)
         parts: list[list[str]] = [[]]
@@ -64,6 +68,14 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"unrecognized arguments: {' '.join(unknown)}")
             parsed.append(one)
         return argparse.Namespace(run=parsed[0].run, parts=parsed), []
+
+    def _configure(self) -> None:
+        if self.module is None:
+            return
+        module, self.module = import_module(self.module), None
+        self.description, self.epilog = module.DESCRIPTION, module.EXAMPLES
+        module.configure(self)
+        self.set_defaults(run=module.run)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"zlens: {message}; see {self.prog} --help\n")
@@ -83,18 +95,9 @@ def build() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, help="version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
-    for name in COMMANDS:
-        module = import_module(f"zlens.cli.{name}{'_' * iskeyword(name)}")
-        command = commands.add_parser(
-            name,
-            help=module.SUMMARY,
-            description=module.DESCRIPTION,
-            epilog=module.EXAMPLES,
-            formatter_class=Formatter,
-            allow_abbrev=False,
-        )
-        module.configure(command)
-        command.set_defaults(run=module.run)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, formatter_class=Formatter, allow_abbrev=False)
+        command.module = f"zlens.cli.{name}{'_' * iskeyword(name)}"
     return parser
 
 

@@ -10,7 +10,6 @@ from zlens.errors import QueryError
 if TYPE_CHECKING:
     from zlens.models.answer import Answer
 
-SUMMARY = "what if: cores, weights, shares or threads of a measured interval changed"
 DESCRIPTION = """\
 Take a measured interval (the busiest, or that of --at), change what --set says, and solve it before and
 after. It is said which numbers are measured, solved or assumed. Without --set: what can be asked of INPUT.

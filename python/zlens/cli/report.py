@@ -13,7 +13,6 @@ from zlens.errors import QueryError
 if TYPE_CHECKING:
     from zlens.reports.menus import Menu
 
-SUMMARY = "a classic report"
 DESCRIPTION = "Print a classic report. Reports are named by their short name or their FCX number."
 EXAMPLES = """\
 Examples:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from zlens.server.guard import Guard
     from zlens.session import Session
 
-SUMMARY = "the page: look at it all in the browser"
 DESCRIPTION = """\
 Serve the page over some inputs, and print its address. It is served to this machine only; with --listen to
 others too, who must show the token that is printed. The page needs no network and reads nothing but INPUT.

@@ -10,7 +10,6 @@ from zlens.errors import QueryError
 if TYPE_CHECKING:
     from zlens.models.answer import Answer
 
-SUMMARY = "what should happen: an exact answer to a scenario"
 DESCRIPTION = """\
 Solve a model of the machine exactly. A scenario is a small TOML file; --example prints one to begin with.
 --set changes a value for this run, --sweep asks for a range of values and prints a row for each.

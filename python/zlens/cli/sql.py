@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from zlens.answers import Answer
     from zlens.session import Session
 
-SUMMARY = "any question in SQL"
 DESCRIPTION = """\
 Ask any question in SQL (DuckDB's dialect) of the measures and of the raw tables of the input.
 `zlens explain TABLE` names the columns of a measure; "show tables" lists everything that can be asked.

@@ -10,7 +10,6 @@ from zlens.errors import QueryError, ScenarioError
 if TYPE_CHECKING:
     from zlens.models.answer import Answer
 
-SUMMARY = "runs of a workload beside each other: scaling, regression"
 DESCRIPTION = """\
 Study runs of a workload. A small TOML file says which: each run as numbers (ETR, busy and whatever else is
 known) or as a data file whose measures are taken. scaling: one workload in larger and larger partitions,

@@ -39,7 +39,7 @@ class Checked:
 def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Checked:
     """Hold every file of a lake against its checksum. Raises InputError when there is no manifest."""
     path = os.fspath(lake)
-    if not folder.is_lake(path):
+    if not names.is_lake(path):
         raise InputError("this is no lake", file=path, cure="zlens import INPUT --lake DIR makes one")
     into = Folder(path)
     with into.reading():

@@ -36,15 +36,6 @@ _BEGUN = frozenset({names.STAGING, names.LOCK, names.READERS})
 _LARGEST = 2 * 1024**3
 
 
-def is_lake(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a manifest of ours, good or not."""
-    try:
-        with open(os.path.join(path, names.MANIFEST), "rb") as file:
-            return file.read(len(manifest.MARK)) == manifest.MARK
-    except OSError:
-        return False
-
-
 class Folder:
     """A lake's folder. Paths within it are relative, as `names` makes them."""
 
@@ -60,14 +51,14 @@ class Folder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             held = set(os.listdir(self.path))
-            if is_lake(self.path) or held <= _BEGUN:
+            if names.is_lake(self.path) or held <= _BEGUN:
                 # Readers may not be allowed to make it.
                 Path(self.absolute(names.READERS)).touch()
         except OSError as error:
             raise LakeError(
                 f"cannot be made a lake: {error.strerror or error}", file=str(self.path), cure="name a folder"
             ) from None
-        if not is_lake(self.path) and not held <= _BEGUN:
+        if not names.is_lake(self.path) and not held <= _BEGUN:
             raise LakeError(
                 "the folder holds other files and is no lake",
                 file=str(self.path),

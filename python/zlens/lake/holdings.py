@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zlens.errors import InputError
-from zlens.lake.folder import Folder, is_lake, part_of
+from zlens.lake.folder import Folder, part_of
+from zlens.lake.names import is_lake
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from zlens.errors import InputError, LakeError
 from zlens.lake import folder
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Input, Manifest
+from zlens.lake.names import is_lake
 from zlens.lake.seams import Seams
 from zlens.lake.tables import Draft, Writer
 from zlens.lake.workshop import Workshop
@@ -57,7 +58,7 @@ def add(
     """
     names = [os.fspath(name) for name in inputs]
     for name in names:
-        if folder.is_lake(name):
+        if is_lake(name):
             raise InputError(
                 "this is a lake", file=name, cure="import files into a lake; lakes are read as they are"
             )
@@ -68,15 +69,15 @@ def add(
     problems = list(found.problems)
     errors: list[InputError] = []
     for reader in READERS:
-        module = import_module(f"zlens.readers.{reader}")
-        for path in found.files.get(module.NAME, ()):
+        for path in found.files.get(reader, ()):
             try:
                 with folder.typed(into):
                     one = _one(into, reader, path, options or Options(), progress or _silent)
             except InputError as error:
                 errors.append(error)
+                source = import_module(f"zlens.readers.{reader}").NAME
                 problems.append(
-                    Problem(None, module.NAME, path, error.offset, None, "header", error.message, None)
+                    Problem(None, source, path, error.offset, None, "header", error.message, None)
                 )
                 continue
             added.append(one)

@@ -10,8 +10,6 @@ from zlens.errors import InputError
 from zlens.lake import names
 from zlens.lake.facts import Facts
 
-#: The first bytes of every manifest tell it from other files of that name.
-MARK = b'{"zlens_lake": '
 VERSION = 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from functools import cache
 
@@ -19,6 +20,8 @@ SIDE = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+){1,3}")
 UNKNOWN = "unknown"
 
 MANIFEST = "manifest.json"
+#: The first bytes of every manifest tell it from other files of that name.
+MARK = b'{"zlens_lake": '
 STAGING = ".staging"
 LOCK = ".lock"
 READERS = ".readers"
@@ -26,6 +29,15 @@ INPUTS = "_inputs"
 SCHEMAS = "_schemas"
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]")
+
+
+def is_lake(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds a manifest of ours, good or not."""
+    try:
+        with open(os.path.join(path, MANIFEST), "rb") as file:
+            return file.read(len(MARK)) == MARK
+    except OSError:
+        return False
 
 
 @cache

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zlens.errors import InputError, QueryError
-from zlens.lake import folder
+from zlens.lake import folder, names
 from zlens.lake.folder import Folder, part_of
 from zlens.lake.manifest import Input, Manifest, Part
 from zlens.lake.seams import Seams
@@ -39,7 +39,7 @@ class Forgotten:
 def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = False) -> Forgotten:
     """Remove what lies within the systems and times of the options. QueryError when they name nothing."""
     path = os.fspath(lake)
-    if not folder.is_lake(path):
+    if not names.is_lake(path):
         raise InputError("this is no lake", file=path, cure="zlens import INPUT --lake DIR makes one")
     if not options.systems and options.start is None and options.end is None:
         raise QueryError("what is to be forgotten?", cure="say --system, --from, --to or several of them")

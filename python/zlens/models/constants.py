@@ -5,12 +5,12 @@ They are parameters of scenarios. Measured reports never use one.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml
 from zlens.errors import CatalogError
 from zlens.models.answer import Assumption
 
@@ -41,7 +41,7 @@ class Constant:
 def constants() -> dict[str, Constant]:
     """All of them by name."""
     found: dict[str, Constant] = {}
-    for name, facts in tomllib.loads(_FILE.read_text(encoding="utf-8")).items():
+    for name, facts in toml.load(_FILE).items():
         try:
             found[name] = Constant(name=name, **{"unit": "", "closes": "", **facts})
         except TypeError:

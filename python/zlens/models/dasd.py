@@ -7,11 +7,11 @@ for several exposures (models/queues.py); catalog/models/dasd_bursts.toml for qu
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from zlens.catalog import toml
 from zlens.models.queues import Queue, many_servers
 
 _FILE = Path(__file__).parent.parent / "catalog" / "models" / "dasd_bursts.toml"
@@ -97,7 +97,7 @@ class Published:
 def published() -> dict[str, Published]:
     """What was measured, by kind of work."""
     found: dict[str, Published] = {}
-    for kind, facts in tomllib.loads(_FILE.read_text(encoding="utf-8")).items():
+    for kind, facts in toml.load(_FILE).items():
         rows = []
         for rate, serv, resp in facts["rows"]:
             factor = burst_of(rate, serv, resp, 0)

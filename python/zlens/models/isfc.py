@@ -5,12 +5,13 @@ Facts are in catalog/models/isfc.toml, each with its source.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from zlens.catalog import toml
 
 _FILE = Path(__file__).parent.parent / "catalog" / "models" / "isfc.toml"
 
@@ -26,7 +27,7 @@ class Device:
 @cache
 def facts() -> dict[str, Any]:
     """What is known of links."""
-    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    return toml.load(_FILE)
 
 
 def most_devices() -> int:

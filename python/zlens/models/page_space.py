@@ -7,10 +7,11 @@ Planning and Administration. I/O: utilisation law; a page is 4 KB.
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from zlens.catalog import toml
 
 PAGE = 4096
 GB = 2**30
@@ -35,7 +36,7 @@ class Storbuf:
 @cache
 def storbuf() -> dict[str, Storbuf]:
     """By `current` and `older`."""
-    facts = tomllib.loads(_STORBUF.read_text(encoding="utf-8"))
+    facts = toml.load(_STORBUF)
     return {name: Storbuf(**{**one, "percent": tuple(one["percent"])}) for name, one in facts.items()}
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from zlens import given
+from zlens.catalog import toml
 from zlens.errors import InputError, ScenarioError
 from zlens.models.answer import Assumption
 from zlens.models.constants import constant
@@ -361,8 +361,8 @@ def _place(entries: list[Any], which: str, path: str) -> int:
 def _value(text: str) -> Any:
     """A value as TOML has it; a bare word is text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return toml.parse(f"value = {text}")["value"]
+    except toml.TOMLDecodeError:
         return text
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from zlens.catalog import toml
 from zlens.models.answer import Column, Table
 
 _FILE = Path(__file__).parent.parent / "catalog" / "models" / "smt_published.toml"
@@ -65,7 +65,7 @@ _PUBLISHED = (
 
 @cache
 def _facts() -> dict[str, list[dict[str, Any]]]:
-    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    return toml.load(_FILE)
 
 
 def ranges() -> list[dict[str, Any]]:

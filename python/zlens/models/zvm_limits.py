@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from zlens.catalog import toml
 from zlens.errors import CatalogError
 
 _FILE = Path(__file__).parent.parent / "catalog" / "models" / "zvm_limits.toml"
@@ -62,7 +62,7 @@ class Fit:
 
 @cache
 def _facts() -> tuple[dict[str, Release], dict[str, Mode]]:
-    facts = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    facts = toml.load(_FILE)
     try:
         releases = [Release(**one) for one in facts["release"]]
         modes = [

@@ -20,15 +20,18 @@ from typing import Any, Protocol, runtime_checkable
 from zlens.catalog.columns import Column
 from zlens.catalog.made import is_made
 from zlens.errors import InputError
+from zlens.lake.names import is_lake
 from zlens.options import Options
 from zlens.problems import Problem
-from zlens.readers.sysinfo_tree import is_tree
 
 #: In the order they are asked.
 READERS = ("monwrite", "rmf_xml", "rmf_monitor3", "smf", "sysinfo", "hmc", "zos_text", "linux_counters")
 
-#: The source of folders that are read as one thing.
-FOLDERS = "linux-sysinfo"
+#: A light module whose `form_of` tells what no file of these readers is, before they are imported.
+FORMS = {"rmf_xml": "rmf_form", "rmf_monitor3": "rmf_form"}
+
+#: The reader of folders that are read as one thing, and its source.
+FOLDERS, FOLDER_SOURCE = "sysinfo", "linux-sysinfo"
 
 #: How much of a file a reader sees to recognise its format.
 HEAD = 64 * 1024
@@ -184,7 +187,7 @@ class Accompanied(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Files of an input, by reader, and what is to be said of the others."""
+    """Files of an input, by name of READERS, and what is to be said of the others."""
 
     files: dict[str, list[str]]
     problems: list[Problem]
@@ -199,7 +202,7 @@ def expand(inputs: Iterable[str]) -> Iterator[str]:
     for name in inputs:
         if os.path.isdir(name):
             found = False
-            if os.path.realpath(name) == os.sep and not is_tree(name):
+            if os.path.realpath(name) == os.sep and not _is_tree(name):
                 raise InputError(
                     "the folder / stands for the live machine, and this one is no IBM Z with Linux",
                     file=name,
@@ -207,7 +210,7 @@ def expand(inputs: Iterable[str]) -> Iterator[str]:
                     cure="name the folder that holds the data",
                 )
             for folder, subfolders, files in os.walk(name):
-                if is_tree(folder):
+                if _is_tree(folder):
                     found = True
                     subfolders.clear()
                     yield folder
@@ -228,8 +231,15 @@ def expand(inputs: Iterable[str]) -> Iterator[str]:
                     "there is no such file or folder", file=name, cure="check the name; quote patterns"
                 )
             for match in matches:
-                if os.path.isfile(match) or is_tree(match):
+                if os.path.isfile(match) or _is_tree(match):
                     yield match
+
+
+def _is_tree(folder: str) -> bool:
+    # Imported for folders alone: a file is no tree.
+    from zlens.readers.sysinfo_tree import is_tree
+
+    return is_tree(folder)
 
 
 def _head(path: str) -> tuple[bytes, os.stat_result]:
@@ -256,7 +266,6 @@ def find(inputs: Iterable[str]) -> Found:
     A file that no reader knows is an InputError when the user named it alone, else a problem. The same
     file twice (by another name, a link, or the same bytes) is read once and is a problem.
     """
-    modules = [import_module(f"zlens.readers.{name}") for name in READERS]
     files: dict[str, list[str]] = {}
     problems: list[Problem] = []
     errors: list[tuple[InputError, str]] = []
@@ -294,7 +303,11 @@ def find(inputs: Iterable[str]) -> Found:
             empty = InputError("the file is empty", file=path, offset=0, cure="check how it was copied")
             errors.append((empty, "truncated"))
             continue
-        for module in modules:
+        for reader in READERS:
+            # Imported when asked: mostly one of the first knows the file.
+            if reader in FORMS and import_module(f"zlens.readers.{FORMS[reader]}").form_of(head) is None:
+                continue
+            module = import_module(f"zlens.readers.{reader}")
             try:
                 mine_too = module.detect(head, status.st_size)
             except InputError as error:
@@ -305,7 +318,7 @@ def find(inputs: Iterable[str]) -> Found:
                 errors.append((error, "transfer"))
                 break
             if mine_too:
-                files.setdefault(module.NAME, []).append(path)
+                files.setdefault(reader, []).append(path)
                 break
         else:
             errors.append((_unknown(path, head, status.st_size), "header"))
@@ -414,18 +427,17 @@ def open_inputs(
     inputs: Iterable[str], options: Options, progress: Progress | None = None
 ) -> tuple[list[Source], list[Problem]]:
     """Open everything an input names, one Source per format, and one per format of each lake."""
-    lake: Any = import_module("zlens.readers.lake")
     named = list(inputs)
-    lakes = [name for name in dict.fromkeys(named) if lake.is_lake(name)]
+    lakes = [name for name in dict.fromkeys(named) if is_lake(name)]
     others = [name for name in named if name not in lakes]
+    lake: Any = import_module("zlens.readers.lake") if lakes else None
     opened: list[Source] = [source for name in lakes for source in lake.open_lake(name, options)]
     found = find(others) if others or not lakes else Found({}, [])
     sources: list[Source] = list(opened)
     problems = list(found.problems)
     errors: list[InputError] = []
     for name in READERS:
-        module = import_module(f"zlens.readers.{name}")
-        paths = found.files.get(module.NAME, [])
+        paths = found.files.get(name, [])
         for path in [path for path in paths if opened and not os.path.isdir(path)]:
             twin = lake.already_there(opened, path, lambda path: _digest(path).hex())
             if twin is not None:
@@ -435,7 +447,7 @@ def open_inputs(
         if not paths:
             continue
         try:
-            source = module.open_files(paths, options, progress)
+            source = import_module(f"zlens.readers.{name}").open_files(paths, options, progress)
         except InputError as error:
             errors.append(error)
             continue

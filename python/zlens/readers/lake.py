@@ -19,15 +19,13 @@ from zlens.catalog.roles import lasting_tables
 from zlens.errors import InputError
 from zlens.lake import document, names
 from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument
-from zlens.lake.folder import Folder, Reading, is_lake, part_of
+from zlens.lake.folder import Folder, Reading, part_of
 from zlens.lake.manifest import Input, Part
 from zlens.options import Moment, Options
 from zlens.problems import Problem
 from zlens.readers import ArrowSource, Column, Interval, InventoryRow, RawTable, SystemInfo
 from zlens.readers.joints import NEAR_US
 from zlens.readers.monwrite_times import GAP, SHORT
-
-__all__ = ["LakeSource", "is_lake", "open_lake"]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 

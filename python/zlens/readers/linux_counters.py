@@ -21,7 +21,7 @@ from zlens.catalog.linux_events import Event, Machine
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
-from zlens.readers import FOLDERS, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers import FOLDER_SOURCE, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers import linux_lshwc as lshwc
 from zlens.readers import linux_perf as perf
 from zlens.readers.linux_counter_store import NAME, Moment, Run, Store, tables
@@ -124,7 +124,7 @@ class LinuxCounterSource:
     """All files of an input with counters of Linux."""
 
     name = NAME
-    beside = FOLDERS
+    beside = FOLDER_SOURCE
 
     def __init__(self, zone: dt.tzinfo | None) -> None:
         self.zone = zone

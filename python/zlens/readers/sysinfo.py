@@ -18,13 +18,13 @@ from zlens.catalog.sysinfo import facts
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import Problem
-from zlens.readers import Column, Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers import FOLDER_SOURCE, Column, Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers import sysinfo_text as texts
 from zlens.readers import sysinfo_tree as trees
 from zlens.readers.row_table import Row, RowTable
 from zlens.readers.sysinfo_tree import CPUS, SYSINFO, Tree
 
-NAME = "linux-sysinfo"
+NAME = FOLDER_SOURCE
 
 _EXPECTED = "a folder with proc/sysinfo and sys/devices/system/cpu of a Linux on Z, or a tar of one"
 _COPY = (

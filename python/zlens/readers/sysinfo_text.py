@@ -10,9 +10,8 @@ from math import isfinite
 from typing import Any
 
 from zlens.catalog.sysinfo import Line, facts
+from zlens.readers.sysinfo_tree import MAX_CPU
 
-#: Linux on Z has 512 CPUs at most, a core's threads counted; what is beyond this is no CPU number.
-MAX_CPU = 8192
 #: STSI 3.2.2 tells of eight levels; adjustments are listed up to the CPUs of the machine.
 MAX_VMS = 100
 MAX_NOTES = 100

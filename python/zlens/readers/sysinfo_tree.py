@@ -10,8 +10,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from zlens.readers.sysinfo_text import MAX_CPU
-
+#: Linux on Z has 512 CPUs at most, a core's threads counted; what is beyond this is no CPU number.
+MAX_CPU = 8192
 SYSINFO = "proc/sysinfo"
 CPUS = "sys/devices/system/cpu"
 

@@ -14,7 +14,6 @@ import itertools
 import math
 import re
 import statistics
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens import given
+from zlens.catalog import toml
 from zlens.errors import InputError, QueryError
 
 #: A file, or a number of rows or columns, larger than this is none that people look at.
@@ -81,8 +81,7 @@ class Throughput:
 @cache
 def facts() -> dict[str, Any]:
     """What the catalog knows of such files."""
-    with (Path(__file__).parents[1] / "catalog" / "throughput.toml").open("rb") as file:
-        return tomllib.load(file)
+    return toml.load(Path(__file__).parents[1] / "catalog" / "throughput.toml")
 
 
 def parse_columns(text: str) -> dict[str, tuple[str, str]]:

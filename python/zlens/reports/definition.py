@@ -8,13 +8,12 @@ every key to the person who writes one. Nothing here reads measurements.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import metrics
+from zlens.catalog import metrics, toml
 from zlens.errors import CatalogError, QueryError
 from zlens.reports import menus
 
@@ -195,8 +194,8 @@ def load(wanted: str, folder: Path = FOLDER) -> Definition:
 def read(text: str, file: str, stem: str) -> Definition:
     """A definition from the text of its file; CatalogError says what is wrong in it."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = toml.loads(text)
+    except toml.TOMLDecodeError as error:
         raise CatalogError(f"not a TOML file: {error}", file=file) from None
     top = _Reader(data, file, "the report")
     name = top.text("name")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from zlens.catalog import toml
 
 PATH = Path(__file__).resolve().parent.parent / "catalog" / "menus.toml"
 
@@ -26,7 +27,7 @@ class Menu:
 @cache
 def menus() -> tuple[Menu, ...]:
     """All menus, as catalog/menus.toml has them."""
-    found = tomllib.loads(PATH.read_text(encoding="utf-8"))["menu"]
+    found = toml.load(PATH)["menu"]
     return tuple(Menu(one["number"], one["name"], one["title"], tuple(one["groups"])) for one in found)
 
 

@@ -7,6 +7,8 @@ mod changes;
 mod made;
 mod mutations;
 mod passes;
+mod resync;
 mod round_trip;
 mod transfer;
 mod writing;
+mod zeros;

@@ -9,3 +9,4 @@ mod mutations;
 mod passes;
 mod physical;
 mod round_trip;
+mod zeros;

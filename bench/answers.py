@@ -1,0 +1,256 @@
+"""What answers cost: CPU time of whole commands on the demo files, as a multiple of B.
+
+B is what a Python that imports duckdb, connects and selects one value costs, measured in the same run: no
+question can go below. Seconds are user and system time of the whole process. --save keeps the table in
+docs/speed.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import bench
+
+import zlens
+from zlens import demo, reports
+
+BASE = "import duckdb; duckdb.connect().sql('select 1').fetchall()"
+PAGE = bench.ROOT / "docs" / "speed.md"
+BEGIN, END = "<!-- answers -->", "<!-- /answers -->"
+COLUMNS = ("before", "after")
+#: Bounds as multiples of B; the last one is in seconds.
+SQL, REPORT, REPORT_OF_FOLDER, FINDINGS, INFO, HELP, DEMO, PROBLEMS, COMPARE = 2, 3, 4, 8, 2, 0.5, 20, 3, 6
+SECOND_QUESTION = 0.020
+#: After so many commands B is measured again: a machine is not equally fast all the time.
+EVERY = 10
+
+
+@dataclass(frozen=True)
+class Question:
+    """A command, and the multiple of B it may cost; None where nobody set one."""
+
+    name: str
+    on: str
+    words: tuple[str, ...]
+    bound: float | None = None
+
+
+@dataclass
+class Row:
+    """What one question cost, in seconds of CPU."""
+
+    question: Question
+    seconds: list[float] = field(default_factory=list)
+    #: What it said where it failed.
+    error: str = ""
+
+    @property
+    def cost(self) -> float:
+        return statistics.median(self.seconds) if self.seconds else math.nan
+
+
+def cpu(*words: str) -> float:
+    """Seconds of CPU of one process and of those it waited for; OSError with its last words if it failed."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=said, stdin=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            raise OSError(f"{' '.join(words)}: {said.read().decode(errors='replace').strip()}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def zlens_cpu(*words: str) -> float:
+    return cpu(sys.executable, "-m", "zlens", *words)
+
+
+def base() -> float:
+    return cpu(sys.executable, "-c", BASE)
+
+
+def fullest(files: Sequence[Path]) -> dict[str, Path]:
+    """For each report the file that has values for most of its columns."""
+    best: dict[str, tuple[int, Path]] = {}
+    for path in files:
+        with zlens.open(path) as session:
+            for entry in reports.listing(session):
+                available = entry.available or 0
+                if available > best.get(entry.name, (0, path))[0]:
+                    best[entry.name] = (available, path)
+    return {name: path for name, (_, path) in best.items()}
+
+
+def questions(folder: Path, files: Sequence[Path], everything: bool) -> Iterator[Question]:
+    zvm, rmf, smf, sim = files
+    yield Question("--help", "", ("--help",), HELP)
+    yield Question("info", "folder", ("info", str(folder)), INFO)
+    for path in files:
+        yield Question("info", path.name, ("info", str(path)))
+    for path, text in (
+        (zvm, "SELECT * FROM load"),
+        (zvm, "SELECT cpu_id, avg(busy_pct), max(busy_pct) FROM cpu GROUP BY cpu_id"),
+        (zvm, "SELECT userid, sum(cpu_s) FROM guest GROUP BY userid ORDER BY 2 DESC LIMIT 5"),
+        (zvm, "SELECT * FROM device"),
+        (rmf, "SELECT * FROM partition"),
+        (smf, "SELECT * FROM cpumf"),
+        (sim, "SELECT * FROM core"),
+    ):
+        yield Question(text, path.name, ("sql", str(path), "-q", text), SQL)
+    problems = "SELECT * FROM problem"
+    yield Question(problems, smf.name, ("sql", str(smf), "-q", problems), PROBLEMS)
+    yield Question("findings", "folder", ("findings", str(folder)), FINDINGS)
+    for path in files if everything else ():
+        yield Question("findings", path.name, ("findings", str(path)))
+    halves = ("compare", str(sim), "--to", "10:00", "--", "--from", "10:00")
+    yield Question("compare of two half hours", sim.name, halves, COMPARE)
+    yield Question("plan", zvm.name, ("plan", str(zvm)))
+    yield Question("plan --set logical_cores=+1", sim.name, ("plan", str(sim), "--set", "logical_cores=+1"))
+    yield Question("demo", "", ("demo", str(folder.parent / "another")), DEMO)
+    yield Question("report --list", "folder", ("report", "--list", str(folder)))
+    filled = fullest(files)
+    for name in reports.names():
+        if everything:
+            for path in files:
+                yield Question(f"report {name}", path.name, ("report", name, str(path)), REPORT)
+        elif name in filled:
+            path = filled[name]
+            yield Question(f"report {name}", path.name, ("report", name, str(path)), REPORT)
+        yield Question(f"report {name}", "folder", ("report", name, str(folder)), REPORT_OF_FOLDER)
+
+
+def second_question(path: Path) -> float:
+    """Seconds of CPU of a question on columns that an earlier one of the session asked for."""
+    text = "SELECT cpu_id, avg(busy_pct) FROM cpu GROUP BY cpu_id"
+    seconds = []
+    with zlens.open(path) as session:
+        _ = session.sql(text).rows
+        for _ in range(5):
+            begin = time.process_time()
+            _ = session.sql(text).rows
+            seconds.append(time.process_time() - begin)
+    return statistics.median(seconds)
+
+
+class Page:
+    """The table in docs/speed.md: what each question cost before and after, in multiples of B."""
+
+    _ROW = re.compile(
+        r"\| (?P<name>.*?) \| (?P<on>.*?) \| (?P<before>.*?) \| (?P<after>.*?) \| (?P<bound>.*?) \|"
+    )
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.head, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+        self.kept, _, self.tail = rest.partition(END)
+
+    def save(self, column: str, rows: Sequence[tuple[str, str, str, str]], said: str) -> None:
+        """Put one column in the place of what it had; the other one stays."""
+        old = {(row["name"], row["on"]): row for row in self._ROW.finditer(self.kept)}
+        lines = {
+            name: line for name in COLUMNS for line in self.kept.splitlines() if line.startswith(f"{name}: ")
+        }
+        lines[column] = f"{column}: {said}"
+        text = [*("\n" + lines[name] for name in COLUMNS if name in lines), ""]
+        text += ["| what | on | before | after | to reach |", "|---|---|--:|--:|--:|"]
+        for name, on, value, bound in rows:
+            name = name.replace("|", "\\|")
+            kept = old.get((name, on))
+            values = {each: kept[each] if kept else "" for each in COLUMNS} | {column: value}
+            text.append(f"| {name} | {on} | {values['before']} | {values['after']} | {bound} |")
+        block = "\n".join(text)
+        self.path.write_text(f"{self.head}{BEGIN}\n{block}\n\n{END}{self.tail}", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--megabytes", type=int, default=1000, help="not used: the demo files are what they are"
+    )
+    parser.add_argument("--runs", type=int, default=1, help="runs of each command, the median counts (1)")
+    parser.add_argument("--all", action="store_true", help="every report on every file, findings too")
+    parser.add_argument("--only", metavar="WORD", help="only questions with this word in the command")
+    parser.add_argument("--save", choices=COLUMNS, help="keep the table in docs/speed.md as this column")
+    arguments = parser.parse_args()
+    if arguments.save and arguments.only:
+        parser.error("--save keeps the whole table: leave --only out")
+    # pip compiles what it installs; a checkout is compiled when it runs, where that is allowed at all.
+    compileall.compile_dir(Path(zlens.__file__).parent, quiet=2)
+    print(f"machine: {bench.machine()}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "demo"
+        files = demo.write(folder)
+        asked = [
+            question
+            for question in questions(folder, files, arguments.all)
+            if not arguments.only or arguments.only in " ".join(question.words)
+        ]
+        # What is only compiled or kept the first time is no part of it.
+        base()
+        zlens_cpu("info", str(folder))
+        rows, bases = measured(asked, arguments.runs)
+        second = second_question(files[0])
+    unit = statistics.median(bases)
+    print(f"B: {unit:.3f} s, {min(bases):.3f} to {max(bases):.3f} in {len(bases)} runs\n")
+    lines, missed = [], 0
+    for row in rows:
+        multiple, bound = row.cost / unit, row.question.bound
+        reached = bound is None or multiple <= bound
+        missed += not reached
+        mark = "FAILED" if row.error else "MISSED" if not reached else "ok" if bound else ""
+        wanted = "" if bound is None else f"{bound:g} B"
+        lines.append(
+            (row.question.name, row.question.on, "failed" if row.error else f"{multiple:.2f} B", wanted)
+        )
+        print(
+            f"{mark:<6}  {shown(row.question):<64} {row.cost:8.3f} s {multiple:7.2f} B  {wanted}  {row.error}"
+        )
+    late, what = second > SECOND_QUESTION, "a second question, columns made"
+    missed += late
+    lines.append((what, files[0].name, f"{second * 1000:.1f} ms", "20 ms"))
+    print(f"{'MISSED' if late else 'ok':<6}  {what:<64} {second * 1000:8.1f} ms {'':9} 20 ms")
+    bounded = 1 + sum(row.question.bound is not None for row in rows)
+    print(f"\n{missed} of {bounded} missed" if missed else f"\nall {bounded} reached")
+    if arguments.save:
+        Page(PAGE).save(arguments.save, lines, f"B {unit:.3f} s; {bench.machine()}")
+    return 0
+
+
+def measured(asked: Sequence[Question], runs: int) -> tuple[list[Row], list[float]]:
+    """What each question cost, and B measured in between."""
+    rows, bases, done = [Row(question) for question in asked], [], 0
+    for _ in range(runs):
+        for row in rows:
+            if done % EVERY == 0:
+                bases.append(base())
+            if sys.stderr.isatty():
+                print(f"{done + 1} of {runs * len(rows)}", end="\r", file=sys.stderr, flush=True)
+            try:
+                row.seconds.append(zlens_cpu(*row.question.words))
+            except OSError as error:
+                row.error = str(error)
+            done += 1
+    return rows, [*bases, base()]
+
+
+def shown(question: Question) -> str:
+    name = f"{question.name}, {question.on}" if question.on else question.name
+    return name if len(name) <= 64 else f"{name[:61]}..."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
