@@ -6,50 +6,36 @@ other moments, rows of theirs belong to these.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any
 
 from zlens.problems import Problem
-from zlens.readers import Interval, RawTable, SystemInfo
-
-if TYPE_CHECKING:
-    from zlens.session import Session
+from zlens.readers import Interval, SystemInfo
 
 #: Raw tables with one row or a few for each such record.
 TABLES = ("smf70_product", "smf72_product", "smf30_id")
+COLUMNS = ("system", "source", "interval_end", "seconds", "flag")
+QUERY = (
+    "SELECT system, source, epoch_us(interval_end), max(seconds), max(flag), count(*) FROM records "
+    "WHERE interval_end IS NOT NULL GROUP BY system, source, interval_end ORDER BY interval_end"
+)
 #: An interval may be a little longer than it is called: RMF ends it when it can.
 SLACK = 1.02
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 Found = tuple[SystemInfo, Interval]
 
 
-def find(session: Session, tables: Mapping[str, list[RawTable]], files: Sequence[str]) -> list[Found]:
-    """All of them in the order of time, those too that end when an interval of the first kind does."""
-    from zlens.engine import Engine
+def find(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:
+    """All of them in the order of time, those too that end when an interval of the first kind does.
 
-    there = {name: tables[name] for name in TABLES if name in tables}
-    if not there:
-        return []
-    infos = {(info.system, info.source): info for info in session.systems}
-    every = " UNION ALL ".join(
-        f"SELECT system, source, interval_end, seconds, flag FROM {name}" for name in there
-    )
-    engine = Engine(there, files=files)
-    try:
-        rows = engine.ask(
-            "SELECT system, source, interval_end, max(seconds), max(flag), count(*) "
-            f"FROM ({every}) WHERE interval_end IS NOT NULL GROUP BY ALL ORDER BY interval_end"
-        ).rows
-    finally:
-        engine.close()
-    found = []
-    for system, source, end, seconds, flag, count in rows:
-        if (system, source) in infos:
-            end_us = (end - _EPOCH) // dt.timedelta(microseconds=1)
-            found.append((infos[system, source], Interval(end_us, seconds, flag, count)))
-    return found
+    rows: those of QUERY over the tables of TABLES that there are
+    """
+    infos = {(info.system, info.source): info for info in systems}
+    return [
+        (infos[system, source], Interval(end_us, seconds, flag, count))
+        for system, source, end_us, seconds, flag, count in rows
+        if (system, source) in infos
+    ]
 
 
 def within(others: Iterable[Found], kept: Iterable[Found]) -> list[Found]:

@@ -6,7 +6,7 @@ import datetime as dt
 import os
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +76,6 @@ class Session:
             from zlens.throughput import belongs
 
             belongs(self.throughput, self.systems)
-
-    #: First and last interval end of those selected, in microseconds UTC.
-    _ends: tuple[int, int] | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -176,6 +173,10 @@ class Session:
     def keep(self, name: str, columns: Iterable[str]) -> str:
         """A table with some columns of a measure that is worked out anew for every question, for many."""
         return self.engine.keep(name, columns)
+
+    def expect(self, queries: Iterable[str]) -> None:
+        """Say which questions will be asked: what they have in common is worked out once."""
+        self.engine.expect(queries)
 
     def table(self, name: str) -> Answer:
         """All rows of one table."""
@@ -285,7 +286,17 @@ class Session:
 
     @cached_property
     def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
-        return other_intervals.find(self, Tables({}, self.sources), self._files)
+        there = [name for name in other_intervals.TABLES if any(name in one.tables for one in self.sources)]
+        if not there:
+            return []
+        # Which intervals there are is asked before the engine of a session that selects some is open.
+        engine = self._engine or self._open_engine(list)
+        try:
+            rows = engine.unselected(there, other_intervals.COLUMNS, other_intervals.QUERY)
+            return other_intervals.find(self.systems, rows)
+        finally:
+            if engine is not self._engine:
+                engine.close()
 
     @property
     def _files(self) -> list[str]:
@@ -339,9 +350,11 @@ class Session:
                 return other_intervals.within(self._other_intervals, intervals())
             return [(info, one) for info, one in self._other_intervals if self._holds(info, one)]
 
-        if self.options.selects:
-            ends = [interval.end_us for _, interval in [*intervals(), *others()]]
-            self._ends = (min(ends), max(ends)) if ends else None
+        @cache
+        def ends() -> tuple[int, int] | None:
+            found = [interval.end_us for _, interval in [*intervals(), *others()]]
+            return (min(found), max(found)) if found else None
+
         made = session_tables.tables(self, intervals, others, every)
         given = {name: [table] for name, table in made.items() if name == session_tables.THROUGHPUT}
         releases: dict[str | None, list[str]] = {}
@@ -350,7 +363,7 @@ class Session:
         return Engine(
             Tables(given, self.sources),
             {name: table for name, table in made.items() if name not in given},
-            where=self._conditions,
+            where=lambda columns: self._conditions(columns, ends),
             summed=every is not None,
             releases=releases,
             files=self._files,
@@ -378,8 +391,13 @@ class Session:
         """As how many seconds a second of a system counts, if the user's groups say so."""
         return self._groups.factors.get(system) if self._groups else None
 
-    def _conditions(self, columns: Iterable[Column]) -> tuple[str, set[str]] | None:
-        """The options as a condition on a raw table with these columns, and those that it names."""
+    def _conditions(
+        self, columns: Iterable[Column], ends: Callable[[], tuple[int, int] | None]
+    ) -> tuple[str, set[str]] | None:
+        """The options as a condition on a raw table with these columns, and those that it names.
+
+        `ends` gives the first and last interval end of those selected, in microseconds UTC.
+        """
         from zlens.catalog.expressions import literal
 
         names = {column.name for column in columns}
@@ -393,9 +411,9 @@ class Session:
                 "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
             )
             read |= {"system", "source", "interval_end"}
-            if self._ends:
+            if (span := ends()) is not None:
                 # The same said plainly, for what can leave out whole blocks of rows.
-                first, last = (_EPOCH + dt.timedelta(microseconds=end) for end in self._ends)
+                first, last = (_EPOCH + dt.timedelta(microseconds=end) for end in span)
                 parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
         return (" AND ".join(parts), read) if parts else None
 

@@ -151,7 +151,7 @@ def _by_generation(formula: Callable[[str | None], str], present: Present = None
     """One case over the generation; that of any machine (None) stands for those that have no other."""
     common = formula(None)
     groups: dict[str, list[str]] = {}
-    for generation in cpumf.GENERATIONS:
+    for generation in cpumf.GENERATIONS if present is None else _among(present):
         groups.setdefault(formula(generation), []).append(generation)
     branches = {}
     for each, generations in groups.items():
@@ -170,6 +170,12 @@ def _by_generation(formula: Callable[[str | None], str], present: Present = None
         cases.append(" or ".join(f"counter.generation = '{name}'" for name in named))
         cases.append(each or "null")
     return f"case({', '.join([*cases, common] if common else cases)})"
+
+
+def _among(present: frozenset[str | None]) -> list[str]:
+    """The generations that the rows may be of; of two that nothing tells apart, both."""
+    alike = {each for name, both in cpumf.alike().items() if name in present for each in both}
+    return [generation for generation in cpumf.GENERATIONS if generation in present or generation in alike]
 
 
 def _of_status(name: str) -> Callable[[Trust, Present], str]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from zlens.errors import CatalogError
 
@@ -250,6 +251,7 @@ class _Parser:
         return Node("call", name.text, tuple(arguments))
 
 
+@cache
 def parse(formula: str) -> Node:
     """The formula as a tree; CatalogError with the position of what is wrong."""
     return _Parser(formula).whole()
@@ -266,7 +268,12 @@ def _walk(node: Node) -> Iterator[Node]:
 
 def names(formula: str) -> list[str]:
     """The columns and roles a formula refers to, each once, in the order of their first mention."""
-    return list(dict.fromkeys(node.value for node in _walk(parse(formula)) if node.kind == "name"))
+    return list(_names(formula))
+
+
+@cache
+def _names(formula: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(node.value for node in _walk(parse(formula)) if node.kind == "name"))
 
 
 def _is_whole(node: Node) -> bool:

@@ -12,6 +12,7 @@ import json
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,9 @@ from zlens.engine_errors import query_error
 from zlens.errors import QueryError
 from zlens.macros import MACROS
 from zlens.readers import RawTable
+
+#: So many statements are remembered as they were parsed and planned.
+_STATEMENTS = 500
 
 
 class Engine:
@@ -78,6 +82,8 @@ class Engine:
 
         self._store = Store(self._connection, tables, self._session, where or (lambda _: None), facts)
         self._planner = Planner(self._store.columns)
+        self._statements: dict[str, Statement] = {}
+        self._planned: dict[str, Mapping[str, set[str]]] = {}
 
     def close(self) -> None:
         self._closed = True
@@ -111,13 +117,22 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
+    def unselected(self, names: Sequence[str], columns: Sequence[str], query: str) -> list[tuple[Any, ...]]:
+        """Rows of a query of ours over `records`: raw tables one behind the other, with all their rows."""
+        cursor = self._store.cursor()
+        parts = [self._store.raw_rows(cursor, name, columns, fill=False, selected=False) for name in names]
+        shown = ", ".join(map(expressions.quote, columns))
+        union = " UNION ALL ".join(f"SELECT {shown} FROM ({part})" for part in parts)
+        text = f"WITH records AS ({union}) {query}"
+        return interruptible(cursor, lambda: cursor.execute(text).fetchall())
+
     # -- asking --------------------------------------------------------------------------------------
 
     def ask(self, query: str) -> Answer:
         """Run one SELECT of the user; QueryError when it is wrong."""
         try:
             cursor = self._store.cursor()
-            statement = parse(cursor, query)
+            statement = self._parsed(cursor, query)
             if planner.shows_tables(statement):
                 return self._listing()
             connection, relation = self._relation(cursor, statement)
@@ -162,9 +177,51 @@ class Engine:
         table = _native.ArrowTable([(name, "text") for name in columns], rows)
         return Answer(columns, ["text"] * len(columns), lambda: rows, lambda: table)
 
+    def expect(self, queries: Iterable[str]) -> None:
+        """Make what several questions will read at once, rather than extend it from one to the next."""
+        wanted: dict[str, set[str]] = {}
+        readers: Counter[str] = Counter()
+        try:
+            cursor = self._store.cursor()
+            for query in queries:
+                statement = self._parsed(cursor, query)
+                for name, columns in self._reads(statement, self._named(statement)).items():
+                    wanted.setdefault(name, set()).update(columns)
+                    readers[name] += 1
+            for name, columns in wanted.items():
+                check()
+                # What is worked out for every question is kept where there will be several.
+                if not self._store.streams(name) or (name in metrics.tables() and readers[name] > 1):
+                    self._store.make(name, columns)
+        except Error as error:
+            raise query_error(error) from None
+
+    def _parsed(self, cursor: Connection, query: str) -> Statement:
+        """A statement as it was parsed before, of the last some hundreds."""
+        if query not in self._statements:
+            if len(self._statements) >= _STATEMENTS:
+                self._statements.clear()
+            self._statements[query] = parse(cursor, query)
+        return self._statements[query]
+
+    def _named(self, statement: Statement) -> set[str]:
+        return {name for name in planner.tables(statement) if self._store.columns(name) is not None}
+
+    def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
+        """The columns that a statement reads of the tables it names."""
+        columns = planner.named_columns(statement)
+        if columns is None:
+            if statement.text not in self._planned:
+                if len(self._planned) >= _STATEMENTS:
+                    self._planned.clear()
+                found = self._planner.reads(statement, named)
+                self._planned[statement.text] = {name: found.get(name, set()) for name in named}
+            return self._planned[statement.text]
+        return {name: columns & {column for column, _ in self._store.columns(name) or ()} for name in named}
+
     def _relation(self, cursor: Connection, statement: Statement) -> tuple[Connection, Relation]:
         """The answer, not worked out yet, and the connection it will be worked out on."""
-        named = {name for name in planner.tables(statement) if self._store.columns(name) is not None}
+        named = self._named(statement)
         if not named and planner.lists_tables(statement):
             # All that could be asked for, whether or not it is made already.
             cursor = self._planner.catalog(
@@ -180,7 +237,7 @@ class Engine:
         """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
         try:
             cursor = self._store.cursor()
-            _, relation = self._relation(cursor, parse(cursor, query))
+            _, relation = self._relation(cursor, self._parsed(cursor, query))
             relation = _projected(relation, list(relation.columns), list(map(str, relation.types)), leaving)
             write_parquet(relation, path)
         except Error as error:
@@ -199,14 +256,10 @@ class Engine:
 
     def _prepare(self, cursor: Connection, statement: Statement, named: set[str]) -> str:
         """Have the tables that a statement reads ready on a cursor; its text as it is to be run."""
-        columns = planner.named_columns(statement)
-        if columns is None:
-            reads = self._planner.reads(statement, named)
-        for name in sorted(named):
+        whole = planner.named_columns(statement) is None
+        for name, wanted in sorted(self._reads(statement, named).items()):
             check()
-            typed = self._store.columns(name) or []
-            wanted = reads.get(name, set()) if columns is None else {c for c, _ in typed} & columns
-            self._place(cursor, name, wanted, typed if columns is None else None)
+            self._place(cursor, name, wanted, self._store.columns(name) if whole else None)
         renamed = {name: name for name in named if name.startswith("role.")}
         if not renamed:
             return statement.text

@@ -147,17 +147,26 @@ class Store:
         with held(self._lock):
             return self._connection.cursor()
 
-    def raw_rows(self, cursor: Connection, name: str, wanted: Collection[str], *, fill: bool = False) -> str:
+    def raw_rows(
+        self,
+        cursor: Connection,
+        name: str,
+        wanted: Collection[str],
+        *,
+        fill: bool = False,
+        selected: bool = True,
+    ) -> str:
         """SQL of the rows of a raw table with the columns wanted, streamed to a cursor.
 
         A table whose name ends with WHOLE has the rows of all times: states that last may be older than what
-        the options select. With `fill` all other columns are there too, as NULL.
+        the options select. With `fill` all other columns are there too, as NULL. Without `selected` options
+        leave out nothing.
         """
         whole = name.endswith(WHOLE)
         table = name.removesuffix(WHOLE)
         types = self.raw_columns(table)
         condition = None
-        if not table.startswith("_"):
+        if selected and not table.startswith("_"):
             known = self._raw[table][0].columns
             condition = self._condition([one for one in known if not whole or one.name != "interval_end"])
         read = {*wanted, *(condition[1] if condition else ())}

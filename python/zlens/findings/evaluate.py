@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
 from zlens.cancelling import tell
-from zlens.catalog import expressions, metrics
+from zlens.catalog import expressions
 from zlens.catalog.check_rules import missing_columns
 from zlens.catalog.rules import CLASSES, COMPARES, Rule, load
 from zlens.errors import CatalogError, QueryError
@@ -26,10 +26,6 @@ _ANSWER = frozenset({"event", "inventory", "interval", "problem"})
 _SMALL = ("<", "<=")
 
 
-#: Names of measures in a query.
-_TABLE = r"\b(FROM|JOIN)\s+{}\b"
-
-
 class _Answer(Protocol):
     @property
     def rows(self) -> list[tuple[Any, ...]]: ...
@@ -42,7 +38,7 @@ class Session(Protocol):
 
     def fills(self, name: str) -> bool: ...
 
-    def keep(self, name: str, columns: Iterable[str]) -> str: ...
+    def expect(self, queries: Iterable[str]) -> None: ...
 
     def display(self, time: datetime, system: str) -> datetime: ...
 
@@ -170,30 +166,27 @@ def _may_relate(rule: Rule) -> bool:
 
 
 class Asked:
-    """A session that rules are held against; what is large is worked out once for all of them."""
+    """A session that rules are held against; what they read is worked out once for all of them."""
 
     def __init__(self, session: Session, rules: Iterable[Rule]) -> None:
         self._session = session
-        self._instead: dict[str, str] = {}
-        words: dict[str, set[str]] = {}
+        questions = [*self._counts(rules).values()]
         for rule in rules:
-            for table in {name.rpartition(".")[0] for name in rule.needs} & set(metrics.tables()):
-                if metrics.table(table).lazy and table not in _ANSWER and session.fills(table):
-                    words.setdefault(table, set()).update(
-                        re.findall(r"\w+", rule.query + rule.baseline_query)
-                    )
-        for table, columns in words.items():
-            self._instead[table] = session.keep(table, columns)
+            if rule.query and all(self._filled(name) for name in rule.needs):
+                questions.append(question(rule))
+                if rule.baseline_query:
+                    questions.append(question(rule, baseline=True))
+        # A rule of the user may be wrong: that is said when it is asked.
+        with suppress(QueryError):
+            session.expect(questions)
 
-    def sql(self, query: str) -> _Answer:
-        """The answer to a question, with kept tables in the place of large ones."""
-        for table, kept in self._instead.items():
-            query = re.sub(_TABLE.format(table), rf"\1 {kept}", query)
-        return self._session.sql(query)
+    def _filled(self, column: str) -> bool:
+        table = column.rpartition(".")[0]
+        return table in _ANSWER or self._session.fills(table)
 
-    def empty(self, rules: Iterable[Rule]) -> dict[str, bool]:
-        """Of the columns that rules need, whether they have no value at all."""
-        by_table: dict[str, list[str]] = {}
+    def _counts(self, rules: Iterable[Rule]) -> dict[tuple[str, ...], str]:
+        """For the columns of each table that rules need, the question how many values they have."""
+        by_table: dict[str, dict[str, None]] = {}
         for rule in rules:
             unknown = missing_columns(rule)
             if unknown:
@@ -204,31 +197,37 @@ class Asked:
                 )
             for name in rule.needs:
                 table, _, column = name.rpartition(".")
-                columns = by_table.setdefault(table, [])
-                if column not in columns:
-                    columns.append(column)
-        found: dict[str, bool] = {}
-        for table, columns in by_table.items():
-            if table in _ANSWER:
-                continue
-            if not self._session.fills(table):
-                found |= {f"{table}.{column}": True for column in columns}
-                continue
-            counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
-            row = self.sql(f"SELECT {counts} FROM {table}").rows[0]
-            found |= {f"{table}.{column}": not n for column, n in zip(columns, row, strict=True)}
+                if table not in _ANSWER and self._session.fills(table):
+                    by_table.setdefault(table, {})[column] = None
+        return {
+            tuple(f"{table}.{column}" for column in columns): _count(table, columns)
+            for table, columns in by_table.items()
+        }
+
+    def empty(self, rules: Iterable[Rule]) -> dict[str, bool]:
+        """Of the columns that rules need, whether they have no value at all."""
+        rules = list(rules)
+        found = {name: True for rule in rules for name in rule.needs if not self._filled(name)}
+        for names, query in self._counts(rules).items():
+            row = self._session.sql(query).rows[0]
+            found |= {name: not n for name, n in zip(names, row, strict=True)}
         return found
 
     def test(self, rule: Rule, *, baseline: bool = False) -> list[Tested]:
         """What a rule says of every subject."""
         try:
-            rows = self.sql(question(rule, baseline=baseline)).rows
+            rows = self._session.sql(question(rule, baseline=baseline)).rows
         except QueryError as error:
             key = "baseline_query" if baseline and rule.baseline_query else "query"
             raise CatalogError(
                 f"the query of {rule.id} is wrong: {error.message}", file=rule.where(key), cure=error.cure
             ) from None
         return [Tested(*row) for row in rows]
+
+
+def _count(table: str, columns: Iterable[str]) -> str:
+    counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
+    return f"SELECT {counts} FROM {table}"
 
 
 def threshold(rule: Rule, *, baseline: bool = False) -> str:

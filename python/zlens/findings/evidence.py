@@ -8,7 +8,7 @@ from datetime import datetime
 from zlens.catalog import expressions
 from zlens.catalog.rules import Rule, load
 from zlens.errors import QueryError
-from zlens.findings.evaluate import Asked, Session, holding, threshold
+from zlens.findings.evaluate import Session, holding, threshold
 
 #: More points than a screen has pixels say nothing; what is left out lies between a smallest and a largest.
 POINTS = 1500
@@ -31,7 +31,6 @@ def evidence(session: Session, name: str, system: str, subject: str, *, points: 
     rule = load().get(name.upper())
     if rule is None or not rule.computable:
         raise QueryError(f"there is no rule {name}", cure="zlens explain findings lists them")
-    asked = Asked(session, [rule])
     sql = _question(rule, system, subject)
     thinned = f"""
 WITH points AS (
@@ -44,7 +43,7 @@ WITH points AS (
 SELECT interval_end, value, threshold, held FROM marked WHERE low = 1 OR high = 1 ORDER BY interval_end
 """
     return Evidence(
-        rule, sql.strip(), [(row[0], row[1], row[2], bool(row[3])) for row in asked.sql(thinned).rows]
+        rule, sql.strip(), [(row[0], row[1], row[2], bool(row[3])) for row in session.sql(thinned).rows]
     )
 
 

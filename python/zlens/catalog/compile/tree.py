@@ -375,10 +375,13 @@ def _tables(ref: Tree) -> Iterator[Tree]:
 
 def _merged(ref: Tree) -> dict[str, bool]:
     found: dict[str, bool] = {}
-    for node in walk(ref):
-        if node.get("type") == "JOIN":
+    pending = [ref]
+    while pending:
+        node = pending.pop()
+        if node["type"] == "JOIN":
             for name in (name.lower() for name in node.get("using_columns", [])):
                 found[name] = found.get(name, False) or node["join_type"] in _BOTH_SIDES
+            pending += [node["left"], node["right"]]
     return found
 
 
