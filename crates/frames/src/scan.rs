@@ -400,7 +400,20 @@ impl<'s> Scan<'s> {
                         return None;
                     }
                 }
-                why = Some(because());
+                let number = self.control.frame(nth, frame);
+                let skip = Skip {
+                    from: at,
+                    end: at + page.len() as u64,
+                    offset: at + pos as u64,
+                    bytes: skipped,
+                    frames: 1,
+                    next: (at, number),
+                };
+                self.skips.add(skip, because, &mut self.index);
+                if page.len() == PAGE {
+                    self.advance(at + PAGE as u64, nth, frame, last);
+                }
+                return None;
             }
             _ if page[pos..end].iter().all(|&byte| byte == 0) => {
                 let data = &page[start..pos];
@@ -414,32 +427,22 @@ impl<'s> Scan<'s> {
         }
         self.index.data_bytes += (pos - start) as u64;
         let rest = (page.len() - pos) as u64;
+        self.index.padding_bytes += start as u64;
         if let Some(why) = why {
-            let whole = pos == start;
+            let end = at + page.len() as u64;
             let number = self.control.frame(nth, frame);
-            let page_end = at + page.len() as u64;
             let skip = Skip {
-                from: if whole { at } else { at + pos as u64 },
-                end: page_end,
+                from: at + pos as u64,
+                end,
                 offset: at + pos as u64,
                 bytes: skipped,
-                frames: u64::from(whole),
-                why,
-                next: if whole {
-                    (at, number)
-                } else {
-                    (page_end, number + 1)
-                },
+                frames: 0,
+                next: (end, number + 1),
             };
-            if !whole {
-                self.index.padding_bytes += start as u64;
-                (self.spare, self.slack) = (0, 0);
-            }
-            self.skips.add(skip, &mut self.index);
-        } else if self.truncated.is_some() {
-            self.index.padding_bytes += start as u64;
-        } else {
-            self.index.padding_bytes += start as u64 + rest;
+            self.skips.add(skip, || why, &mut self.index);
+            (self.spare, self.slack) = (0, 0);
+        } else if self.truncated.is_none() {
+            self.index.padding_bytes += rest;
             (self.spare, self.slack) = (rest, rest);
         }
         if page.len() == PAGE {
