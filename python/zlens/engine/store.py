@@ -46,6 +46,7 @@ class Store:
         self._making: dict[str, threading.RLock] = {}
         self._made: dict[str, frozenset[str]] = {}
         self._columns: dict[str, dict[str, str]] = {}
+        self._typed: dict[str, list[tuple[str, str]]] = {}
         self._present: Present = None
         #: Streams have names of their own: one question may read a table for several of its measures.
         self._numbers = count()
@@ -83,8 +84,17 @@ class Store:
         if name in self._raw:
             return [(column, SQL_TYPES[type]) for column, type in self.raw_columns(name).items()]
         if self.compiler.is_helper(name):
-            return [(column, "VARCHAR") for column in self.compiler.columns(name)]
+            return self._helper_columns(name)
         return None
+
+    def _helper_columns(self, name: str) -> list[tuple[str, str]]:
+        """What a helper gives; its types are those of its SQL, which the engine alone can tell."""
+        if name not in self._typed:
+            cursor = self.cursor()
+            select = self.ready(cursor, self.compiler.plan(name, self.compiler.columns(name)))
+            shape = cursor.sql(select)
+            self._typed[name] = list(zip(shape.columns, map(str, shape.types), strict=True))
+        return self._typed[name]
 
     def streams(self, name: str) -> bool:
         """Whether a table is worked out for every question, as far as that needs it, and not kept."""

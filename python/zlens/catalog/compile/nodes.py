@@ -8,7 +8,7 @@ call it `_<name>`. Words in braces in it stand for what the catalog of CPU MF ma
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 
@@ -61,6 +61,7 @@ class Nodes:
         self._reads: dict[str, frozenset[str]] = {}
         self._columns: dict[str, list[str]] = {}
         self._depths: dict[str, int] = {}
+        self._entities: dict[str, frozenset[str]] = {}
 
     def tree(self, sql: str) -> Tree:
         """The tree of a statement, for the caller to change."""
@@ -122,21 +123,15 @@ class Nodes:
             self._depths[name] = 1 + max(map(self.depth, below), default=0)
         return self._depths[name]
 
-    def entities(self, names: Iterable[str]) -> frozenset[str]:
-        """The roles that nodes read, by way of others too."""
-        found: set[str] = set()
-        pending = list(names)
-        seen: set[str] = set()
-        while pending:
-            name = _plain(pending.pop())
-            if name in seen:
-                continue
-            seen.add(name)
-            if name.startswith(ROLE):
-                found.add(name.removeprefix(ROLE))
-            elif name not in self._session_tables:
-                pending.extend(self.read_by(name))
-        return frozenset(found)
+    def entities(self, name: str) -> frozenset[str]:
+        """The roles that a node reads, by way of others too."""
+        name = _plain(name)
+        if name.startswith(ROLE):
+            return frozenset({name.removeprefix(ROLE)})
+        if name not in self._entities:
+            below = () if name in self._session_tables else self.read_by(name)
+            self._entities[name] = frozenset().union(*map(self.entities, below))
+        return self._entities[name]
 
 
 def _plain(name: str) -> str:

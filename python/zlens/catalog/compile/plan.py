@@ -98,7 +98,7 @@ class Compiler:
 
         `tables` are raw tables instead of those of the input.
         """
-        found = self.nodes.entities([name]) if name.startswith(ROLE) or nodes.fed(name) else frozenset()
+        found = self.nodes.entities(name) if name.startswith(ROLE) or nodes.fed(name) else frozenset()
         raw = self.input.raw if tables is None else tables
         return not found or any(origin.table in raw for each in found for origin in entity(each).origins)
 
