@@ -24,7 +24,7 @@ from zlens.catalog.compile.plan import Input
 from zlens.catalog.compile.tree import rename
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
-from zlens.engine import planner
+from zlens.engine.admission import shows_tables
 from zlens.engine.connection import Connection, Error, Relation, connect, write_parquet
 from zlens.engine.planner import Planner
 from zlens.engine.statement import Statement, parse
@@ -133,7 +133,7 @@ class Engine:
         try:
             cursor = self._store.cursor()
             statement = self._parsed(cursor, query)
-            if planner.shows_tables(statement):
+            if shows_tables(statement.tree):
                 return self._listing()
             connection, relation = self._relation(cursor, statement)
         except Error as error:
@@ -205,11 +205,11 @@ class Engine:
         return self._statements[query]
 
     def _named(self, statement: Statement) -> set[str]:
-        return {name for name in planner.tables(statement) if self._store.columns(name) is not None}
+        return {name for name in statement.survey.tables if self._store.columns(name) is not None}
 
     def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
         """The columns that a statement reads of the tables it names."""
-        columns = planner.named_columns(statement)
+        columns = statement.survey.columns
         if columns is None:
             if statement.text not in self._planned:
                 if len(self._planned) >= _STATEMENTS:
@@ -222,7 +222,7 @@ class Engine:
     def _relation(self, cursor: Connection, statement: Statement) -> tuple[Connection, Relation]:
         """The answer, not worked out yet, and the connection it will be worked out on."""
         named = self._named(statement)
-        if not named and planner.lists_tables(statement):
+        if not named and statement.survey.listing:
             # All that could be asked for, whether or not it is made already.
             cursor = self._planner.catalog(
                 [*metrics.tables(), *self.raw_tables(), *(f"role.{name}" for name in roles.entities())]
@@ -256,7 +256,7 @@ class Engine:
 
     def _prepare(self, cursor: Connection, statement: Statement, named: set[str]) -> str:
         """Have the tables that a statement reads ready on a cursor; its text as it is to be run."""
-        whole = planner.named_columns(statement) is None
+        whole = statement.survey.columns is None
         for name, wanted in sorted(self._reads(statement, named).items()):
             check()
             self._place(cursor, name, wanted, self._store.columns(name) if whole else None)

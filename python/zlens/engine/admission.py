@@ -7,7 +7,8 @@ SELECT.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.errors import QueryError
@@ -42,56 +43,101 @@ _LISTINGS = frozenset({"tables", "__show_tables_expanded"})
 _CURE = "zlens changes no data and reads nothing but its inputs; ask with SELECT"
 
 
-def nodes(tree: object) -> Iterator[Tree]:
-    """Every object of a tree, in no particular order; without recursion, so that depth does no harm."""
-    pending = [tree]
+@dataclass
+class Survey:
+    """What a statement names.
+
+    tables    tables as `name` or `schema.name` in lower case, those of its WITH clauses too
+    columns   columns it may read, by name; None where it does not name them all: a star stands for columns of
+              all tables, NATURAL joins by whatever is alike, and a table's own name is its row
+    listing   whether it asks which tables and columns there are
+    """
+
+    tables: set[str] = field(default_factory=set)
+    columns: set[str] | None = field(default_factory=set)
+    listing: bool = False
+
+
+def admit(tree: Tree) -> Survey:
+    """What a statement names; QueryError unless it only reads tables of ours and what lists them."""
+    survey = Survey()
+    columns: set[str] = set()
+    alone: set[str] = set()
+    aliases: set[str] = set()
+    whole = True
+    # Without recursion, so that depth does no harm.
+    pending: list[Any] = [tree]
     while pending:
-        item = pending.pop()
-        if isinstance(item, Mapping):
-            yield item
-            pending.extend(item.values())
-        elif isinstance(item, Sequence) and not isinstance(item, str):
-            pending.extend(item)
-
-
-def admit(tree: Tree) -> None:
-    """QueryError unless a statement only reads: measures, roles, raw tables and what lists them."""
-    for node in nodes(tree):
-        kind = node.get("type")
-        if not isinstance(kind, str):
+        node = pending.pop()
+        if isinstance(node, list):
+            pending.extend(node)
             continue
-        if kind.endswith("_NODE") and kind not in _NODES:
-            raise _refused(f"{kind.split('_')[0]} inside of a question")
-        if kind == "TABLE_FUNCTION":
-            _function(node.get("function"))
-        elif node.get("class") == "FUNCTION" and _name(node.get("function_name")) in _REFUSED_FUNCTIONS:
-            raise _refused(f"function {node['function_name']}")
+        if not isinstance(node, dict):
+            continue
+        pending.extend(value for value in node.values() if isinstance(value, dict | list))
+        kind, of = node.get("type"), node.get("class")
+        if of == "COLUMN_REF":
+            path = [str(name).lower() for name in node["column_names"]]
+            columns.update(path)
+            if len(path) == 1:
+                alone.add(path[0])
+        elif of == "STAR":
+            whole = False
+        elif of == "FUNCTION":
+            if _name(node.get("function_name")) in _REFUSED_FUNCTIONS:
+                raise _refused(f"function {node['function_name']}")
         elif kind == "BASE_TABLE":
-            _table(node)
+            survey.listing |= _table(node)
+            schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
+            survey.tables.add(f"{schema}.{name}" if schema and schema != "main" else name)
+            aliases.add(str(node.get("alias") or name).lower())
+            whole = whole and not node.get("column_name_alias")
+        elif kind == "TABLE_FUNCTION":
+            survey.listing |= _function(node.get("function"))
         elif kind == "SHOW_REF":
-            _show(node)
+            survey.listing |= _show(node)
+            whole = False
+        elif kind == "JOIN":
+            columns.update(name.lower() for name in node.get("using_columns") or ())
+            whole = whole and node.get("ref_type") != "NATURAL"
+        elif kind == "PIVOT":
+            whole = False
+        elif isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
+            raise _refused(f"{kind.split('_')[0]} inside of a question")
+    survey.columns = columns if whole and not alone & aliases else None
+    return survey
 
 
-def _function(function: object) -> None:
+def shows_tables(tree: Tree) -> bool:
+    """Whether a statement is SHOW TABLES."""
+    table = tree["statements"][0]["node"].get("from_table") or {}
+    return table.get("show_type") == "SHOW_SPECIAL" and _name(table.get("table_name")) == "tables"
+
+
+def _function(function: object) -> bool:
     # A table function with a subquery in its place, or none that the tree names, is none that is known here.
     name = _name(function.get("function_name")) if isinstance(function, Mapping) else ""
     if name not in _TABLE_FUNCTIONS:
         raise _refused(f"table function {name or '?'}")
+    return name.startswith("duckdb_")
 
 
-def _table(node: Tree) -> None:
+def _table(node: Tree) -> bool:
     schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
     if schema == "information_schema":
-        return
+        return True
     of_engine = schema == "pg_catalog" or name.startswith(_ENGINE_PREFIXES)
     if of_engine and name not in _CATALOG_TABLES:
         raise _refused(f"table {name}")
+    return of_engine
 
 
-def _show(node: Tree) -> None:
+def _show(node: Tree) -> bool:
     what = _name(node.get("table_name"))
-    if node.get("show_type") == "SHOW_SPECIAL" and what not in _LISTINGS:
+    special = node.get("show_type") == "SHOW_SPECIAL"
+    if special and what not in _LISTINGS:
         raise _refused(f"SHOW {what}")
+    return special
 
 
 def _name(name: object) -> str:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 
 from zlens.catalog import metrics
-from zlens.catalog.compile.tree import walk
 from zlens.catalog.expressions import literal, quote
 from zlens.engine.connection import Connection, connect
 from zlens.engine.statement import Statement
@@ -15,59 +14,6 @@ from zlens.macros import MACROS
 
 #: Columns of a table and their types in SQL.
 Typed = Iterable[tuple[str, str]]
-
-
-def tables(statement: Statement) -> set[str]:
-    """The tables that a statement names, as `name` or `schema.name` in lower case; those of its WITH too."""
-    found = set()
-    for node in walk(statement.tree):
-        if node.get("type") == "BASE_TABLE":
-            schema, name = str(node.get("schema_name") or "").lower(), str(node["table_name"]).lower()
-            found.add(f"{schema}.{name}" if schema and schema != "main" else name)
-    return found
-
-
-def shows_tables(statement: Statement) -> bool:
-    """Whether a statement is SHOW TABLES."""
-    table = statement.tree["statements"][0]["node"].get("from_table") or {}
-    return table.get("show_type") == "SHOW_SPECIAL" and str(table.get("table_name")).strip('"') == "tables"
-
-
-def lists_tables(statement: Statement) -> bool:
-    """Whether a statement asks which tables and columns there are."""
-    return any(
-        node.get("show_type") == "SHOW_SPECIAL"
-        or str(node.get("schema_name") or "").lower() == "information_schema"
-        or str(node.get("table_name") or node.get("function_name") or "").lower().startswith("duckdb_")
-        for node in walk(statement.tree)
-    )
-
-
-def named_columns(statement: Statement) -> set[str] | None:
-    """The columns that a statement may read, by name; None where it does not name them all.
-
-    A star stands for columns of all tables, NATURAL joins by whatever is alike, and a table's own name is
-    its row.
-    """
-    names: set[str] = set()
-    aliases: set[str] = set()
-    for node in walk(statement.tree):
-        kind = node.get("type")
-        if node.get("class") == "STAR" or kind in ("SHOW_REF", "PIVOT") or node.get("ref_type") == "NATURAL":
-            return None
-        if node.get("class") == "COLUMN_REF":
-            names.update(str(name).lower() for name in node["column_names"])
-        names.update(name.lower() for name in node.get("using_columns") or ())
-        if kind == "BASE_TABLE":
-            if node.get("column_name_alias"):
-                return None
-            aliases.add(str(node.get("alias") or node["table_name"]).lower())
-    rows = {
-        str(node["column_names"][0]).lower()
-        for node in walk(statement.tree)
-        if node.get("class") == "COLUMN_REF" and len(node["column_names"]) == 1
-    }
-    return None if rows & aliases else names
 
 
 class Planner:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zlens.engine.admission import Tree, admit
+from zlens.engine.admission import Survey, Tree, admit
 from zlens.engine.connection import Connection, kinds, words
 from zlens.errors import QueryError
 
@@ -22,11 +22,13 @@ class Statement:
     text       as the user wrote it
     question   the SELECT in it: of an EXPLAIN, what is explained
     tree       the parser's tree of the question
+    survey     what the question names
     """
 
     text: str
     question: str
     tree: Tree
+    survey: Survey
 
 
 def parse(connection: Connection, query: str) -> Statement:
@@ -41,8 +43,7 @@ def parse(connection: Connection, query: str) -> Statement:
     for question in _explained(query) if found == ["EXPLAIN"] else (query,):
         tree = _serialized(connection, question)
         if tree is not None:
-            admit(tree)
-            return Statement(query, question, tree)
+            return Statement(query, question, tree, admit(tree))
     raise _not_one()
 
 

@@ -258,6 +258,9 @@ def question(rule: Rule, *, baseline: bool = False) -> str:
     held = holding(rule, baseline=baseline)
     detail = "detail" if gives("detail") else "NULL"
     shown = "threshold" if gives("threshold") else "NULL"
+    columns = ", ".join(
+        ["system, source, subject, interval_end, value", *filter(gives, ("detail", "threshold"))]
+    )
     best = "arg_min" if rule.compare in _SMALL else "arg_max"
     worst = "min" if rule.compare in _SMALL else "max"
     tested = "" if rule.compare == "exists" else "WHERE value IS NOT NULL"
@@ -273,7 +276,7 @@ SELECT system, source, coalesce(subject, ''), count(*), count(*) FILTER (WHERE h
     avg(CAST(value AS DOUBLE)), min(began), max(interval_end),
     coalesce(min(CAST({detail} AS VARCHAR)), '')
 FROM (
-    SELECT *, coalesce({held}, false) AS held,
+    SELECT {columns}, coalesce({held}, false) AS held,
         interval_end - to_seconds(coalesce(CAST(seconds AS DOUBLE), 0)) AS began
     FROM (
 {rule.sql(baseline=baseline)}
