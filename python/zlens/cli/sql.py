@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     import zlens
-    from zlens.cli import output, rows
+    from zlens.cli import output
     from zlens.progress import Progress
 
     if arguments.format == "parquet" and not arguments.output:
@@ -68,14 +68,18 @@ def run(arguments: argparse.Namespace) -> int:
             inputs.say_throughput(session)
             return inputs.status_of(session.problems, strict=arguments.strict)
         result = session.sql(query)
-        progress.close()
-        with output.opened(arguments.output) as out:
-            if arguments.format == "csv":
-                rows.write_csv(out, result.columns, result.rows)
-            elif arguments.format == "json":
-                rows.write_json(out, result.columns, result.rows)
-            else:
+        if arguments.format == "table":
+            progress.close()
+            with output.opened(arguments.output) as out:
                 _table(out, session, result, arguments)
+        else:
+            chunks = result.text(arguments.format)
+            # What is wrong with the question shows before anything is written.
+            first = next(chunks)
+            progress.close()
+            with output.opened(arguments.output) as out:
+                out.write(first)
+                out.writelines(chunks)
         inputs.say_throughput(session)
         return inputs.status_of(session.problems, strict=arguments.strict)
 

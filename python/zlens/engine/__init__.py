@@ -156,7 +156,13 @@ class Engine:
             except Error as error:
                 raise query_error(error) from None
 
-        return Answer(names, kinds, rows, lambda: formed(leaving), first)
+        def working(work: Callable[[], Any]) -> Any:
+            try:
+                return interruptible(connection, work)
+            except (Error, _native.StreamError) as error:
+                raise query_error(error) from None
+
+        return Answer(names, kinds, rows, formed, first, working)
 
     def _listing(self) -> Answer:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""
@@ -167,7 +173,7 @@ class Engine:
         rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
         columns = ["table", "kind", "text"]
         table = _native.ArrowTable([(name, "text") for name in columns], rows)
-        return Answer(columns, ["text"] * len(columns), lambda: rows, lambda: table)
+        return Answer(columns, ["text"] * len(columns), lambda: rows, lambda _: table)
 
     def _relation(self, query: str) -> tuple[Connection, Relation]:
         """The answer, not worked out yet, and the connection it will be worked out on."""
