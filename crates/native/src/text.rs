@@ -34,11 +34,12 @@ fn raised(error: Error) -> PyErr {
 }
 
 fn broken(error: &ArrowError) -> PyErr {
-    let text = match error {
-        ArrowError::CDataInterface(text) => text.clone(),
-        other => other.to_string(),
-    };
-    StreamError::new_err(text)
+    let text = error.to_string();
+    // Of the sentence around it, only what the producer says helps whoever asked.
+    let said = text
+        .split_once("Producer error: ")
+        .map(|(_, said)| said.to_owned());
+    StreamError::new_err(said.unwrap_or(text))
 }
 
 fn kinds(types: &[String]) -> Vec<Kind> {
@@ -332,6 +333,19 @@ impl AnswerText {
             head,
         })))
     }
+}
+
+/// How many rows a stream has.
+#[pyfunction]
+pub fn count_rows(py: Python<'_>, stream: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let mut reader = capsule::reader(stream)?;
+    let counted = py.detach(|| {
+        let rows = reader
+            .by_ref()
+            .map(|batch| batch.map(|batch| batch.num_rows()));
+        rows.sum::<Result<usize, ArrowError>>()
+    });
+    counted.map_err(|error| broken(&error))
 }
 
 #[derive(FromPyObject)]

@@ -86,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Namespace) -> None:
     """Rows for people; on a terminal not too many, nor too wide."""
+    from zlens import _native
     from zlens.cli import rows
 
     if result.columns == ["explain_key", "explain_value"]:
@@ -96,13 +97,18 @@ def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Na
     most = rows.TERMINAL_ROWS if terminal else 0
     if arguments.rows is not None:
         most = max(0, arguments.rows)
-    shown = result.rows[:most] if most else result.rows
+    if most:
+        # The others are only counted.
+        shown, more = result.first(most, longest=sys.maxsize, most=sys.maxsize)
+    else:
+        shown, more = result.rows, False
     clock = _clock(session, result.columns)
     widest = rows.WIDEST if terminal else None
     rows.write_table(out, result.columns, result.types, shown, clock, widest)
-    if len(shown) < len(result.rows):
+    if more:
+        count = result.read(_native.count_rows)
         out.flush()
-        print(f"zlens: {len(shown)} of {len(result.rows):,} rows; --rows 0 shows all", file=sys.stderr)
+        print(f"zlens: {len(shown)} of {count:,} rows; --rows 0 shows all", file=sys.stderr)
 
 
 def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, Sequence[Any]], str]:
