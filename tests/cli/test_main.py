@@ -359,11 +359,12 @@ def test_a_terminal_is_not_flooded(rmf_file: Path) -> None:
     assert on_terminal("info", "-")[0] == 2
 
 
-def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path, form: str) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     query = "select sum(a.range * b.range) from range(1000000) a, range(1000000) b"
     with subprocess.Popen(
-        [*PROGRAM, "sql", str(rmf_file), "-q", query, *ZONE],
+        [*PROGRAM, "sql", str(rmf_file), "-q", query, *ZONE, "--format", form],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,
