@@ -167,3 +167,77 @@ def encode_text(text: str, width: int) -> bytes: ...
 def tod_from_unix_us(us: int) -> int: ...
 def unix_us_from_tod(tod: int, leap: int = 0) -> int: ...
 def sniff(head: bytes, size: int) -> tuple[str, str]: ...
+
+class StreamError(RuntimeError):
+    """What a producer of Arrow says has gone wrong."""
+
+@final
+class Section:
+    """Some rows of a report, read from an Arrow stream and printed as often as is asked.
+
+    The first three columns of the stream are block, time and flag.
+    """
+
+    #: By block: its name; how many rows it has; of each column how many of them have a value, and how many
+    #: characters the longest text has, at least the column's width; the earliest and the latest time in
+    #: microseconds since 1970 UTC; flags.
+    runs: list[tuple[str | None, int, list[int], list[int], tuple[int, int] | None, list[str]]]
+
+    @staticmethod
+    def read(stream: object, types: Sequence[str], columns: Sequence[object]) -> Section: ...
+
+@final
+class Lines:
+    """Rows of sections as text, chunk by chunk: those of one time together, the sections in their order."""
+
+    def __iter__(self) -> Iterator[str]: ...
+    def __next__(self) -> str: ...
+    @staticmethod
+    def table(
+        part: Sequence[tuple[Section, int | None]],
+        columns: Sequence[tuple[int, int, bool]],
+        sections: Sequence[tuple[str, Sequence[str | None], Sequence[str]]],
+        *,
+        label_width: int | None,
+        blank: bool,
+        dated: bool,
+        offset_us: int,
+    ) -> Lines: ...
+    @staticmethod
+    def csv(
+        part: Sequence[tuple[Section, int | None]], before: Sequence[Sequence[str]], *, timed: bool
+    ) -> Lines: ...
+    @staticmethod
+    def json(
+        part: Sequence[tuple[Section, int | None]],
+        before: Sequence[Sequence[tuple[str, str]]],
+        names: Sequence[str],
+        fixed: Sequence[Sequence[str | None]],
+        *,
+        timed: bool,
+    ) -> Lines: ...
+    @staticmethod
+    def html(
+        part: Sequence[tuple[Section, int | None]],
+        columns: Sequence[tuple[bool, bool]],
+        labels: Sequence[str],
+        fixed: Sequence[Sequence[str | None]],
+        empty: Sequence[Sequence[str]],
+        *,
+        timed: bool,
+        offset_us: int,
+    ) -> Lines: ...
+
+@final
+class AnswerText:
+    """An answer as CSV or JSON, batch by batch as they come from its Arrow stream."""
+
+    @staticmethod
+    def csv(stream: object, names: Sequence[str], types: Sequence[str]) -> AnswerText: ...
+    @staticmethod
+    def json(stream: object, names: Sequence[str], types: Sequence[str]) -> AnswerText: ...
+    def next(self) -> str | None: ...
+
+def count_rows(stream: object) -> int: ...
+def number_text(value: float, width: int, decimals: int) -> str: ...
+def float_text(value: float) -> str: ...

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
 
+from zlens._native import AnswerText
 from zlens.cancelling import Connection, interruptible
+
+_T = TypeVar("_T")
+#: SQL that turns a result column of some type into another form.
+Form = Callable[[str, str], str]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
@@ -19,6 +24,9 @@ _BLOCK = 2048
 
 def _type_of(sql_type: str) -> str:
     name = sql_type.upper()
+    if name.endswith("]"):
+        # A list, of whatever.
+        return "text"
     if name.startswith("TIMESTAMP"):
         return "time"
     if name == "BOOLEAN":
@@ -46,8 +54,9 @@ class Answer:
         columns: list[str],
         types: list[str],
         rows: Callable[[], list[tuple[Any, ...]]],
-        stream: Callable[[], Any],
+        stream: Callable[[Form], Any],
         first: Callable[[int, int, int], tuple[list[tuple[Any, ...]], bool]] | None = None,
+        working: Callable[[Callable[[], Any]], Any] | None = None,
     ) -> None:
         self.columns = columns
         self.types = types
@@ -55,6 +64,7 @@ class Answer:
         self._rows: list[tuple[Any, ...]] | None = None
         self._stream = stream
         self._first = first
+        self._working = working
 
     def first(
         self, count: int, *, longest: int = LONGEST, most: int = MOST
@@ -77,7 +87,43 @@ class Answer:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """What pandas, Polars, pyarrow and DuckDB read: int64, float64, bool, string and UTC timestamps."""
-        return self._stream().__arrow_c_stream__(requested_schema)
+        return self._stream(leaving).__arrow_c_stream__(requested_schema)
+
+    def read(self, work: Callable[[Any], _T]) -> _T:
+        """Give an Arrow stream to work that reads it to its end; a Cancel or an interrupt ends that.
+
+        Its whole numbers are exact: those of types that 64 bits do not hold come as their digits.
+        """
+        return self._guarded(lambda: work(self._stream(exact)))
+
+    def text(self, form: Literal["csv", "json"]) -> Iterator[str]:
+        """All rows as CSV or as JSON, in chunks, as they come: never are all of them held."""
+        made = self.read(
+            lambda stream: (
+                AnswerText.csv(stream, self.columns, self.types)
+                if form == "csv"
+                else AnswerText.json(stream, distinct(self.columns), self.types)
+            )
+        )
+        while (chunk := self._guarded(made.next)) is not None:
+            yield chunk
+
+    def _guarded(self, work: Callable[[], _T]) -> _T:
+        result: _T = self._working(work) if self._working is not None else work()
+        return result
+
+
+def distinct(columns: Sequence[str]) -> list[str]:
+    """The names, with _1, _2, ... where one has been there already: an object holds each only once."""
+    taken = set(columns)
+    names: list[str] = []
+    for name in columns:
+        number, one = 0, name
+        while one in names or (number and one in taken):
+            number += 1
+            one = f"{name}_{number}"
+        names.append(one)
+    return names
 
 
 class Stream:
@@ -143,6 +189,17 @@ def leaving(place: str, type: str) -> str:
     known = _LEAVING[type_name(type)]
     same = type == known or (type, known) == ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
     return place if same else f"CAST({place} AS {known})"
+
+
+#: Types of whole numbers that 64 bits hold.
+_NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+
+
+def exact(place: str, type: str) -> str:
+    """As `leaving`, with whole numbers of wider types as their digits."""
+    if type_name(type) == "int" and type not in _NARROW:
+        return f"CAST({place} AS VARCHAR)"
+    return leaving(place, type)
 
 
 def with_times(row: tuple[Any, ...], times: list[int]) -> tuple[Any, ...]:

@@ -388,11 +388,12 @@ def test_a_terminal_is_not_flooded(rmf_file: Path) -> None:
     assert on_terminal("info", "-")[0] == 2
 
 
-def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path, form: str) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     query = "select sum(a.range * b.range) from range(1000000) a, range(1000000) b"
     with subprocess.Popen(
-        [*PROGRAM, "sql", str(rmf_file), "-q", query, *ZONE],
+        [*PROGRAM, "sql", str(rmf_file), "-q", query, *ZONE, "--format", form],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,
@@ -412,6 +413,89 @@ def test_a_long_question_can_be_interrupted(rmf_file: Path, tmp_path: Path) -> N
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_answers_as_text_are_exact(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:
+    """Whole numbers of any width, floats that read back, lists as text, columns of one name."""
+    query = (
+        "SELECT 170141183460469231731687303715884105727 AS huge, 18446744073709551615::UBIGINT AS wide, "
+        "-1::TINYINT AS narrow, 0.1::DOUBLE + 0.2::DOUBLE AS x, 'nan'::DOUBLE AS x, 1e16::DOUBLE AS x, "
+        "[1.5, 2.5] AS list, '' AS empty, NULL AS none, true AS yes, DATE '2026-03-02' AS day, "
+        "TIMESTAMP '2026-03-02 09:15:00.25' AS at, 'a\"b,c' || chr(13) || chr(10) AS text"
+    )
+    status, out, _ = run(capsys, "sql", str(rmf_file), "-q", query, *ZONE, "--format", "csv")
+    assert status == 0
+    huge, wide, text = "170141183460469231731687303715884105727", "18446744073709551615", 'a"b,c\r\n'
+    assert list(csv.reader(io.StringIO(out, newline=""), strict=True)) == [
+        ["huge", "wide", "narrow", "x", "x", "x", "list", "empty", "none", "yes", "day", "at", "text"],
+        [
+            *(huge, wide, "-1", "0.30000000000000004", "", "1e+16", "[1.5, 2.5]", "", "", "true"),
+            *("2026-03-02", "2026-03-02T09:15:00.250000Z", text),
+        ],
+    ]
+    assert ',"",,true,' in out
+    status, out, _ = run(capsys, "sql", str(rmf_file), "-q", query, *ZONE, "--format", "json")
+    assert status == 0
+    assert json.loads(out) == [
+        {
+            "huge": int(huge),
+            "wide": int(wide),
+            "narrow": -1,
+            "x": 0.1 + 0.2,
+            "x_1": None,
+            "x_2": 1e16,
+            "list": "[1.5, 2.5]",
+            "empty": "",
+            "none": None,
+            "yes": True,
+            "day": "2026-03-02",
+            "at": "2026-03-02T09:15:00.250000Z",
+            "text": text,
+        }
+    ]
+
+
+@pytest.mark.parametrize(("form", "text"), [("csv", "range\n"), ("json", "[]\n")])
+def test_an_answer_without_rows(
+    capsys: pytest.CaptureFixture[str], rmf_file: Path, form: str, text: str
+) -> None:
+    query = "SELECT * FROM range(3) WHERE false"
+    assert run(capsys, "sql", str(rmf_file), "-q", query, *ZONE, "--format", form)[:2] == (0, text)
+
+
+def test_a_question_that_fails_in_its_midst(
+    capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path
+) -> None:
+    """Rows before are written already, except to a file, which appears only when it is complete."""
+    query = "SELECT CAST(if(i = 900000, 'x', '1') AS INTEGER) AS x FROM range(1000000) AS t(i)"
+    asked = ["sql", str(rmf_file), "-q", query, *ZONE, "--format", "csv"]
+    status, _, err = run(capsys, *asked)
+    assert status == 2
+    assert err == "zlens: Could not convert string 'x' to INT32\n"
+    target = tmp_path / "out.csv"
+    assert run(capsys, *asked, "-o", str(target))[0] == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+_PEAK = """
+import resource, sys
+from zlens import cli
+status = cli.main(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_memory_does_not_grow_with_rows(rmf_file: Path, form: str) -> None:
+    def peak(rows: int) -> int:
+        query = f"SELECT i, i * 1.5e0 AS x, 'row ' || i AS text FROM range({rows}) AS t(i)"
+        words = ["sql", str(rmf_file), "-q", query, *ZONE, "--format", form, "-o", os.devnull]
+        done = subprocess.run([sys.executable, "-c", _PEAK, *words], stderr=subprocess.PIPE, check=True)
+        return int(done.stderr.split()[-1])
+
+    # As Python values the rows between take more than 600 MB.
+    assert peak(3_000_000) - peak(500_000) < 150_000
 
 
 def test_patterns_are_zlens_own(capsys: pytest.CaptureFixture[str], rmf_file: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
@@ -12,6 +12,8 @@ from pathlib import Path
 import duckdb
 
 import zlens
+from zlens import _native
+from zlens.answers import exact, type_name
 from zlens.catalog import metrics, roles
 from zlens.macros import MACROS
 from zlens.problems import Problem
@@ -65,6 +67,10 @@ class FakeResult:
     columns: list[str]
     types: list[str]
     rows: list[tuple[object, ...]]
+    stream: object
+
+    def read(self, work: Callable[[object], _native.Section]) -> _native.Section:
+        return work(self.stream)
 
 
 class FakeSession:
@@ -80,6 +86,7 @@ class FakeSession:
         self.utc = utc
         self.questions: list[str] = []
         self.connection = duckdb.connect(":memory:", config={"threads": 1})
+        self.connection.execute("SET TimeZone = 'UTC'")
         for macro in MACROS:
             self.connection.execute(macro)
         for table in (*TABLES, "inventory"):
@@ -101,10 +108,11 @@ class FakeSession:
 
     def sql(self, query: str) -> FakeResult:
         self.questions.append(query)
-        found = self.connection.execute(query)
-        names = [entry[0] for entry in found.description or []]
-        types = [str(entry[1]) for entry in found.description or []]
-        return FakeResult(names, types, [tuple(map(_aware, row)) for row in found.fetchall()])
+        found = self.connection.sql(query)
+        types = [str(type) for type in found.types]
+        stream = found.project(", ".join(exact(f"#{place}", type) for place, type in enumerate(types, 1)))
+        rows = [tuple(map(_aware, row)) for row in found.fetchall()]
+        return FakeResult(list(found.columns), list(map(type_name, types)), rows, stream)
 
     def display(self, when: datetime, system: str) -> datetime:
         if self.utc:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from zlens import _native
 from zlens.reports import style
 from zlens.reports.definition import load
 
@@ -54,9 +56,63 @@ OURS = [
 ]
 
 
+LETTERS = ((10**3, "k"), (10**6, "M"), (10**9, "G"), (10**12, "T"), (10**15, "P"), (10**18, "E"))
+
+
+def fixed(value: float, places: int) -> str:
+    """With that many decimals, without leading zero and without a sign before nothing."""
+    if isinstance(value, int):
+        return f"{value or ''}." + "0" * places if places else str(value)
+    text = f"{value * (1 + 1e-15):.{places}f}"
+    if not text.strip("-0."):
+        text = text.lstrip("-")
+    return re.sub(r"^(-?)0\.", r"\1.", text)
+
+
+def number(value: float, width: int, decimals: int) -> str:
+    """What is to be printed, by Python's own formatting."""
+    forms = [fixed(value, places) for places in range(decimals, -1, -1)]
+    lettered = [fixed(value / factor, 0) + letter for factor, letter in LETTERS]
+    fitting = [form for form in forms + lettered if len(form) <= width]
+    return fitting[0] if fitting else min(lettered, key=len)
+
+
 @pytest.mark.parametrize(("value", "width", "decimals", "printed"), PUBLISHED + OURS)
 def test_number(value: float, width: int, decimals: int, printed: str) -> None:
-    assert style.number(value, width, decimals) == printed
+    assert _native.number_text(value, width, decimals) == printed
+
+
+#: Values that end in a half at some decimal, and their neighbors.
+HALVES = st.builds(
+    lambda whole, places, ulps: (whole + 0.5) / 10**places * (1 + ulps * 2.0**-52),
+    st.integers(-(10**6), 10**6),
+    st.integers(0, 6),
+    st.integers(-5, 1),
+)
+
+
+@given(
+    st.one_of(st.floats(), HALVES, st.integers(-(2**100), 2**100)).filter(math.isfinite),
+    st.integers(1, 16),
+    st.integers(0, 9),
+)
+@example(5e-324, 4, 9)
+@example(1.7976931348623157e308, 5, 1)
+@example(2.0**53, 22, 9)
+@example(2.0**53 - 0.5, 22, 9)
+@example(-0.0, 5, 1)
+def test_numbers_are_those_of_python(value: float, width: int, decimals: int) -> None:
+    assert _native.number_text(value, width, decimals) == number(value, width, decimals)
+
+
+@given(st.one_of(st.floats(), HALVES))
+@example(1e16)
+@example(9999999999999998.0)
+@example(1e-4)
+@example(9.999999999999999e-05)
+@example(5e-324)
+def test_floats_are_those_of_python(value: float) -> None:
+    assert _native.float_text(value) == repr(value)
 
 
 @given(
@@ -65,7 +121,7 @@ def test_number(value: float, width: int, decimals: int, printed: str) -> None:
     st.integers(0, 3),
 )
 def test_a_number_fits_and_is_the_number(value: float, width: int, decimals: int) -> None:
-    text = style.number(value, width, decimals)
+    text = _native.number_text(value, width, decimals)
     assert len(text) <= width
     assert not text.startswith(("0.", "-0."))
     factor = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}.get(text[-1], 1.0)
@@ -74,31 +130,47 @@ def test_a_number_fits_and_is_the_number(value: float, width: int, decimals: int
     assert abs(float(digits) * factor - value) <= 0.5000001 * factor * 10.0**-places + abs(value) * 1e-12
 
 
-@given(st.lists(st.one_of(st.none(), st.floats(), st.integers(-(10**9), 10**18)), max_size=20))
-def test_a_column_is_its_cells(values: list[float | None]) -> None:
-    """The short way over a whole column prints what each cell prints."""
+def cell(value: object, key: str) -> str | None:
+    """What a column of PRCLOG prints; None where it is dotted."""
     (table,) = load("prclog").tables
-    column = next(column for column in table.columns if column.key == "inst_sim_rate")
-    together = style.cells(values, column, lambda when: when)
-    assert together == [style.cell(value, column, lambda when: when) for value in values]
-    for value, text in zip(values, together, strict=True):
-        assert (text is None) == (value is None or not math.isfinite(value))
+    column = next(column for column in table.columns if column.key == key)
+    kinds: dict[type, str] = {int: "int", float: "float", bool: "bool", datetime: "time"}
+    type = kinds.get(value.__class__, "text")
+    if isinstance(value, datetime):
+        value = round(value.timestamp() * 1e6)
+    rows = _native.ArrowTable(
+        [("block", "text"), ("time", "time"), ("flag", "text"), ("value", type)], [("A", None, None, value)]
+    )
+    section = _native.Section.read(rows, ["text", "time", "text", type], [column])
+    lines = _native.Lines.table(
+        [(section, 0)],
+        [(0, 1, True)],
+        [("", [None], ["(dots)"])],
+        label_width=None,
+        blank=False,
+        dated=False,
+        offset_us=0,
+    )
+    text = "".join(lines).removesuffix("\n")
+    return None if text == "(dots)" else text
 
 
 def test_what_is_no_number() -> None:
-    (table,) = load("prclog").tables
-    columns = {column.key: column for column in table.columns}
-
-    def cell(value: object, key: str) -> str | None:
-        return style.cell(value, columns[key], lambda when: when)
-
     assert cell(None, "busy_pct") is None
     assert cell(math.nan, "busy_pct") is None
     assert cell(math.inf, "busy_pct") is None
     assert cell(12.0, "cpu_id") == "12"
+    assert cell(12.5, "cpu_id") == "12.5"
     assert cell(1234, "cpu_id") == "1234"
     assert cell("MIX", "core_thread") == "MIX"
     assert cell(True, "ppd") == "Yes"
     assert cell("A\x1b[2J\nB", "ppd") == "A?[2J?B"
     assert cell(datetime(2015, 2, 14, 16, 4, 29, tzinfo=UTC), "ppd") == "2015/02/14 16:04:29"
     assert style.dots(4) == "...."
+
+
+@given(st.characters(categories=("L", "M", "N", "P", "S", "Z", "Cc", "Cf", "Co")))
+def test_a_character_that_does_not_print_is_a_question_mark(character: str) -> None:
+    """Those assigned in Python's version of Unicode; Rust may know more of them."""
+    printed = cell(f"a{character}b", "ppd")
+    assert printed == f"a{character if character.isprintable() else '?'}b"

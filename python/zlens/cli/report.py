@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         definition.find(arguments.name)
         raise QueryError("no input", cure=f"zlens report {arguments.name} INPUT")
     import zlens
+    from zlens import reports
     from zlens.progress import Progress
 
     options = inputs.options_of(arguments)
@@ -67,10 +68,15 @@ def run(arguments: argparse.Namespace) -> int:
         Progress() as progress,
         zlens.open(files, options=options, progress=progress) as session,
     ):
-        text = session.report(arguments.name, arguments.format, width=_width(arguments), only=arguments.only)
+        chunks = reports.chunks(
+            arguments.name, session, arguments.format, width=_width(arguments), only=arguments.only
+        )
+        # What is wrong with the question shows before anything is written.
+        first = next(chunks)
         progress.close()
         with output.opened(arguments.output) as out:
-            out.write(text)
+            out.write(first)
+            out.writelines(chunks)
         inputs.say_throughput(session)
         return inputs.status_of(session.problems, strict=arguments.strict)
 

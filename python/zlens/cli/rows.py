@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
+from zlens.answers import distinct
+
 #: How many rows a terminal is shown before it is told how to see the rest.
 TERMINAL_ROWS = 60
 #: Digits that a number in a table shows; CSV and JSON have them all.
@@ -69,7 +71,7 @@ def _field(value: Any) -> str:
 
 def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """One array of objects; times ISO 8601 with Z, integers exact, what is not finite null."""
-    names = _distinct(columns)
+    names = distinct(columns)
     write_objects(out, (dict(zip(names, row, strict=True)) for row in rows))
 
 
@@ -81,19 +83,6 @@ def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
         out.write(f"{between}\n {json.dumps(plain, ensure_ascii=False, allow_nan=False)}")
         between = ","
     out.write("\n]\n" if between == "," else "[]\n")
-
-
-def _distinct(columns: Sequence[str]) -> list[str]:
-    """The names, with _1, _2, ... where one has been there already: an object holds each only once."""
-    taken = set(columns)
-    names: list[str] = []
-    for name in columns:
-        number, one = 0, name
-        while one in names or (number and one in taken):
-            number += 1
-            one = f"{name}_{number}"
-        names.append(one)
-    return names
 
 
 def iso(value: dt.datetime) -> str:

@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     import zlens
-    from zlens.cli import output, rows
+    from zlens.cli import output
     from zlens.progress import Progress
 
     if arguments.format == "parquet" and not arguments.output:
@@ -67,20 +67,25 @@ def run(arguments: argparse.Namespace) -> int:
             inputs.say_throughput(session)
             return inputs.status_of(session.problems, strict=arguments.strict)
         result = session.sql(query)
-        progress.close()
-        with output.opened(arguments.output) as out:
-            if arguments.format == "csv":
-                rows.write_csv(out, result.columns, result.rows)
-            elif arguments.format == "json":
-                rows.write_json(out, result.columns, result.rows)
-            else:
+        if arguments.format == "table":
+            progress.close()
+            with output.opened(arguments.output) as out:
                 _table(out, session, result, arguments)
+        else:
+            chunks = result.text(arguments.format)
+            # What is wrong with the question shows before anything is written.
+            first = next(chunks)
+            progress.close()
+            with output.opened(arguments.output) as out:
+                out.write(first)
+                out.writelines(chunks)
         inputs.say_throughput(session)
         return inputs.status_of(session.problems, strict=arguments.strict)
 
 
 def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Namespace) -> None:
     """Rows for people; on a terminal not too many, nor too wide."""
+    from zlens import _native
     from zlens.cli import rows
 
     if result.columns == ["explain_key", "explain_value"]:
@@ -91,13 +96,18 @@ def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Na
     most = rows.TERMINAL_ROWS if terminal else 0
     if arguments.rows is not None:
         most = max(0, arguments.rows)
-    shown = result.rows[:most] if most else result.rows
+    if most:
+        # The others are only counted.
+        shown, more = result.first(most, longest=sys.maxsize, most=sys.maxsize)
+    else:
+        shown, more = result.rows, False
     clock = _clock(session, result.columns)
     widest = rows.WIDEST if terminal else None
     rows.write_table(out, result.columns, result.types, shown, clock, widest)
-    if len(shown) < len(result.rows):
+    if more:
+        count = result.read(_native.count_rows)
         out.flush()
-        print(f"zlens: {len(shown)} of {len(result.rows):,} rows; --rows 0 shows all", file=sys.stderr)
+        print(f"zlens: {len(shown)} of {count:,} rows; --rows 0 shows all", file=sys.stderr)
 
 
 def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, Sequence[Any]], str]:

@@ -164,7 +164,13 @@ class Engine:
             except Error as error:
                 raise query_error(error) from None
 
-        return Answer(names, kinds, rows, lambda: formed(leaving), first)
+        def working(work: Callable[[], Any]) -> Any:
+            try:
+                return interruptible(connection, work)
+            except (Error, _native.StreamError) as error:
+                raise query_error(error) from None
+
+        return Answer(names, kinds, rows, formed, first, working)
 
     def _listing(self) -> Answer:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""
@@ -175,7 +181,7 @@ class Engine:
         rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
         columns = ["table", "kind", "text"]
         table = _native.ArrowTable([(name, "text") for name in columns], rows)
-        return Answer(columns, ["text"] * len(columns), lambda: rows, lambda: table)
+        return Answer(columns, ["text"] * len(columns), lambda: rows, lambda _: table)
 
     def expect(self, queries: Iterable[str]) -> None:
         """Make what several questions will read at once, rather than extend it from one to the next."""

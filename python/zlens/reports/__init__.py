@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ __all__ = [
     "Definition",
     "Entry",
     "check",
+    "chunks",
     "explain_report",
     "listing",
     "listing_text",
@@ -38,7 +39,21 @@ def render(
     only: Sequence[str] = (),
     folder: Path = FOLDER,
 ) -> str:
-    """A report of a session.
+    """A report of a session as one text; see `chunks`."""
+    return "".join(chunks(report, session, format, now=now, width=width, only=only, folder=folder))
+
+
+def chunks(
+    report: Definition | str,
+    session: Session,
+    format: str = "text",
+    *,
+    now: datetime | None = None,
+    width: int | None = None,
+    only: Sequence[str] = (),
+    folder: Path = FOLDER,
+) -> Iterator[str]:
+    """A report of a session, to be written piece by piece: memory does not grow with its rows.
 
     `report` is a definition, a short name or an FCX number; `now` is the time of running as it is to be shown
     (this moment, by the local clock); `width` folds wide tables (give it on a terminal only; files keep their
@@ -56,15 +71,15 @@ def render(
     if format == "csv":
         from zlens.reports import as_csv
 
-        return as_csv.render(definition, session)
+        return as_csv.chunks(definition, session)
     if format == "json":
         from zlens.reports import as_json
 
-        return as_json.render(definition, session)
+        return as_json.chunks(definition, session)
     if format == "html":
         from zlens.reports import as_html
 
-        return as_html.render(definition, session, now=now)
+        return as_html.chunks(definition, session, now=now)
     from zlens.reports import as_text
 
-    return as_text.render(definition, session, now=now, width=width)
+    return as_text.chunks(definition, session, now=now, width=width)

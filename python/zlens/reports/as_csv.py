@@ -6,35 +6,27 @@ ISO 8601) and the flag of the interval. Several tables of one report follow each
 
 from __future__ import annotations
 
-import csv
-import io
-from datetime import datetime
+from collections.abc import Iterator
 
-from zlens.reports import as_json, style
-from zlens.reports.definition import Definition
-from zlens.reports.rows import Session, fetch
+from zlens._native import Lines
+from zlens.reports.definition import Definition, Table
+from zlens.reports.rows import Session, fetch, printable
 
 
-def render(definition: Definition, session: Session) -> str:
+def chunks(definition: Definition, session: Session) -> Iterator[str]:
     blocks = fetch(definition, session)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     for n, table in enumerate(definition.tables):
-        if n:
-            out.write("\n")
-        writer.writerow([*as_json.fields(definition, table), *(column.key for column in table.columns)])
+        names = [*fields(definition, table), *(column.key for column in table.columns)]
+        yield ("\n" if n else "") + ",".join(names) + "\n"
+        first = [table.key] if len(definition.tables) > 1 else []
         for block in blocks:
-            for record in as_json.records(definition, block, n):
-                writer.writerow([plain(value) for value in record])
-    return out.getvalue()
+            for part in block.tables[n][1]:
+                before = [[*first, section.rows.called, block.name] for section in part]
+                yield from Lines.csv(printable(part), before, timed=bool(table.time))
 
 
-def plain(value: style.Value) -> style.Value:
-    """A value as CSV has it: empty for none, floats with all their digits."""
-    if style.missing(value):
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime):
-        return as_json.iso(value)
-    return repr(value) if isinstance(value, float) else value
+def fields(definition: Definition, table: Table) -> list[str]:
+    """What stands before the columns of the report."""
+    names = ["table"] if len(definition.tables) > 1 else []
+    names += ["row", definition.block]
+    return names + (["interval_end", "flag"] if table.time else [])

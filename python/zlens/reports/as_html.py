@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from html import escape
 
-from zlens.reports import as_json, facts, style
+from zlens import _native
+from zlens.reports import facts, style
 from zlens.reports.as_text import NARROWEST, blank, local
 from zlens.reports.definition import TIME_HEADING, Column, Definition, Table, group_spans
 from zlens.reports.header import footnotes, header
-from zlens.reports.rows import Block, Part, Section, Session, fetch, order
+from zlens.reports.rows import Block, Part, Section, Session, fetch, offset_us, printable
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -42,6 +44,9 @@ tr:hover td {{ background: color-mix(in srgb, Highlight 15%, Canvas); }}
 </body>
 </html>
 """
+
+#: Stands for the body where the page is split.
+_BODY = "\0"
 
 # Rows are sorted within their body: means stay above the rows of the intervals.
 _SCRIPT = """"use strict";
@@ -78,30 +83,34 @@ for (const head of document.querySelectorAll("th[data-i]")) {
 """
 
 
-def render(definition: Definition, session: Session, *, now: datetime) -> str:
-    body: list[str] = []
-    for block in fetch(definition, session):
-        body += _block(definition, block, session, now)
-    if not body:
-        body = [f"<p>No system in this input. {escape(definition.needs)}</p>"]
+def chunks(definition: Definition, session: Session, *, now: datetime) -> Iterator[str]:
+    blocks = fetch(definition, session)
     title = escape(" ".join(part for part in (definition.number, definition.title) if part))
-    return _PAGE.format(title=title, body="\n".join(body) + "\n", script=_SCRIPT)
+    head, tail = _PAGE.format(title=title, body=_BODY, script=_SCRIPT).split(_BODY)
+    yield head
+    for block in blocks:
+        yield from _block(definition, block, session, now)
+    if not blocks:
+        yield f"<p>No system in this input. {escape(definition.needs)}</p>\n"
+    yield tail
 
 
-def _block(definition: Definition, block: Block, session: Session, now: datetime) -> list[str]:
-    display = local(block, session)
-    head = "\n".join(line.rstrip() for line in header(definition, block, display, now, NARROWEST))
-    lines = ["<section>", f"<pre>{escape(head)}</pre>"]
+def _block(definition: Definition, block: Block, session: Session, now: datetime) -> Iterator[str]:
+    head = "\n".join(
+        line.rstrip() for line in header(definition, block, local(block, session), now, NARROWEST)
+    )
+    yield f"<section>\n<pre>{escape(head)}</pre>\n"
     if block.empty:
-        lines.append(f"<p>This input has nothing for this report. It needs: {escape(definition.needs)}</p>")
-    else:
-        for table, parts in block.shown:
-            lines += _table(table, parts, display)
+        yield f"<p>This input has nothing for this report. It needs: {escape(definition.needs)}</p>\n"
+    offset = offset_us(block, session)
+    for table, parts in block.shown:
+        yield from _table(table, parts, offset)
     foot = "".join(f"<li>{escape(note)}</li>" for note in footnotes(definition, block, session))
-    return [*lines, f"<ul>{foot}</ul>" if foot else "", "</section>"]
+    yield f"<ul>{foot}</ul>\n" if foot else "\n"
+    yield "</section>\n"
 
 
-def _table(table: Table, parts: list[Part], display: style.Display) -> list[str]:
+def _table(table: Table, parts: list[Part], offset: int) -> Iterator[str]:
     lines = [f"<h2>{escape(table.title)}</h2>"] if table.title else []
     lines += ["<div><table>", "<thead>"]
     before = 2 if table.time else 1
@@ -125,54 +134,32 @@ def _table(table: Table, parts: list[Part], display: style.Display) -> list[str]
         numeric = ' class="r" data-n' if column.type in ("number", "id") else ""
         heads.append(f'<th data-i="{i + before}"{numeric} tabindex="0" title="{title}">{name}</th>')
     lines += [f"<tr>{''.join(heads)}</tr>", "</thead>"]
+    yield "\n".join(lines) + "\n"
     for part in parts:
-        bodies = {id(section): _cells(table, section, display) for section in part}
-        lines.append("<tbody>")
-        lines += [
-            f"<tr>{_label(table, section, i, display)}{bodies[id(section)][i]}</tr>"
-            for section, i in order(part)
-        ]
-        lines.append("</tbody>")
-    lines.append("</table></div>")
-    return lines
+        yield "<tbody>\n"
+        yield from _rows(table, part, offset)
+        yield "</tbody>\n"
+    yield "</table></div>\n"
 
 
-def _label(table: Table, section: Section, i: int, display: style.Display) -> str:
-    flag = section.flags[i]
-    label = section.rows.label or section.rows.kind
-    cells = f"<td>{escape(f'{label} ({flag})' if flag else label)}</td>"
-    if not table.time:
-        return cells
-    time = section.times[i]
-    if time is None:
-        return cells + '<td class="m"></td>'
-    return f'{cells}<td data-v="{as_json.iso(time)}">{style.stamp(display(time))}</td>'
+def _rows(table: Table, part: Part, offset: int) -> Iterator[str]:
+    fixed: list[list[str | None]] = []
+    empty = []
+    for section in part:
+        cells = section.rows.cells
+        fixed.append([f"<td>{escape(cells[c.key])}</td>" if c.key in cells else None for c in table.columns])
+        empty.append([_empty(section, column) for column in table.columns])
+    return _native.Lines.html(
+        printable(part),
+        [(column.align == "right", column.type in ("number", "id")) for column in table.columns],
+        [escape(section.rows.label or section.rows.kind) for section in part],
+        fixed,
+        empty,
+        timed=bool(table.time),
+        offset_us=offset,
+    )
 
 
-def _cells(table: Table, section: Section, display: style.Display) -> list[str]:
-    columns = []
-    for column, values in zip(table.columns, section.values, strict=True):
-        if column.key in section.rows.cells:
-            columns.append([f"<td>{escape(section.rows.cells[column.key])}</td>"] * len(section))
-            continue
-        texts = style.cells(values, column, display)
-        right = column.align == "right"
-        dots = "" if blank(section, column) else style.dots(column.width)
-        empty = f'<td class="m{" r" if right else ""}">{dots}</td>'
-        columns.append(
-            [
-                empty if text is None else _cell(value, text, column, right)
-                for value, text in zip(values, texts, strict=True)
-            ]
-        )
-    return ["".join(cells) for cells in zip(*columns, strict=True)]
-
-
-def _cell(value: style.Value, text: str, column: Column, right: bool) -> str:
-    exact = ""
-    if column.type in ("number", "id") and isinstance(value, (int, float)) and text != str(value):
-        exact = f' data-v="{value!r}"'
-    elif isinstance(value, datetime):
-        exact = f' data-v="{as_json.iso(value)}"'
-    place = ' class="r"' if right else ""
-    return f"<td{place}{exact}>{escape(text)}</td>"
+def _empty(section: Section, column: Column) -> str:
+    dots = "" if blank(section, column) else style.dots(column.width)
+    return f'<td class="m{" r" if column.align == "right" else ""}">{dots}</td>'

@@ -6,57 +6,28 @@ holds what its rule makes of it, such as the number of rows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
-from zlens.reports import style
-from zlens.reports.definition import Definition, Table
-from zlens.reports.rows import Block, Session, fetch, order
+from zlens._native import Lines
+from zlens.reports.definition import Definition
+from zlens.reports.rows import Session, fetch, printable
 
 
-def render(definition: Definition, session: Session) -> str:
-    lines = []
+def chunks(definition: Definition, session: Session) -> Iterator[str]:
     blocks = fetch(definition, session)
+    between = "[\n"
     for n, table in enumerate(definition.tables):
-        names = [*fields(definition, table), *(column.key for column in table.columns)]
+        first = [("table", table.key)] if len(definition.tables) > 1 else []
+        names = [column.key for column in table.columns]
+        nothing: list[str | None] = [None] * len(names)
         for block in blocks:
-            for record in records(definition, block, n):
-                values = {name: plain(value) for name, value in zip(names, record, strict=True)}
-                lines.append(json.dumps(values, ensure_ascii=False, allow_nan=False))
-    return "[\n" + ",\n".join(lines) + "\n]\n" if lines else "[]\n"
-
-
-def fields(definition: Definition, table: Table) -> list[str]:
-    """What stands before the columns of the report."""
-    names = ["table"] if len(definition.tables) > 1 else []
-    names += ["row", definition.block]
-    return names + (["interval_end", "flag"] if table.time else [])
-
-
-def records(definition: Definition, block: Block, n: int) -> Iterator[list[style.Value]]:
-    """The rows of the n-th table as values, in the order of printing."""
-    table, parts = block.tables[n]
-    before: list[style.Value] = [table.key] if len(definition.tables) > 1 else []
-    for part in parts:
-        for section, i in order(part):
-            timed = [section.times[i], section.flags[i]] if table.time else []
-            yield [
-                *before,
-                section.rows.called,
-                block.name,
-                *timed,
-                *(values[i] for values in section.values),
-            ]
-
-
-def plain(value: style.Value) -> style.Value:
-    if style.missing(value):
-        return None
-    return iso(value) if isinstance(value, datetime) else value
-
-
-def iso(when: datetime) -> str:
-    """ISO 8601 with Z."""
-    utc = when.astimezone(UTC) if when.tzinfo else when
-    return utc.replace(tzinfo=None).isoformat() + "Z"
+            for part in block.tables[n][1]:
+                before = [
+                    [*first, ("row", section.rows.called), (definition.block, block.name)] for section in part
+                ]
+                fixed = [nothing] * len(part)
+                lines = Lines.json(printable(part), before, names, fixed, timed=bool(table.time))
+                for place, chunk in enumerate(lines):
+                    yield chunk if place else between + chunk
+                    between = ",\n"
+    yield "\n]\n" if between == ",\n" else "[]\n"

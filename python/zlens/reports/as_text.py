@@ -8,46 +8,58 @@ that say what a row is about. Words longer than such a part are cut at its end.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from copy import copy
 from datetime import datetime
 
+from zlens import _native
 from zlens.reports import style
 from zlens.reports.definition import LABEL_WIDTH, TIME_HEADING, Column, Definition, Table, group_spans
 from zlens.reports.header import header, notes
-from zlens.reports.rows import Block, Part, Section, Session, fetch, order, timed
+from zlens.reports.rows import Block, Part, Section, Session, fetch, offset_us, printable, timed
 
 #: Header block and footnotes are at least this wide.
 NARROWEST = 80
 
+_DAY_US = 86_400_000_000
 
-def render(definition: Definition, session: Session, *, now: datetime, width: int | None = None) -> str:
+
+def chunks(
+    definition: Definition, session: Session, *, now: datetime, width: int | None = None
+) -> Iterator[str]:
     blocks = fetch(definition, session)
-    return "\n\n".join(_block(definition, block, session, now, width) for block in blocks) or (
-        f"{definition.name}: no system in this input; {definition.needs}\n"
-    )
+    if not blocks:
+        yield f"{definition.name}: no system in this input; {definition.needs}\n"
+    for place, block in enumerate(blocks):
+        if place:
+            yield "\n\n"
+        yield from _block(definition, block, session, now, width)
 
 
-def _block(definition: Definition, block: Block, session: Session, now: datetime, width: int | None) -> str:
+def _block(
+    definition: Definition, block: Block, session: Session, now: datetime, width: int | None
+) -> Iterator[str]:
     display = local(block, session)
+    offset = offset_us(block, session)
     sheets = []
     for table, parts in block.shown:
-        sheet = Sheet(table, parts, display)
+        sheet = Sheet(table, parts, offset)
         sheets += sheet.fold(width)
     full = max([NARROWEST if width is None else min(NARROWEST, width), *(sheet.width for sheet in sheets)])
-    lines = header(definition, block, display, now, full)
-    lines.append("_" * full)
+    yield _lines([*header(definition, block, display, now, full), "_" * full])
     if block.empty:
         lacking = f"This input has nothing for this report. It needs: {definition.needs}"
-        lines += ["", *textwrap.wrap(lacking, full, break_on_hyphens=False, break_long_words=False)]
-    else:
-        for sheet in sheets:
-            lines.append("")
-            lines += sheet.lines()
+        yield _lines(["", *textwrap.wrap(lacking, full, break_on_hyphens=False, break_long_words=False)])
+    for sheet in sheets:
+        yield "\n"
+        yield from sheet.chunks()
     foot = notes(definition, block, session, full)
     if foot:
-        lines.append("")
-        lines += foot
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+        yield _lines(["", *foot])
+
+
+def _lines(lines: list[str]) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def local(block: Block, session: Session) -> style.Display:
@@ -66,25 +78,18 @@ def local(block: Block, session: Session) -> style.Display:
 class Sheet:
     """One table, or one part of a folded one, ready to print."""
 
-    def __init__(self, table: Table, parts: list[Part], display: style.Display) -> None:
+    def __init__(self, table: Table, parts: list[Part], offset_us: int) -> None:
         self.table = table
         self.parts = parts
-        self.display = display
+        self.offset_us = offset_us
         self.title = table.title
-        self.texts = {
-            id(section): [
-                style.cells(values, column, display)
-                for column, values in zip(table.columns, section.values, strict=True)
-            ]
-            for part in parts
-            for section in part
-        }
         self.widths = [self._column_width(i, column) for i, column in enumerate(table.columns)]
         self.chosen = list(range(len(table.columns)))
 
     def _column_width(self, i: int, column: Column) -> int:
         """As the catalog says, wider only for a name or number that has no shorter form."""
-        longest = max((len(text) for texts in self.texts.values() for text in texts[i] if text), default=0)
+        sections = [section for part in self.parts for section in part if len(section)]
+        longest = max((section.longest[i] for section in sections), default=0)
         fixed = max((len(rows.cells.get(column.key, "")) for rows in self.table.rows), default=0)
         return max(column.width, longest, fixed)
 
@@ -101,7 +106,7 @@ class Sheet:
         if width is None:
             return [self]
         # The flag of an interval stands behind its row.
-        flags = {flag for part in self.parts for section in part for flag in set(section.flags) if flag}
+        flags = {flag for part in self.parts for section in part for flag in section.flags}
         width -= max((len(flag) + 1 for flag in flags), default=0)
         if self.width <= width:
             return [self]
@@ -145,17 +150,16 @@ class Sheet:
             whole += [unit] if fits else [[i] for i in unit]
         return whole
 
-    def lines(self) -> list[str]:
-        lines = [self.title, ""] if self.title else []
-        lines += self.headings()
+    def chunks(self) -> Iterator[str]:
+        yield _lines([*([self.title, ""] if self.title else []), *self.headings()])
         printed = False
         for part in self.parts:
-            body = list(self._part(part))
-            if body and printed and timed(part[0].rows):
-                lines.append("")
-            lines += body
-            printed = printed or bool(body)
-        return lines
+            if not any(len(section) for section in part):
+                continue
+            if printed and timed(part[0].rows):
+                yield "\n"
+            printed = True
+            yield from self._part(part)
 
     def headings(self) -> list[str]:
         columns = tuple(self.table.columns[i] for i in self.chosen)
@@ -183,68 +187,36 @@ class Sheet:
             lines.append(label + " ".join(cells))
         return lines
 
-    def _part(self, part: Part) -> list[str]:
-        bodies = {id(section): self._section(section) for section in part}
-        dated = self._over_midnight(part)
-        lines: list[str] = []
-        last: datetime | None = None
-        day = ""
-        for section, i in order(part):
-            time = section.times[i]
-            if time is not None and time != last:
-                last = time
-                if lines and part[0].rows.blank:
-                    lines.append("")
-                if dated and style.day(self.display(time)) != day:
-                    day = style.day(self.display(time))
-                    lines.append(day)
-            lines.append(bodies[id(section)][i])
-        return lines
+    def _part(self, part: Part) -> Iterator[str]:
+        columns = self.table.columns
+        return _native.Lines.table(
+            printable(part),
+            [(i, self.widths[i], columns[i].align == "right") for i in self.chosen],
+            [self._section(section) for section in part],
+            label_width=LABEL_WIDTH if self.table.time else None,
+            blank=part[0].rows.blank,
+            dated=self._over_midnight(part),
+            offset_us=self.offset_us,
+        )
 
     def _over_midnight(self, part: Part) -> bool:
         """Whether a time of day does not say which day."""
-        times = [time for time in part[0].times if time]
-        return bool(times) and style.day(self.display(min(times))) != style.day(self.display(max(times)))
+        if part[0].times is None:
+            return False
+        first, last = ((time + self.offset_us) // _DAY_US for time in part[0].times)
+        return first != last
 
-    def _section(self, section: Section) -> list[str]:
-        """The lines of one section."""
-        rows = section.rows
-        columns = []
+    def _section(self, section: Section) -> tuple[str, list[str | None], list[str]]:
+        """Label, fixed texts, and what stands for no value."""
+        fixed: list[str | None] = []
+        empty = []
         for i in self.chosen:
-            column = self.table.columns[i]
-            texts = self.texts[id(section)][i]
-            width = self.widths[i]
-            if column.key in rows.cells:
-                columns.append([pad(rows.cells[column.key], width, column.align)] * len(section))
-                continue
-            empty = (
-                " " * width if blank(section, column) else pad(style.dots(column.width), width, column.align)
-            )
-            if column.align == "right":
-                columns.append([empty if text is None else text.rjust(width) for text in texts])
-            else:
-                columns.append([empty if text is None else text[:width].ljust(width) for text in texts])
-        lines = [" ".join(cells) for cells in zip(*columns, strict=True)]
-        if not self.table.time:
-            return [rows.label + line[len(rows.label) :] for line in lines] if rows.label else lines
-        labels = self._labels(section)
-        return [
-            f"{label} {line} {flag}" if flag else f"{label} {line}"
-            for label, line, flag in zip(labels, lines, section.flags, strict=True)
-        ]
-
-    def _labels(self, section: Section) -> list[str]:
-        label = f"{section.rows.label:<{LABEL_WIDTH}}"
-        clocks: dict[datetime, str] = {}
-        labels = []
-        for time in section.times:
-            if time is None or section.rows.label:
-                labels.append(label)
-                continue
-            if time not in clocks:
-                clocks[time] = style.clock(self.display(time))
-            labels.append(clocks[time])
-        return labels
+            column, width = self.table.columns[i], self.widths[i]
+            text = section.rows.cells.get(column.key)
+            fixed.append(None if text is None else pad(text, width, column.align))
+            dots = "" if blank(section, column) else style.dots(column.width)
+            empty.append(pad(dots, width, column.align))
+        return section.rows.label, fixed, empty
 
 
 def blank(section: Section, column: Column) -> bool:

@@ -1,29 +1,35 @@
 """From a definition and a session to the rows of a report: the questions asked and the blocks they fill.
 
-Means and totals are computed by the engine, not here: a report over millions of interval rows that prints
-only means must not carry those rows into Python.
+Means and totals are computed by the engine, and rows never become Python values: they are read from Arrow
+streams into sections, which know what is to be known of all rows before the first is printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol, cast
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol, cast
 
+from zlens import _native
 from zlens.problems import Problem
 from zlens.reports.definition import Column, Definition, Rows, Table
-from zlens.reports.style import Value, missing
+from zlens.reports.style import Value
 
 #: Rows with these flags are shown, but are in no mean: their span is not that of an interval.
 LEFT_OUT = ("gap", "short")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Result(Protocol):
     @property
     def columns(self) -> list[str]: ...
     @property
+    def types(self) -> list[str]: ...
+    @property
     def rows(self) -> list[tuple[Value, ...]]: ...
+    def read(self, work: Callable[[Any], _native.Section], /) -> _native.Section: ...
 
 
 class Session(Protocol):
@@ -35,17 +41,26 @@ class Session(Protocol):
     def problems(self) -> Sequence[Problem]: ...
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Section:
-    """Rows of one kind, column by column, in the order they are printed."""
+    """The rows of one kind and block, in the order they are printed.
+
+    printed   the rows of all blocks, and the place of this block among them; None: it has none
+    values    of each column of the table, how many rows have a value
+    longest   of each column, how many characters its longest text has, at least the column's width
+    times     the earliest and the latest time, in microseconds since 1970 UTC
+    """
 
     rows: Rows
-    times: Sequence[datetime | None]
-    flags: Sequence[str | None]
-    values: list[Sequence[Value]]  # one sequence for each column of the table
+    printed: tuple[_native.Section, int | None]
+    count: int = 0
+    values: Sequence[int] = ()
+    longest: Sequence[int] = ()
+    times: tuple[int, int] | None = None
+    flags: Sequence[str] = ()
 
     def __len__(self) -> int:
-        return len(self.times)
+        return self.count
 
 
 #: Sections printed together: one alone, or interval rows and what follows each interval.
@@ -86,19 +101,15 @@ class Block:
         return str(self.systems[0]["system"]) if self.systems else self.name
 
 
-def order(part: Part) -> Iterator[tuple[Section, int]]:
-    """(section, row) in the order of printing: by time, then section by section, each in its own order."""
-    if len(part) == 1:
-        for i in range(len(part[0])):
-            yield part[0], i
-        return
-    places = [
-        (time.timestamp() if time else float("inf"), rank, i)
-        for rank, section in enumerate(part)
-        for i, time in enumerate(section.times)
-    ]
-    for _, rank, i in sorted(places):
-        yield part[rank], i
+def printable(part: Part) -> list[tuple[_native.Section, int | None]]:
+    """The rows of a part: of each section in turn those of a time, then those of the next time."""
+    return [section.printed for section in part]
+
+
+def offset_us(block: Block, session: Session) -> int:
+    """What is added to UTC to give the time of the block's system, in microseconds."""
+    offset = session.display(_EPOCH, block.system).utcoffset()
+    return offset // timedelta(microseconds=1) if offset else 0
 
 
 def dotted(block: Block) -> list[Column]:
@@ -108,7 +119,7 @@ def dotted(block: Block) -> list[Column]:
         sections = [section for part in parts for section in part if len(section)]
         for i, column in enumerate(table.columns):
             wanting = [section for section in sections if column.key not in section.rows.cells]
-            if wanting and all(missing(value) for section in wanting for value in section.values[i]):
+            if wanting and not any(section.values[i] for section in wanting):
                 found.append(column)
     return found
 
@@ -117,14 +128,14 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
     """Ask the session for everything the report prints."""
     blocks = _blocks(definition, session)
     for table in definition.tables:
-        pieces = [(rows, _ask(table, rows, definition.block, session)) for rows in table.rows]
-        for _, by_block in pieces:
+        pieces = [(rows, *_ask(table, rows, definition.block, session)) for rows in table.rows]
+        for _, _, by_block in pieces:
             for name in by_block:
                 blocks.setdefault(name, Block(name, [], None, None, []))
         for block in blocks.values():
             parts: list[Part] = []
-            for rows, by_block in pieces:
-                section = by_block.get(block.name) or Section(rows, (), (), [()] * len(table.columns))
+            for rows, answer, by_block in pieces:
+                section = by_block.get(block.name) or Section(rows, (answer, None))
                 if parts and rows.kind != "interval" and timed(rows):
                     parts[-1].append(section)
                 else:
@@ -161,20 +172,16 @@ def timed(rows: Rows) -> bool:
     return rows.kind == "interval" or (rows.kind in ("total", "query") and rows.of == "interval")
 
 
-def _ask(table: Table, rows: Rows, block: str, session: Session) -> dict[str, Section]:
-    """The rows of one kind, by block."""
-    answer = session.sql(question(table, rows, block)).rows
-    sections: dict[str, Section] = {}
-    first = 0
-    while first < len(answer):
-        name = answer[first][0]
-        last = first + 1
-        while last < len(answer) and answer[last][0] == name:
-            last += 1
-        _, times, flags, *values = zip(*answer[first:last], strict=True)
-        sections[str(name)] = Section(rows, times, flags, list(values))
-        first = last
-    return sections
+def _ask(
+    table: Table, rows: Rows, block: str, session: Session
+) -> tuple[_native.Section, dict[str, Section]]:
+    """The rows of one kind, and those of each block."""
+    result = session.sql(question(table, rows, block))
+    answer = result.read(lambda stream: _native.Section.read(stream, result.types, table.columns))
+    by_block = {}
+    for place, (name, count, values, longest, times, flags) in enumerate(answer.runs):
+        by_block[str(name)] = Section(rows, (answer, place), count, values, longest, times, flags)
+    return answer, by_block
 
 
 def question(table: Table, rows: Rows, block: str) -> str:

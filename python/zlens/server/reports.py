@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
-from zlens import reports
+from zlens import _native, reports
 from zlens.reports import facts, header, style
-from zlens.reports.as_json import plain as as_plain
 from zlens.reports.definition import Column, Definition, Table, load
-from zlens.reports.rows import Block, fetch, order, question
+from zlens.reports.rows import Block, Part, fetch, printable, question
 from zlens.server import values
 from zlens.server.place import Place
 from zlens.session import Session
@@ -40,17 +41,11 @@ def _tables(definition: Definition, session: Session) -> dict[str, Any]:
         notes.update(dict.fromkeys(header.footnotes(definition, block, session)))
         for table, parts in block.shown:
             rows: list[list[Any]] = []
-            for section, at in (place for part in parts for place in order(part)):
+            for row in (row for part in parts for row in _rows(table, part)):
                 if len(rows) == MOST:
                     more = True
                     break
-                timed = [section.times[at], section.flags[at]] if table.time else []
-                cells = [
-                    section.rows.cells.get(column.key, found[at])
-                    for column, found in zip(table.columns, section.values, strict=True)
-                ]
-                found_row = [section.rows.called, *timed, *cells]
-                rows.append([values.plain(as_plain(cell)) for cell in found_row])
+                rows.append(row)
             tables.append(
                 {
                     "key": table.key,
@@ -70,6 +65,16 @@ def _tables(definition: Definition, session: Session) -> dict[str, Any]:
         "notes": [note.replace("\u00a0", " ") for note in notes],
         "more": more,
     }
+
+
+def _rows(table: Table, part: Part) -> Iterator[list[Any]]:
+    """Rows of a table in the order of printing, with the texts that stand in all rows of a kind."""
+    before = [[("row", section.rows.called)] for section in part]
+    names = [column.key for column in table.columns]
+    fixed = [[section.rows.cells.get(name) for name in names] for section in part]
+    for chunk in _native.Lines.json(printable(part), before, names, fixed, timed=bool(table.time)):
+        for line in chunk.removeprefix(",\n").split(",\n"):
+            yield [values.plain(value) for value in json.loads(line).values()]
 
 
 def _facts(block: Block, session: Session) -> list[tuple[str, str]]:

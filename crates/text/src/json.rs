@@ -1,0 +1,202 @@
+//! JSON objects, one a line: exact values, null where there is none, times ISO 8601 with Z.
+
+use arrow_array::RecordBatch;
+
+use crate::batch::{Batch, Kind, Values};
+use crate::error::Error;
+use crate::number::push_float;
+use crate::section::{flag, shown, time};
+use crate::time::push_iso;
+
+/// A text between quotes; only what JSON wants escaped is.
+fn push_text(out: &mut String, text: &str) {
+    out.push('"');
+    let mut rest = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escaped = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0x08 => "\\b",
+            0x0c => "\\f",
+            0..0x20 => "",
+            _ => continue,
+        };
+        out.push_str(&text[rest..at]);
+        if escaped.is_empty() {
+            out.push_str(&format!("\\u{byte:04x}"));
+        } else {
+            out.push_str(escaped);
+        }
+        rest = at + 1;
+    }
+    out.push_str(&text[rest..]);
+    out.push('"');
+}
+
+fn push_optional(out: &mut String, text: Option<&str>) {
+    match text {
+        Some(text) => push_text(out, text),
+        None => out.push_str("null"),
+    }
+}
+
+fn push_time(out: &mut String, at: Option<i64>) {
+    match at {
+        Some(at) => {
+            out.push('"');
+            push_iso(out, at);
+            out.push('"');
+        }
+        None => out.push_str("null"),
+    }
+}
+
+fn push_value(out: &mut String, values: &Values, row: usize) {
+    if values.is_missing(row) {
+        out.push_str("null");
+        return;
+    }
+    match values {
+        Values::Whole(array) => out.push_str(itoa::Buffer::new().format(array.value(row))),
+        Values::Digits(array) => out.push_str(array.value(row)),
+        Values::Float(array) => push_float(out, array.value(row)),
+        Values::Bool(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
+        Values::Text(array) => push_text(out, array.value(row)),
+        Values::Time(array) => push_time(out, Some(array.value(row))),
+    }
+}
+
+/// `, "name": `, and `"name": ` for the first.
+fn heads<'a>(names: impl Iterator<Item = &'a String>, first: bool) -> Vec<String> {
+    names
+        .enumerate()
+        .map(|(place, name)| {
+            let mut out = String::from(if first && place == 0 { "" } else { ", " });
+            push_text(&mut out, name);
+            out.push_str(": ");
+            out
+        })
+        .collect()
+}
+
+/// Rows of an answer: all columns, one object a row.
+pub struct Objects {
+    heads: Vec<String>,
+    between: &'static str,
+}
+
+impl Objects {
+    pub fn new(names: &[String]) -> Self {
+        Self {
+            heads: heads(names.iter(), true),
+            between: "[\n {",
+        }
+    }
+
+    pub fn push(
+        &mut self,
+        out: &mut String,
+        batch: &RecordBatch,
+        kinds: &[Kind],
+    ) -> Result<(), Error> {
+        let batch = Batch::new(batch, kinds)?;
+        for row in 0..batch.rows {
+            out.push_str(self.between);
+            self.between = ",\n {";
+            for (head, values) in self.heads.iter().zip(&batch.columns) {
+                out.push_str(head);
+                push_value(out, values, row);
+            }
+            out.push('}');
+        }
+        Ok(())
+    }
+
+    /// What follows the last row.
+    pub fn end(&self) -> &'static str {
+        if self.between.starts_with('[') {
+            "[]\n"
+        } else {
+            "\n]\n"
+        }
+    }
+}
+
+/// Rows of a report, one object a line, with nothing before the first and nothing behind the last.
+pub struct Json {
+    /// What the rows of each section begin with.
+    before: Vec<String>,
+    timed: Option<(String, String)>,
+    heads: Vec<String>,
+    /// Texts that stand in every row of a section.
+    fixed: Vec<Vec<Option<String>>>,
+    between: &'static str,
+}
+
+impl Json {
+    /// `before`: names and texts that rows of each section begin with; `timed`: whether time and flag follow.
+    pub fn new(
+        before: &[Vec<(String, String)>],
+        timed: bool,
+        names: &[String],
+        fixed: Vec<Vec<Option<String>>>,
+    ) -> Self {
+        let begin = |pairs: &Vec<(String, String)>| {
+            let heads = heads(pairs.iter().map(|(name, _)| name), true);
+            let mut out = String::from("{");
+            for (head, (_, text)) in heads.iter().zip(pairs) {
+                out.push_str(head);
+                push_text(&mut out, text);
+            }
+            out
+        };
+        Self {
+            before: before.iter().map(begin).collect(),
+            timed: timed.then(|| {
+                (
+                    String::from(", \"interval_end\": "),
+                    String::from(", \"flag\": "),
+                )
+            }),
+            heads: heads(names.iter(), false),
+            fixed,
+            between: "",
+        }
+    }
+
+    pub fn push(&mut self, out: &mut String, rank: usize, batch: &Batch, row: usize) {
+        out.push_str(self.between);
+        self.between = ",\n";
+        out.push_str(&self.before[rank]);
+        if let Some((end, flagged)) = &self.timed {
+            out.push_str(end);
+            push_time(out, time(batch, row));
+            out.push_str(flagged);
+            push_optional(out, flag(batch, row));
+        }
+        let fixed = &self.fixed[rank];
+        for ((head, values), fixed) in self.heads.iter().zip(shown(batch)).zip(fixed) {
+            out.push_str(head);
+            match fixed {
+                Some(text) => push_text(out, text),
+                None => push_value(out, values, row),
+            }
+        }
+        out.push('}');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_escaped_as_json_wants() {
+        let mut out = String::new();
+        push_text(&mut out, "a\"\\\n\u{1}\u{7f}é");
+        assert_eq!(out, "\"a\\\"\\\\\\n\\u0001\u{7f}é\"");
+    }
+}

@@ -1,0 +1,32 @@
+//! Rows of Arrow batches as text: the tables of reports, CSV, JSON and HTML.
+//!
+//! Rows are formatted batch by batch and handed out in chunks, so memory does not grow with them. Numbers look
+//! exactly as Python prints them. Knows nothing of Python, of reports or of where rows come from.
+
+#![forbid(unsafe_code)]
+
+mod batch;
+mod cell;
+mod csv;
+mod error;
+mod html;
+mod json;
+mod lines;
+mod number;
+mod part;
+mod section;
+mod spool;
+mod table;
+mod time;
+
+pub use batch::{Batch, Kind, Values};
+pub use cell::{Cell, Style};
+pub use csv::{Csv, csv_field, csv_rows};
+pub use error::Error;
+pub use html::Html;
+pub use json::{Json, Objects};
+pub use lines::{Lines, Printer};
+pub use number::{push_float, push_number, push_whole};
+pub use part::Part;
+pub use section::{Run, Section, SectionBuilder};
+pub use table::{Chosen, Labeled, Table};
