@@ -9,7 +9,6 @@ from itertools import count
 
 from zlens.cancelling import held, interruptible
 from zlens.catalog import expressions, metrics
-from zlens.catalog.columns import FIXED
 from zlens.catalog.compile import roles as role_sql
 from zlens.catalog.compile.plan import KEPT, Compiler, Input, Plan
 from zlens.catalog.compile.tree import Tree
@@ -239,16 +238,13 @@ def _null(type: str, column: str) -> str:
 
 
 class _Known(Mapping[str, Collection[str]]):
-    """The columns of raw tables, looked at when they are asked for.
-
-    A record of which nothing is known but that it was written is none of them: it gives no role.
-    """
+    """The columns of raw tables, looked at when they are asked for."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def __contains__(self, name: object) -> bool:
-        return self._store.is_raw(name) and set(self._store.raw_columns(str(name))) != set(FIXED)
+        return self._store.is_raw(name)
 
     def __getitem__(self, name: str) -> Collection[str]:
         if name not in self:
@@ -256,7 +252,7 @@ class _Known(Mapping[str, Collection[str]]):
         return self._store.raw_columns(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._store.raw_names() if name in self)
+        return iter(self._store.raw_names())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._store.raw_names())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.catalog import expressions
+from zlens.catalog.columns import FIXED
 from zlens.catalog.layouts import release_key
 from zlens.catalog.roles import (
     SQL_TYPES,
@@ -58,8 +59,12 @@ def columns(name: str) -> list[tuple[str, str]]:
 
 
 def origins(name: str, tables: Tables) -> list[Origin]:
-    """Where a role's rows come from in an input: origins whose raw table is there."""
-    return [origin for origin in entity(name).origins if origin.table in tables]
+    """Where a role's rows come from in an input.
+
+    A record of which nothing is known but that it was written gives no role.
+    """
+    there = (origin for origin in entity(name).origins if origin.table in tables)
+    return [origin for origin in there if not set(FIXED).issuperset(tables[origin.table])]
 
 
 def rows(
