@@ -9,6 +9,7 @@ import pytest
 import monwrite_made as made
 import zlens
 from zlens.catalog import check, choose, describe, layouts, plans, roles
+from zlens.catalog.compile.roles import rows
 from zlens.cli import main
 
 NOWHERE = Path(__file__).parent / "no packs here"
@@ -132,8 +133,9 @@ def test_choosing_takes_it_for_its_release_alone(own: Path) -> None:
 
 def test_what_held_before_a_release_holds_not_for_our_own(own: Path) -> None:
     columns = {"d0r2": frozenset({"sytprp_pfxcpuad"})}
-    before = roles.view_sql("processor", columns, {"5.3": ["A"]})
-    made_up = roles.view_sql("processor", columns, {"zlens-sim": ["A"]})
+    wanted = roles.entity("processor").roles
+    before = rows("processor", wanted, columns, {"5.3": ["A"]}).sql
+    made_up = rows("processor", wanted, columns, {"zlens-sim": ["A"]}).sql
     assert "CAST(0 AS BIGINT)" in before
     assert "CAST(0 AS BIGINT)" not in made_up
 

@@ -6,12 +6,13 @@ streams into sections, which know what is to be known of all rows before the fir
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, cast
 
 from zlens import _native
+from zlens.catalog import metrics
 from zlens.problems import Problem
 from zlens.reports.definition import Column, Definition, Rows, Table
 from zlens.reports.style import Value
@@ -36,6 +37,7 @@ class Session(Protocol):
     """What a report needs of a session."""
 
     def sql(self, query: str, /) -> Result: ...
+    def expect(self, queries: Iterable[str], /) -> None: ...
     def display(self, when: datetime, system: str, /) -> datetime: ...
     @property
     def problems(self) -> Sequence[Problem]: ...
@@ -126,6 +128,9 @@ def dotted(block: Block) -> list[Column]:
 
 def fetch(definition: Definition, session: Session) -> list[Block]:
     """Ask the session for everything the report prints."""
+    asked = [question(table, rows, definition.block) for table in definition.tables for rows in table.rows]
+    asked += [query for query in (definition.members, *(note.when for note in definition.notes)) if query]
+    session.expect(asked)
     blocks = _blocks(definition, session)
     for table in definition.tables:
         pieces = [(rows, *_ask(table, rows, definition.block, session)) for rows in table.rows]
@@ -145,7 +150,8 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
 
 
 def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
-    answer = session.sql('SELECT * FROM "system" ORDER BY "system"')
+    shown = ", ".join(quoted(column.name) for column in metrics.table("system").columns)
+    answer = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
     # With --every the intervals shown are buckets, which end where no data are: these are as they came.
     spans = {
         str(system): (cast("datetime | None", start), cast("datetime | None", end))

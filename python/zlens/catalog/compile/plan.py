@@ -112,8 +112,9 @@ class Compiler:
         if name == "event":
             self._events(made, wanted)
             return made
-        if name in metrics.tables() and not nodes.fed(name):
-            made.select = _empty(name, wanted)
+        if name in metrics.tables() and not (nodes.fed(name) and self.fills(name)):
+            typed = [(column.name, column.type) for column in metrics.table(name).columns]
+            made.select = _empty([*typed, *self.percentiles(name)], wanted)
             return made
         demand = _Demand(self.nodes)
         if name in metrics.tables():
@@ -264,12 +265,12 @@ def _base(ref: Tree) -> str:
     return str(ref.get("alias") or ref.get("table_name"))
 
 
-def _empty(name: str, wanted: Collection[str]) -> str:
-    """SELECT of no rows with a measure's columns."""
+def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:
+    """SELECT of no rows with those columns that are wanted."""
     typed = (
-        f"CAST(NULL AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}"
-        for column in metrics.table(name).columns
-        if column.name in wanted
+        f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(column)}"
+        for column, type in columns
+        if column in wanted
     )
     return f"SELECT {', '.join(typed) or 'NULL'} WHERE false"
 
