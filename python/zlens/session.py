@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,7 @@ class Session:
 
     #: First and last interval end of those selected, in microseconds UTC.
     _ends: tuple[int, int] | None = None
+    _own_intervals: Session | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -89,6 +91,18 @@ class Session:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+        if self._own_intervals is not None:
+            self._own_intervals.close()
+            self._own_intervals = None
+
+    @property
+    def own_intervals(self) -> Session:
+        """The same input and options without --every: means are of the intervals that were recorded."""
+        if not self.options.every_s:
+            return self
+        if self._own_intervals is None:
+            self._own_intervals = self.narrowed(replace(self.options, every_s=None))
+        return self._own_intervals
 
     def narrowed(self, options: Options) -> Session:
         """A session over the same inputs, opened already, with other systems and times."""

@@ -106,6 +106,10 @@ class FakeSession:
         types = [str(entry[1]) for entry in found.description or []]
         return FakeResult(names, types, [tuple(map(_aware, row)) for row in found.fetchall()])
 
+    @property
+    def own_intervals(self) -> FakeSession:
+        return self
+
     def display(self, when: datetime, system: str) -> datetime:
         if self.utc:
             return when.astimezone(UTC)

@@ -95,12 +95,16 @@ def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str
 def mean(column: Column, alias: str = "", *, weighs: str | None = None) -> str:
     """SQL of a column's mean over the rows of one subject; NULL where it has no weight.
 
+    The mean of a counter or a time is that of an interval.
+
     weighs   SQL of the weight, in place of the declared one
     """
     weighs = weighs or weight(column, alias)
     if weighs is None or "mean" not in gives(column):
         return "NULL"
     value, held = _named(column.name, alias), kept(alias)
+    if column.aggregate in ("counter", "time"):
+        return f"avg({value}) FILTER (WHERE {held})"
     return (
         f"sum({value} * ({weighs})) FILTER (WHERE {held}) "
         f"/ nullif(sum({weighs}) FILTER (WHERE {held} AND {value} IS NOT NULL), 0)"

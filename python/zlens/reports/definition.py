@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import metrics
+from zlens.catalog import aggregation, metrics
 from zlens.errors import CatalogError, QueryError
 from zlens.reports import menus
 
@@ -26,7 +26,9 @@ STATUSES = tuple(metrics.STATUSES)
 REMARKABLE = ("constructed", "derived", "unverified")
 TYPES = ("number", "id", "text", "time", "bool")
 KINDS = ("mean", "total", "interval", "row", "query")
-MEAN_RULES = ("mean", "sum", "min", "max", "first", "last", "mix", "none")
+MEAN_RULES = ("mean", "plain", "sum", "min", "max", "first", "last", "mix", "none")
+#: What the means of a report are: as the catalog states of the measures, or as IBM's report prints them.
+MEANS = ("weighted", "plain")
 TOTAL_RULES = ("sum", "mean", "min", "max", "mix", "count", "none")
 
 LABEL_WIDTH = 8
@@ -61,6 +63,14 @@ class Column:
     source_note: str  # what is to be said about its source beyond that
     status: str  # its own status; '' = that of its measures
     missing: str  # why it may be dotted, and what would give it, beyond what the measures need
+
+    @property
+    def declared(self) -> metrics.Column | None:
+        """What says how it is averaged; a column that no measure explains weighs as long as its interval."""
+        if not self.measures:
+            return replace(metrics.LEADING[0], name=self.column, type="float", aggregate="gauge")
+        found = metrics.columns_named(self.measures[0])
+        return next((column for _, column in found if "mean" in aggregation.gives(column)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +231,8 @@ def read(text: str, file: str, stem: str) -> Definition:
         absent=tuple(_absent(reader) for reader in top.each("absent", "absent columns", ("role",))),
         file=file,
     )
-    tables = tuple(_table(reader) for reader in top.each("tables", "table", ("key",)))
+    plain = top.choice("means", MEANS, "weighted") == "plain"
+    tables = tuple(_table(reader, plain) for reader in top.each("tables", "table", ("key",)))
     top.done()
     if not tables:
         top.fail("it has no table", "at least one [[tables]]")
@@ -237,7 +248,7 @@ def _absent(reader: _Reader) -> Absent:
     return absent
 
 
-def _table(reader: _Reader) -> Table:
+def _table(reader: _Reader, plain: bool) -> Table:
     key = reader.identifier("key")
     table = Table(
         key=key,
@@ -249,7 +260,7 @@ def _table(reader: _Reader) -> Table:
             Group(group.identifier("key"), group.text("heading"))
             for group in reader.each("groups", "group", ("key",))
         ),
-        columns=tuple(_column(column) for column in reader.each("columns", "column", ("key",))),
+        columns=tuple(_column(column, plain) for column in reader.each("columns", "column", ("key",))),
         rows=tuple(_rows(rows) for rows in reader.each("rows", "rows", ("kind", "label"))),
         lines=reader.cells("lines"),
         line_count=reader.integer("line_count", 0, 1000, 0),
@@ -260,9 +271,10 @@ def _table(reader: _Reader) -> Table:
     return table
 
 
-def _column(reader: _Reader) -> Column:
+def _column(reader: _Reader, plain: bool) -> Column:
     key = reader.identifier("key")
     kind = reader.choice("type", TYPES, "number")
+    mean = "mix" if kind != "number" else "plain" if plain else "mean"
     heading = reader.lines("heading")
     measures = reader.lines("measures", ())
     # What no measure explains, the report has to explain itself.
@@ -278,7 +290,7 @@ def _column(reader: _Reader) -> Column:
         decimals=reader.integer("decimals", 0, 9, 0),
         align=reader.choice("align", ("left", "right"), "right" if kind in ("number", "id") else "left"),
         keep=reader.flag("keep", False),
-        mean=reader.choice("mean", MEAN_RULES, "mean" if kind == "number" else "mix"),
+        mean=reader.choice("mean", MEAN_RULES, mean),
         total=reader.choice("total", TOTAL_RULES, "none"),
         measures=measures,
         text=reader.text("text", own),
@@ -293,7 +305,7 @@ def _column(reader: _Reader) -> Column:
             reader.fail(f"the measure {measure!r}", "table.column")
     if column.decimals and kind != "number":
         reader.fail(f"it has {column.decimals} decimals and the type {kind!r}", "decimals only of a number")
-    if kind != "number" and {column.mean, column.total} & {"mean", "sum"}:
+    if kind != "number" and {column.mean, column.total} & {"mean", "plain", "sum"}:
         reader.fail(
             f"its rule for means or totals adds up a column of type {kind!r}", "mix, last, count or none"
         )
@@ -365,6 +377,14 @@ def _check_rows(table: Table, reader: _Reader) -> None:
         reader.fail("it has no rows", "at least one [[tables.rows]]")
     kinds = {rows.kind for rows in table.rows}
     columns = {column.key for column in table.columns}
+    if "mean" in kinds:
+        for column in table.columns:
+            known = any(metrics.columns_named(name) for name in column.measures)
+            if column.mean == "mean" and known and column.declared is None:
+                reader.fail(
+                    f"column {column.key!r} is of a measure that has no mean",
+                    "another rule: last, mix, none",
+                )
     for rows in table.rows:
         if rows.kind in ("mean", "interval") and not table.time:
             reader.fail(f"rows of kind {rows.kind!r} need a time", "time = the query's column for it")
