@@ -10,10 +10,11 @@ flagged          rows flagged short or gap are in no mean, percentile, minimum o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, metrics
 from zlens.catalog.expressions import quote
 from zlens.catalog.metrics import Column, Table
 from zlens.errors import CatalogError, QueryError
@@ -325,6 +326,26 @@ class Question:
 def named(column: Column, what: str) -> str:
     """The name of a statistic of a column in an answer."""
     return f"{column.name}_{what}"
+
+
+_PLACE = re.compile(r"\{(mean|across) (\w+)\.(\w+)(?: of (\w+))?\}")
+
+
+def expanded(sql: str) -> str:
+    """SQL of a report with what it names of columns written out.
+
+    `{mean device.resp_s}` is the mean over time, `{mean device.resp_s of d}` that of the rows of `d`;
+    `{across device.rate}` is of the subjects of an interval.
+    """
+
+    def put(match: re.Match[str]) -> str:
+        what, table, name, alias = match.groups()
+        column = metrics.table(table).column(name)
+        if column is None or "mean" not in gives(column):
+            raise CatalogError(f"{table}.{name} has no mean", expected="a column with a weight")
+        return f"({mean(column, alias or '') if what == 'mean' else together(column).value})"
+
+    return _PLACE.sub(put, sql)
 
 
 def _named(name: str, alias: str) -> str:

@@ -506,10 +506,14 @@ class _Reader:
         return dict(value)
 
     def question(self, key: str, default: str | None = None) -> str:
-        """A SELECT, and only one."""
+        """A SELECT, and only one, with the means it names written out."""
         value = self.text(key, default)
         if value and (not re.match(r"(?i)(select|with)\b", value) or ";" in value):
             self.fail(f"{key} begins {value[:30]!r}", "one SELECT (or WITH ... SELECT) without a semicolon")
+        try:
+            value = aggregation.expanded(value)
+        except CatalogError as error:
+            self.fail(f"{key}: {error.message}", error.expected or "")
         return value
 
     def each(self, key: str, what: str, names: tuple[str, ...]) -> list[_Reader]:
