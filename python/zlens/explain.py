@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterator
 from functools import cache
 
-from zlens.catalog import caveats, expressions, layouts, metrics, roles, rules
+from zlens.catalog import aggregation, caveats, expressions, layouts, metrics, roles, rules
 from zlens.errors import QueryError
 from zlens.explain_cpumf import counter_names, counter_pages, formula_lines, name_lines
 from zlens.explain_records import (
@@ -202,6 +202,8 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Defined", column.definition),
             ("Inputs", [line for name in inputs(table, column) for line in input_lines(name)]),
             ("--every", metrics.AGGREGATES[column.aggregate]),
+            ("Mean", _mean(column)),
+            ("Differs", f"with --every: {column.every}" if column.every else ""),
             ("Source", column.source),
             ("Status", _status(column.status)),
             ("Needs", column.needs),
@@ -211,6 +213,17 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Example", example(table, column)),
         ],
     )
+
+
+def _mean(column: metrics.Column) -> str:
+    """How its rows are averaged, over time and over the subjects of an interval."""
+    if column.aggregate not in ("ratio", "gauge"):
+        return ""
+    over = aggregation.across(column)
+    subjects = "alike" if over == "mean" else metrics.ACROSS.get(over, f"mean {over}")
+    if column.unweighted:
+        return f"NULL over time: {column.unweighted}; of several subjects: {subjects}"
+    return f"of rows over time by {column.weight or 'seconds'}; of several subjects: {subjects}"
 
 
 def _status(status: str) -> str:

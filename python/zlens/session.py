@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,8 @@ class Session:
 
             belongs(self.throughput, self.systems)
 
+    _own_intervals: Session | None = None
+
     def __enter__(self) -> Session:
         return self
 
@@ -88,6 +91,18 @@ class Session:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+        if self._own_intervals is not None:
+            self._own_intervals.close()
+            self._own_intervals = None
+
+    @property
+    def own_intervals(self) -> Session:
+        """The same input and options without --every: means are of the intervals that were recorded."""
+        if not self.options.every_s:
+            return self
+        if self._own_intervals is None:
+            self._own_intervals = self.narrowed(replace(self.options, every_s=None))
+        return self._own_intervals
 
     def narrowed(self, options: Options) -> Session:
         """A session over the same inputs, opened already, with other systems and times."""
@@ -318,10 +333,12 @@ class Session:
         """Of each system the stretch of this length with the highest mean busy."""
         engine = self._open_engine(lambda: intervals)
         try:
-            rows = engine.ask("SELECT system, source, interval_end, seconds, busy_pct FROM load").rows
+            rows = engine.ask(
+                f"SELECT system, source, interval_end, {_busy_weight()}, busy_pct FROM load"
+            ).rows
         finally:
             engine.close()
-        busy = {(system, source, _micro(end)): (s, b) for system, source, end, s, b in rows}
+        busy = {(system, source, _micro(end)): (w, b) for system, source, end, w, b in rows}
         kept: list[tuple[SystemInfo, Interval]] = []
         for info in self.systems:
             mine = [interval for owner, interval in intervals if owner is info]
@@ -459,19 +476,28 @@ def _span(session: Session, info: SystemInfo) -> str:
     return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({info.system})"
 
 
+def _busy_weight() -> str:
+    """SQL of what an interval's busy weighs in a mean; nothing where it is a stub or a gap."""
+    from zlens.catalog import aggregation, metrics
+
+    column = metrics.table("load").column("busy_pct")
+    assert column is not None
+    return f"CASE WHEN {aggregation.kept()} THEN {aggregation.weight(column)} END"
+
+
 def _busiest(rows: list[tuple[Interval, float | None, float | None]], length_us: int) -> list[Interval]:
-    """The intervals of the window of this length with the highest mean, weighted by seconds."""
+    """The intervals of the window of this length with the highest mean; rows are interval, weight, busy."""
     best: tuple[float, int, int] | None = None
     first, weight, total = 0, 0.0, 0.0
-    for last, (interval, seconds, busy) in enumerate(rows):
-        if seconds is not None and busy is not None:
-            weight += seconds
-            total += seconds * busy
+    for last, (interval, weighs, busy) in enumerate(rows):
+        if weighs is not None and busy is not None:
+            weight += weighs
+            total += weighs * busy
         while rows[first][0].end_us <= interval.end_us - length_us:
-            _, s, b = rows[first]
-            if s is not None and b is not None:
-                weight -= s
-                total -= s * b
+            _, w, b = rows[first]
+            if w is not None and b is not None:
+                weight -= w
+                total -= w * b
             first += 1
         if weight > 0 and (best is None or total / weight > best[0] + 1e-9):
             best = (total / weight, first, last)

@@ -144,6 +144,7 @@ unit = "%"
 text = "use of it"
 formula = "100 * processor.user_time / seconds"
 aggregate = "ratio"
+weight = "seconds"
 status = "derived"
 source = "nowhere"
 """
@@ -173,8 +174,17 @@ def test_a_good_table_has_no_findings() -> None:
         ('name = "used_pct"', 'name = "thing"', "twice"),
         ('name = "used_pct"', 'name = "Used_pct"', "lower-case"),
         ('key = ["thing"]', 'key = ["other"]', "the key other"),
-        ('aggregate = "key"', 'aggregate = "last"', "has the aggregate last"),
-        ('aggregate = "key"', 'aggregate = "sum"', "text has the aggregate sum"),
+        ('aggregate = "key"', 'aggregate = "state"', "has the aggregate state"),
+        ('aggregate = "key"', 'aggregate = "counter"', "text has the aggregate counter"),
+        ('weight = "seconds"', "", "a ratio has a weight, or the reason"),
+        ('weight = "seconds"', 'weight = "seconds"\nunweighted = "why"', "or the reason why it has none"),
+        ('weight = "seconds"', 'weight = "processor.user_time"', "names a role"),
+        ('weight = "seconds"', 'weight = "hours"', "hours is not an earlier column"),
+        ('aggregate = "ratio"', 'aggregate = "counter"', "counter has a weight"),
+        ('aggregate = "key"', 'aggregate = "key"\nunweighted = "why"', "key has the key unweighted"),
+        ('weight = "seconds"', 'weight = "seconds"\nacross = "all"', "across is 'all'"),
+        ('weight = "seconds"', 'weight = "seconds"\nacross = "by hours"', "hours is not an earlier column"),
+        ('key = ["thing"]', 'key = ["thing"]\napart = ["used_pct"]', "stands in apart"),
         ("user_time", "no_such_role", "is not a role"),
         ("processor.user_time", "no_such_column", "not an earlier column"),
         ("processor.user_time", "no_such.user_time", "neither an entity"),

@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import io
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -397,34 +398,37 @@ def test_facts_are_asked_in_sql_that_runs(query: str) -> None:
 
 
 GROUP = 'title = "T"\norder = 1\n\n[[metric]]\n'
-GOOD = 'table = "load"\ncolumn = "tv"\nheading = "T/V"\naggregate = "mean"\nweight = ["online", "seconds"]\n'
+GOOD = 'table = "load"\ncolumn = "tv"\nheading = "T/V"\n'
+SPIN = 'table = "lock"\ncolumn = "spin_pct"\nheading = "Spin"\n'
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         (GROUP + GOOD.replace('"tv"', '"nothing"'), "load.nothing is no column of numbers"),
-        (GROUP + GOOD.replace('"online"', '"nothing"'), "load has no column 'nothing'"),
-        (GROUP + GOOD.replace('"mean"', '"median"'), "aggregate is 'median'"),
-        (GROUP + GOOD.replace('"mean"', '"total"'), "a total has none"),
+        (GROUP + GOOD + 'where = { nothing = "a" }\n', "load has no column 'nothing'"),
+        (GROUP + GOOD + 'weight = ["online"]\n', "weight = ['online'] is not understood"),
+        (GROUP + SPIN, "rows of lock of different mode are never put together"),
+        (GROUP + SPIN.replace("lock", "paging").replace("spin_pct", "block_size"), "block_size has no mean"),
+        (GROUP + SPIN.replace("lock", "cpu").replace("spin_pct", "entitlement_pct"), "give no value"),
         (GROUP + GOOD + 'form = "percent"\n', "form is 'percent'"),
         (GROUP + GOOD + 'direction = "up"\n', "direction is 'up'"),
         (GROUP + GOOD + "colour = 1\n", "colour = 1 is not understood"),
         (GROUP + GOOD + 'by = ["seconds"]\n', "by takes columns of the key"),
         (GROUP + GOOD + 'where = { flag = "x\' OR 1" }\n', "where takes names"),
         (GROUP + GOOD + "[[metric]]\n" + GOOD, "load.tv is compared twice"),
-        (GROUP + 'table = "load"\ncolumn = "tv"\n', "lacks aggregate"),
+        (GROUP + 'table = "load"\ncolumn = "tv"\n', "lacks heading"),
         (GOOD, "is no group of metrics"),
         ("order = ", "not valid TOML"),
     ],
 )
 def test_wrong_declarations(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(CatalogError, match=said.replace("(", r"\(")):
+    with pytest.raises(CatalogError, match=re.escape(said)):
         declared.read(tmp_path)
 
 
 def test_a_good_declaration(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(GROUP + GOOD, encoding="utf-8")
     [metric] = declared.read(tmp_path)
-    assert (metric.key, metric.unit, metric.weight) == ("load.tv", "ratio", ("online", "seconds"))
+    assert (metric.key, metric.unit, metric.by) == ("load.tv", "ratio", ())

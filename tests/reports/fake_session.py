@@ -121,6 +121,10 @@ class FakeSession:
         rows = [tuple(map(_aware, row)) for row in found.fetchall()]
         return FakeResult(list(found.columns), list(map(type_name, types)), rows, stream)
 
+    @property
+    def own_intervals(self) -> FakeSession:
+        return self
+
     def display(self, when: datetime, system: str) -> datetime:
         if self.utc:
             return when.astimezone(UTC)

@@ -109,7 +109,7 @@ WRONG = [
     ('key = "cpu_type"\n', 'key = "Type"\n', "key = 'Type'.*lower-case"),
     ('key = "cpu_type"\n', "key = 'a\" FROM x --'\n", "lower-case"),
     ("FROM cpu\n", "FROM cpu; DROP TABLE cpu\n", "without a semicolon"),
-    ("SELECT system, interval_end, flag", "DELETE system", "query begins 'DELETE"),
+    ("SELECT system, interval_end, seconds", "DELETE system", "query begins 'DELETE"),
     ('time = "interval_end"', "", "rows of kind 'mean' need a time"),
     ('subject = ["cpu_id", "cpu_type"]', "subject = []", "its subject is empty"),
     ('by = ["cpu_type"]', 'by = ["core_id"]', "a total by 'core_id'"),

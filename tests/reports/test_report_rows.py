@@ -28,6 +28,7 @@ text = "t"
 source = "s"
 status = "verified"
 needs = "records of processors"
+means = "plain"
 [[tables]]
 key = "t"
 query = "SELECT system, interval_end, flag, cpu_id, cpu_type, busy_pct, user_pct FROM cpu"
@@ -176,6 +177,24 @@ def test_gaps_and_stubs_are_shown_and_in_no_mean() -> None:
     assert "00:02:00   0 IFL     90.0  45.00 gap" in printed
     assert "00:03:00   0 IFL     80.0  40.00 short" in printed
     assert "00:04:00   0 IFL   ...... ......" in printed
+
+
+def test_means_are_ratios_of_sums_unless_the_report_prints_plain_ones() -> None:
+    """The share of a processor that was online for a fifth of an interval weighs a fifth."""
+    query = "SELECT system, interval_end, seconds, flag, cpu_id, cpu_type, busy_pct, user_pct, online_pct"
+    text = REPORT.replace('means = "plain"\n', "").replace(
+        "SELECT system, interval_end, flag, cpu_id, cpu_type, busy_pct, user_pct", query
+    )
+    tables = {
+        "system": [system("A")],
+        "cpu": [
+            {**cpu("A", 3, 0, 10.0), "online_pct": 100.0},
+            {**cpu("A", 4, 0, 70.0), "online_pct": 20.0},
+        ],
+    }
+    for report_text, busy, user in ((text, "20.0", "20.00"), (REPORT, "40.0", "20.00")):
+        printed = body(FakeSession(tables), report(report_text))
+        assert f">>Mean>>   0 IFL     {busy}  {user}" in printed
 
 
 def test_a_sum_without_all_its_addends_is_dotted() -> None:

@@ -129,7 +129,8 @@ def test_one_bucket_against_plain_sql(served):
 def test_top_gives_the_largest_first(served):
     found = told(served.post("series", table="guest", columns=["cpu_pct"], by="userid", top=3))
     rows = served.session.sql(
-        "SELECT userid FROM guest GROUP BY 1 ORDER BY avg(cpu_pct) DESC NULLS LAST, 1 LIMIT 3"
+        "SELECT userid FROM guest WHERE flag IS NULL GROUP BY 1 "
+        "ORDER BY sum(cpu_pct * seconds) / sum(seconds) DESC NULLS LAST, 1 LIMIT 3"
     ).rows
     assert [one["by"] for one in found["series"]] == [row[0] for row in rows]
 
@@ -270,3 +271,92 @@ def test_expected_beside_observed(served):
 def test_what_has_no_value_for_a_number(served):
     assert told(served.get("running")) == []
     assert told(served.post("cancel", id="nobody")) == {"cancelled": 0}
+
+
+def aggregated(served, **asked):
+    """Rows of an answer of /aggregate, by name of the column."""
+    found = told(served.post("aggregate", **asked))
+    return [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]], found
+
+
+def test_ratios_are_those_of_the_sums(served):
+    [row], found = aggregated(served, table="load", columns=["busy_pct", "tv", "online"])
+    busy, tv, online = served.session.sql(
+        "SELECT sum(busy_pct * online * seconds) / sum(online * seconds), "
+        "sum(tv * guest_pct * online * seconds) / sum(guest_pct * online * seconds), "
+        "sum(online * seconds) / sum(seconds) FROM load WHERE flag IS NULL"
+    ).rows[0]
+    assert row["busy_pct_mean"] == pytest.approx(busy)
+    assert row["tv_mean"] == pytest.approx(tv)
+    assert row["online_mean"] == pytest.approx(online)
+    assert (found["bucket_s"], found["units"]["busy_pct"], found["more"]) == (0, "%", False)
+    again = served.session.sql(found["sql"])
+    assert again.columns == found["columns"]
+
+
+def test_subjects_are_put_together_in_each_interval_first(served):
+    rows, _ = aggregated(served, table="guest", columns=["cpu_s", "cpu_pct"], statistics=["total", "max"])
+    assert [(row["system"], row["source"]) for row in rows] == [("ZLDEMO", "zvm-monitor")]
+    total, largest = served.session.sql(
+        "SELECT sum(used), max(pct) FILTER (WHERE NOT stub) FROM (SELECT sum(cpu_s) AS used, "
+        "sum(cpu_pct) FILTER (WHERE cpu_s IS NOT NULL) AS pct, count(flag) = count(*) AS stub "
+        "FROM guest GROUP BY interval_end)"
+    ).rows[0]
+    assert rows[0]["cpu_s_total"] == pytest.approx(total)
+    assert rows[0]["cpu_pct_max"] == pytest.approx(largest)
+
+
+def test_the_largest_guests_come_first(served):
+    asked = {"table": "guest", "columns": ["cpu_s"], "by": ["userid"], "order": "cpu_s_total"}
+    rows, found = aggregated(served, **asked, limit=3)
+    own = served.session.sql(
+        "SELECT userid, sum(cpu_s) FROM guest GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 LIMIT 3"
+    ).rows
+    assert [row["userid"] for row in rows] == [row[0] for row in own]
+    assert [row["cpu_s_total"] for row in rows] == pytest.approx([row[1] for row in own])
+    assert found["more"]
+    least, _ = aggregated(served, **asked, descending=False, limit=1)
+    assert least[0]["cpu_s_total"] <= rows[-1]["cpu_s_total"]
+
+
+def test_buckets_add_up_to_the_window(served):
+    asked = {"table": "cpu", "columns": ["busy_pct"], "where": {"cpu_id": 0}, "by": ["cpu_id"]}
+    rows, found = aggregated(served, **asked, buckets=5)
+    assert 1 < len(rows) <= 6
+    assert found["bucket_s"] % served.session.systems[0].nominal_s == 0
+    one, _ = aggregated(served, **asked, buckets=10_000, statistics=["mean", "last"])
+    every = served.session.sql(
+        "SELECT epoch(interval_end), busy_pct FROM cpu WHERE cpu_id = 0 ORDER BY 1"
+    ).rows
+    assert [(row["t"], row["busy_pct_last"]) for row in one] == every
+    assert [row["t"] for row in rows] == sorted(row["t"] for row in rows)
+
+
+def test_what_has_no_mean_says_why(served):
+    [row], found = aggregated(served, table="guest", columns=["transaction_rate"])
+    assert row["transaction_rate_mean"] is None
+    assert "not 0" in found["unweighted"]["transaction_rate"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"table": "nosuch", "columns": ["a"]}, "there is no measure"),
+        ({"table": "system", "columns": ["files"]}, "has no intervals"),
+        ({"table": "load", "columns": ["nosuch"]}, "no column"),
+        ({"table": "load", "columns": ["busy_pct"], "by": ["nosuch"]}, "no column"),
+        ({"table": "load", "columns": ["busy_pct"], "by": ["tv"]}, "nothing to group by"),
+        ({"table": "load", "columns": ["busy_pct"], "by": ["interval_end"]}, "nothing to group by"),
+        ({"table": "load", "columns": ["busy_pct"], "statistics": ["total"]}, "has no total"),
+        ({"table": "load", "columns": ["busy_pct"], "statistics": ["sum"]}, "statistics"),
+        ({"table": "load", "columns": ["busy_pct"], "order": "1; DROP TABLE load"}, "order is"),
+        ({"table": "load", "columns": ["busy_pct"], "where": {'no"such': 1}}, "no column"),
+        ({"table": "load", "columns": ["busy_pct"], "buckets": 0}, "buckets"),
+        ({"table": "load", "columns": ["busy_pct"], "limit": 1_000_000}, "limit"),
+        ({"table": "storage", "columns": ["available"]}, "different zone are never put together"),
+    ],
+)
+def test_wrong_aggregates(served, asked, said):
+    response = served.post("aggregate", **asked)
+    assert response.status_code == 400
+    assert said in response.text

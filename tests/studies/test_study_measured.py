@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,6 +18,8 @@ from zlens.studies import measured, notes, run_keys
 from zlens.studies.measured import Measured
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
+
+SHARES = ("busy_pct", "guest_pct", "chargeable_cp_pct", "nonchargeable_cp_pct")
 
 LATER = START + dt.timedelta(minutes=3)
 
@@ -58,6 +61,20 @@ SECOND: dict[str, Any] = FIRST | {
 }
 
 
+def product(*factors: float | None) -> float | None:
+    return None if None in factors else math.prod(factor for factor in factors if factor is not None)
+
+
+def weighed(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the question, with what each mean weighs beside it."""
+    seconds, online = row["seconds"], row["online"]
+    weights = dict.fromkeys(("online", "unparked", "etr"), seconds)
+    weights |= dict.fromkeys(SHARES, product(online, seconds))
+    weights["response_s"] = product(row["etr"], seconds)
+    weights["ghz"] = product(row["cycle_rate"], seconds, 1 / row["ghz"])
+    return row | {f"{name}#weight": weight for name, weight in weights.items()}
+
+
 def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
     """What `_of_session` asks of a session."""
 
@@ -68,7 +85,9 @@ def session(*rows: dict[str, Any], cores: int | None = None) -> Session:
             )
         if "core_id" in query:
             return SimpleNamespace(columns=["n"], rows=[] if cores is None else [(cores,)])
-        return SimpleNamespace(columns=list(FIRST), rows=[tuple(row.values()) for row in rows])
+        return SimpleNamespace(
+            columns=list(weighed(FIRST)), rows=[tuple(weighed(row).values()) for row in rows]
+        )
 
     info = SystemInfo("S", "zvm-monitor", machine_type="3906", model="M05", release="7.1")
     return cast(Session, SimpleNamespace(sql=sql, systems=[info], display=lambda time, _: time))

@@ -76,6 +76,28 @@ def _table(table: Table, name: str) -> _Found:
     for column in table.columns:
         yield from _column(table, column, seen)
         seen.add(column.name)
+    for column in table.columns:
+        yield from _aggregation(table, column)
+    for name in set(table.apart) - set(table.key):
+        yield name, "stands in apart, but is not in the key", "name columns of the key"
+
+
+def _aggregation(table: Table, column: Column) -> _Found:
+    """Whether a column says all that several rows of it need, and nothing else."""
+    name, ratio = column.name, column.aggregate == "ratio"
+    if ratio and bool(column.weight) == bool(column.unweighted):
+        yield name, "a ratio has a weight, or the reason why it has none", "give one of weight and unweighted"
+    if column.weight and column.aggregate not in ("ratio", "gauge"):
+        yield name, f"{column.aggregate} has a weight", "leave it out"
+    if column.unweighted and not ratio:
+        yield name, f"{column.aggregate} has the key unweighted", "leave it out"
+    if column.across and column.across not in metrics.ACROSS and not column.across.startswith("by "):
+        yield name, f"across is {column.across!r}", f"use one of {', '.join(metrics.ACROSS)}, by FORMULA"
+    for formula in (column.weight, column.across.partition("by ")[2]):
+        if "." in formula:
+            yield name, f"`{formula}` names a role", "name columns of the row: roles are gone by then"
+        elif formula:
+            yield from _formula(name, formula, {each.name for each in table.columns})
 
 
 def _column(table: Table, column: Column, seen: set[str]) -> _Found:
@@ -103,8 +125,8 @@ def _column(table: Table, column: Column, seen: set[str]) -> _Found:
     if column.type not in ("int", "float"):
         if column.unit:
             yield name, f"{column.type} has a unit", "leave it empty"
-        if column.aggregate in ("ratio", "gauge", "sum"):
-            yield name, f"{column.type} has the aggregate {column.aggregate}", "use key or last"
+        if column.aggregate in ("counter", "time", "ratio", "gauge"):
+            yield name, f"{column.type} has the aggregate {column.aggregate}", "use key or state"
     if column.by:
         if column.formula or table.empty:
             yield name, "is told by machine, but has a formula or is of an empty table", "leave one out"

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import metrics, toml
-from zlens.errors import CatalogError
+from zlens.catalog import aggregation, metrics, toml
+from zlens.errors import CatalogError, QueryError
 
 _ROOT = Path(__file__).parent / "compare"
 _FACTS = _ROOT.parent / "comparable.toml"
-AGGREGATES = ("mean", "total")
 FORMS = ("ratio", "points")
 DIRECTIONS = ("higher", "lower", "none")
 _KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "table": str, "column": str, "heading": str, "aggregate": str, "weight": list, "by": list, "where": dict,
-    "form": str, "direction": str, "criterion": bool, "across": bool, "scale": (int, float), "unit": str,
-    "published": str,
+    "table": str, "column": str, "heading": str, "by": list, "where": dict, "form": str, "direction": str,
+    "criterion": bool, "across": bool, "scale": (int, float), "unit": str, "published": str,
 }  # fmt: skip
 _WORD = re.compile(r"[\w *.-]*")
 
@@ -33,9 +31,7 @@ class Metric:
     table: str
     column: str
     heading: str
-    aggregate: str
     unit: str
-    weight: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     where: tuple[tuple[str, str], ...] = ()
     form: str = "ratio"
@@ -48,16 +44,6 @@ class Metric:
     @property
     def key(self) -> str:
         return f"{self.table}.{self.column}"
-
-    def columns(self) -> Iterator[str]:
-        """All columns of its table that it stands on."""
-        yield from (self.column, *self.by, *(name for name, _ in self.where))
-        for factor in self.factors():
-            yield from factor
-
-    def factors(self) -> list[list[str]]:
-        """Its weights as products of sums of columns."""
-        return [[name.strip() for name in each.split("+")] for each in self.weight]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +84,7 @@ def _metric(group: str, entry: dict[str, Any], path: str) -> Metric:
             raise CatalogError(
                 f"{name}: {key} = {value!r} is not understood", file=path, expected=", ".join(_KEYS)
             )
-    missing = {"table", "column", "heading", "aggregate"} - set(entry)
+    missing = {"table", "column", "heading"} - set(entry)
     if missing:
         raise CatalogError(f"{name} lacks {sorted(missing)[0]}", file=path)
     table = metrics.table(entry["table"])
@@ -107,26 +93,31 @@ def _metric(group: str, entry: dict[str, Any], path: str) -> Metric:
     if column is None or column.type not in ("int", "float"):
         raise CatalogError(f"{name} is no column of numbers", file=path)
     facts: dict[str, Any] = {"unit": column.unit, **entry}
-    facts["weight"], facts["by"] = tuple(entry.get("weight", ())), tuple(entry.get("by", ()))
+    facts["by"] = tuple(entry.get("by", ()))
     facts["where"] = tuple(entry.get("where", {}).items())
     metric = Metric(group, **facts)
-    for other in metric.columns():
+    for other in (*metric.by, *(name for name, _ in metric.where)):
         if other not in columns:
             raise CatalogError(f"{name}: {table.name} has no column {other!r}", file=path)
     allowed = (
-        ("aggregate", metric.aggregate, AGGREGATES),
         ("form", metric.form, FORMS),
         ("direction", metric.direction, DIRECTIONS),
     )
     for key, value, known in allowed:
         if value not in known:
             raise CatalogError(f"{name}: {key} is {value!r}", file=path, expected=" or ".join(known))
-    if (metric.aggregate == "mean") != bool(metric.weight):
-        raise CatalogError(f"{name}: a mean has weights, and a total has none", file=path)
+    if "mean" not in aggregation.gives(column) or column.unweighted:
+        raise CatalogError(f"{name} has no mean", file=path, expected="a column with a weight")
     if not all(isinstance(value, str) and _WORD.fullmatch(value) for _, value in metric.where):
         raise CatalogError(f"{name}: where takes names", file=path)
     if set(metric.by) - set(table.key):
         raise CatalogError(f"{name}: by takes columns of the key", file=path, expected=", ".join(table.key))
+    try:
+        together = aggregation.merged(table, metric.by, [name for name, _ in metric.where])
+    except QueryError as error:
+        raise CatalogError(f"{name}: {error.message}", file=path, expected=error.expected) from None
+    if together and aggregation.across(column) == "none":
+        raise CatalogError(f"{name}: rows of several {', '.join(table.key)} give no value", file=path)
     return metric
 
 

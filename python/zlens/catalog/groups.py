@@ -18,8 +18,9 @@
 
 `*` stands for any characters and `?` for one, capitals or not; devices may be a range of numbers. The first
 pattern that fits decides. What fits none stays as it is, and so does all that a left out section is about.
-A group row adds its members' rates and amounts and weights their times by rate; how each column is put
-together stands in catalog/groups.toml. With the line `show = "mean"` before the sections, what is added
+A group row adds its members' rates and amounts and weights their times by rate: the aggregation that
+catalog/metrics states of each column (catalog/aggregation.py); catalog/groups.toml says which measures show
+groups. With the line `show = "mean"` before the sections, what is added
 otherwise is the mean of the members, so that the row tells of an average one.
 
 [member] is of the members of a cluster, for reports that put their guests together: as how many seconds a
@@ -37,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens import given
-from zlens.catalog import expressions, metrics, toml
+from zlens.catalog import aggregation, expressions, metrics, toml
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
 
@@ -45,9 +46,6 @@ from zlens.errors import CatalogError, InputError
 KINDS = ("guest", "device", "volume", "partition")
 #: What one row of a group shows of what is added up.
 SHOWN = ("sum", "mean")
-RULES = ("sum", "same", "max", "min", "none")
-#: Units of amounts: a group has what its members have together.
-_AMOUNTS = frozenset({"/s", "bytes/s", "bytes", "count", "frames", "pages", "slots", "processors", "cores"})
 
 #: The section with the factors of the user's for members of a cluster.
 MEMBER = "member"
@@ -72,11 +70,10 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """How one measure shows groups: match (column and kind), merge (keys), columns (rules)."""
+    """How one measure shows groups: match (column and kind) and merge (keys)."""
 
     match: tuple[tuple[str, str], ...]
     merge: frozenset[str]
-    columns: Mapping[str, str]
 
 
 def read(path: str) -> Groups:
@@ -151,25 +148,11 @@ def groupings() -> dict[str, Grouping]:
     found = {}
     for table, facts in data.items():
         known = {column.name for column in metrics.table(table).columns}
-        match, merge, columns = facts["match"], facts.get("merge", []), facts.get("columns", {})
-        # Columns that nobody knows are not an error: a measure may come to have them.
+        match, merge = facts["match"], facts.get("merge", [])
         if not {*match, *merge} <= known:
             raise CatalogError(f"{table}: match or merge names no column", file=str(path))
-        for column, rule in columns.items():
-            if rule not in RULES and not rule.startswith("by "):
-                raise CatalogError(f"{table}.{column}: {rule!r}", file=str(path), expected=", ".join(RULES))
-        found[table] = Grouping(tuple(match.items()), frozenset(merge), columns)
+        found[table] = Grouping(tuple(match.items()), frozenset(merge))
     return found
-
-
-def rule_of(table: str, column: metrics.Column) -> str:
-    """How the row of a group is made of what its members have in a column."""
-    declared = groupings()[table].columns.get(column.name)
-    if declared:
-        return declared
-    if column.type in ("text", "bool", "time"):
-        return "same"
-    return "sum" if column.aggregate == "sum" or column.unit in _AMOUNTS else "none"
 
 
 def applies(name: str, groups: Groups | None) -> bool:
@@ -199,16 +182,8 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     listed = ", ".join(map(expressions.literal, names))
     own = expressions.quote(keyed)
     branches.append(f"WHEN {own} IN ({listed}) THEN {own}")
-    counted = [
-        expressions.quote(column.name)
-        for column in table.columns
-        if column.type in ("int", "float")
-        and column.aggregate in ("sum", "ratio")
-        and column.name != "seconds"
-    ]
-    known = " OR ".join(f"{column} IS NOT NULL" for column in counted) or "true"
     inner = (
-        f'SELECT *, ({known}) AS "#known", '
+        f'SELECT *, ({aggregation.known(table)}) AS "#known", '
         'CASE WHEN "#group" IS NULL THEN row_number() OVER () END AS "#row" '
         f'FROM (SELECT *, CASE {" ".join(branches)} END AS "#group" FROM ({rows}))'
     )
@@ -255,31 +230,10 @@ def _column(
         # A stub or a gap of a single member leaves the others what they are.
         return "CASE WHEN count(flag) = count(*) THEN max(flag) END", None
     # A member that has only just come has no differences yet: it takes part from the next interval on.
-    among = '"#known"' if column.aggregate in ("sum", "ratio") else "true"
-    return _of_one(name, _together(table.name, column, name, among, mean)), None
+    among = '"#known"' if column.aggregate in aggregation.COUNTED else "true"
+    return _of_one(name, aggregation.together(column, among, average=mean).value), None
 
 
 def _of_one(name: str, otherwise: str) -> str:
     """What a row shows as it is where it stands for one subject."""
     return f"CASE WHEN count(*) = 1 THEN any_value({name}) ELSE {otherwise} END"
-
-
-def _together(table: str, column: metrics.Column, name: str, among: str, mean: bool) -> str:
-    rule = rule_of(table, column)
-    every = f"count({name}) FILTER (WHERE {among}) = count(*) FILTER (WHERE {among})"
-    if rule == "sum":
-        return f"CASE WHEN {every} THEN {'avg' if mean else 'sum'}({name}) FILTER (WHERE {among}) END"
-    if rule in ("max", "min"):
-        return f"CASE WHEN {every} THEN {rule}({name}) FILTER (WHERE {among}) END"
-    if rule == "same":
-        return f"CASE WHEN count({name}) = count(*) AND min({name}) = max({name}) THEN min({name}) END"
-    if rule == "none":
-        return "NULL"
-    weight = expressions.compile_sql(rule.removeprefix("by "), expressions.quote)
-    # What is weighted by nothing need not be known.
-    part = f"FILTER (WHERE {among} AND {weight} > 0)"
-    weighed = f"count({weight}) FILTER (WHERE {among}) = count(*) FILTER (WHERE {among})"
-    return (
-        f"CASE WHEN {weighed} AND count({name}) {part} = count(*) {part} "
-        f"THEN sum({name} * {weight}) {part} / nullif(sum({weight}) {part}, 0) END"
-    )

@@ -17,12 +17,23 @@ from zlens.catalog import toml
 from zlens.errors import CatalogError
 
 TYPES = ("int", "float", "text", "bool", "time")
+#: The kinds of columns, and what several rows of one subject give: see docs/aggregation.md.
 AGGREGATES = {
     "key": "names the row",
-    "ratio": "computed anew from the sums of its parts",
-    "sum": "added",
+    "counter": "added",
+    "time": "added",
+    "ratio": "computed from the sums of its parts",
     "gauge": "averaged, with p50, p95 and maximum beside the mean",
-    "last": "the last value",
+    "state": "the last value",
+}
+#: What several subjects of one interval give, where the kind does not say it: see docs/aggregation.md.
+ACROSS = {
+    "sum": "added",
+    "mean": "mean by weight",
+    "same": "the value that all have",
+    "max": "the largest",
+    "min": "the smallest",
+    "none": "nothing",
 }
 #: What is known about a formula, and in which words it is told, best first.
 STATUSES = {
@@ -81,11 +92,12 @@ UNITS = frozenset(
 BY = ("", "generation")
 
 _TABLE_KEYS = frozenset(
-    {"table", "text", "grain", "key", "scope", "plain", "empty", "lazy", "rows", "column"}
+    {"table", "text", "grain", "key", "apart", "scope", "plain", "empty", "lazy", "rows", "column"}
 )
 _COLUMN_KEYS = frozenset(
     {"name", "type", "unit", "text", "formula", "published", "by", "given", "definition"}
-    | {"aggregate", "scope", "needs", "status", "source", "note"}
+    | {"aggregate", "weight", "unweighted", "across", "every"}
+    | {"scope", "needs", "status", "source", "note"}
 )
 
 
@@ -98,7 +110,11 @@ class Column:
     given       beside by: a formula over roles that tell the value itself; where they do, it is taken
     published   the formula in its place with --as-published: rounded as published tables are
     definition  the formula in words or counters, where nothing computes it yet or machines differ
-    aggregate   what --every does with it: see AGGREGATES
+    aggregate   its kind, which says what several rows of one subject give: see AGGREGATES
+    weight      of a ratio or a gauge: a formula over columns of the row, proportional to its denominator
+    unweighted  of a ratio: why it has no weight, and so no mean over rows
+    across      what several subjects give: one of ACROSS, or `by` and a formula; '' = what the kind says
+    every       why --every gives another value than the mean of the rows it joins
     scope       what one value is of: see SCOPES
     needs       what must be in the input for it
     status      how well its formula is known: see STATUSES
@@ -119,6 +135,10 @@ class Column:
     by: str = ""
     given: str = ""
     published: str = ""
+    weight: str = ""
+    unweighted: str = ""
+    across: str = ""
+    every: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +147,8 @@ class Table:
 
     A lazy table is too large to keep: it is worked out for every question, as far as that needs it. `rows` is
     the FROM clause that its formulas are over, with roles and helpers (catalog/helpers); empty where it is
-    made otherwise, or that no reader feeds yet.
+    made otherwise, or that no reader feeds yet. Rows that differ in a column of `apart` are never put
+    together: processor types, or a whole and its parts.
     """
 
     name: str
@@ -140,6 +161,7 @@ class Table:
     columns: tuple[Column, ...]
     lazy: bool = False
     rows: str = ""
+    apart: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column | None:
         for column in self.columns:
@@ -162,7 +184,7 @@ LEADING = (
         "float",
         "s",
         "length of the row's interval: the time since the sample before",
-        "sum",
+        "time",
         "times of the two samples, or the interval the source prints",
     ),
     _leading(
@@ -170,7 +192,7 @@ LEADING = (
         "text",
         "",
         "short: a stub; gap: the sample before is missing; such rows are left out of means; else NULL",
-        "last",
+        "state",
         "length of the interval against the usual one",
     ),
 )
@@ -237,6 +259,7 @@ def parse(text: str, path: str) -> Table:
         (*leading, *columns),
         bool(data.get("lazy")),
         data.get("rows", "").strip(),
+        tuple(data.get("apart", ())),
     )
 
 

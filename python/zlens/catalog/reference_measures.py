@@ -76,7 +76,7 @@ def _columns(columns: tuple[metrics.Column, ...]) -> list[str]:
             f"{column.type}{unit}",
             ". ".join(part.rstrip(".") for part in said),
             formula,
-            column.aggregate,
+            f"{column.aggregate}, by `{column.weight}`" if column.weight else column.aggregate,
             column.status,
             column.source,
         ]

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from zlens.catalog import aggregation
+from zlens.catalog import metrics as catalog
 from zlens.catalog.compared import Metric, declared, facts
-from zlens.catalog.expressions import literal
+from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
 from zlens.session import Session
 
@@ -125,13 +127,18 @@ def _series(
     metrics: Sequence[Metric],
 ) -> None:
     """Numerators and denominators of some metrics of one table, in order of time."""
-    parts = [part for metric in metrics for part in _sums(metric)]
-    held = "".join(f" AND {name} = {literal(value)}" for name, value in where)
-    subject = "".join(f", CAST({name} AS VARCHAR)" for name in by)
-    query = (
-        f"SELECT system, source, interval_end{subject}, {', '.join(parts)} FROM {table} "
-        f"WHERE flag IS NULL{held} GROUP BY ALL ORDER BY interval_end"
+    measured = catalog.table(table)
+    columns = [column for metric in metrics if (column := measured.column(metric.column))]
+    held = " AND ".join([aggregation.kept(), *(f"{quote(name)} = {literal(value)}" for name, value in where)])
+    pinned = [name for name, _ in where]
+    rows = aggregation.intervals(measured, columns, quote(table), by, held, pinned)
+    subject = "".join(f", CAST({quote(name)} AS VARCHAR)" for name in by)
+    parts = ", ".join(
+        f"{quote(column.name)} * {weight}, CASE WHEN {quote(column.name)} IS NOT NULL THEN {weight} END"
+        for column in columns
+        for weight in (quote(aggregation.parted(column)),)
     )
+    query = f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows}) ORDER BY interval_end"
     found: dict[tuple[str, str, Key], list[Point]] = {}
     for row in session.sql(query).rows:
         system, source, end, *rest = row
@@ -147,13 +154,3 @@ def _series(
     for (system, _, key), points in sorted(found.items(), key=lambda each: (-len(each[1]), each[0][1])):
         if system in systems:
             systems[system].series.setdefault(key, points)
-
-
-def _sums(metric: Metric) -> tuple[str, str]:
-    if metric.aggregate == "total":
-        return f"sum({metric.column}) * any_value(seconds)", "any_value(seconds)"
-    weight = " * ".join(f"CAST({' + '.join(names)} AS DOUBLE)" for names in metric.factors())
-    return (
-        f"sum({metric.column} * {weight})",
-        f"sum(CASE WHEN {metric.column} IS NOT NULL THEN {weight} END)",
-    )

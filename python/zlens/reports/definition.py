@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import metrics, toml
+from zlens.catalog import aggregation, metrics, toml
 from zlens.errors import CatalogError, QueryError
 from zlens.reports import menus
 
@@ -25,7 +25,9 @@ STATUSES = tuple(metrics.STATUSES)
 REMARKABLE = ("constructed", "derived", "unverified")
 TYPES = ("number", "id", "text", "time", "bool")
 KINDS = ("mean", "total", "interval", "row", "query")
-MEAN_RULES = ("mean", "sum", "min", "max", "first", "last", "mix", "none")
+MEAN_RULES = ("mean", "plain", "sum", "min", "max", "first", "last", "mix", "none")
+#: What the means of a report are: as the catalog states of the measures, or as IBM's report prints them.
+MEANS = ("weighted", "plain")
 TOTAL_RULES = ("sum", "mean", "min", "max", "mix", "count", "none")
 
 LABEL_WIDTH = 8
@@ -60,6 +62,14 @@ class Column:
     source_note: str  # what is to be said about its source beyond that
     status: str  # its own status; '' = that of its measures
     missing: str  # why it may be dotted, and what would give it, beyond what the measures need
+
+    @property
+    def declared(self) -> metrics.Column | None:
+        """What says how it is averaged; a column that no measure explains weighs as long as its interval."""
+        if not self.measures:
+            return replace(metrics.LEADING[0], name=self.column, type="float", aggregate="gauge")
+        found = metrics.columns_named(self.measures[0])
+        return next((column for _, column in found if "mean" in aggregation.gives(column)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +230,8 @@ def read(text: str, file: str, stem: str) -> Definition:
         absent=tuple(_absent(reader) for reader in top.each("absent", "absent columns", ("role",))),
         file=file,
     )
-    tables = tuple(_table(reader) for reader in top.each("tables", "table", ("key",)))
+    plain = top.choice("means", MEANS, "weighted") == "plain"
+    tables = tuple(_table(reader, plain) for reader in top.each("tables", "table", ("key",)))
     top.done()
     if not tables:
         top.fail("it has no table", "at least one [[tables]]")
@@ -236,7 +247,7 @@ def _absent(reader: _Reader) -> Absent:
     return absent
 
 
-def _table(reader: _Reader) -> Table:
+def _table(reader: _Reader, plain: bool) -> Table:
     key = reader.identifier("key")
     table = Table(
         key=key,
@@ -248,7 +259,7 @@ def _table(reader: _Reader) -> Table:
             Group(group.identifier("key"), group.text("heading"))
             for group in reader.each("groups", "group", ("key",))
         ),
-        columns=tuple(_column(column) for column in reader.each("columns", "column", ("key",))),
+        columns=tuple(_column(column, plain) for column in reader.each("columns", "column", ("key",))),
         rows=tuple(_rows(rows) for rows in reader.each("rows", "rows", ("kind", "label"))),
         lines=reader.cells("lines"),
         line_count=reader.integer("line_count", 0, 1000, 0),
@@ -259,9 +270,10 @@ def _table(reader: _Reader) -> Table:
     return table
 
 
-def _column(reader: _Reader) -> Column:
+def _column(reader: _Reader, plain: bool) -> Column:
     key = reader.identifier("key")
     kind = reader.choice("type", TYPES, "number")
+    mean = "mix" if kind != "number" else "plain" if plain else "mean"
     heading = reader.lines("heading")
     measures = reader.lines("measures", ())
     # What no measure explains, the report has to explain itself.
@@ -277,7 +289,7 @@ def _column(reader: _Reader) -> Column:
         decimals=reader.integer("decimals", 0, 9, 0),
         align=reader.choice("align", ("left", "right"), "right" if kind in ("number", "id") else "left"),
         keep=reader.flag("keep", False),
-        mean=reader.choice("mean", MEAN_RULES, "mean" if kind == "number" else "mix"),
+        mean=reader.choice("mean", MEAN_RULES, mean),
         total=reader.choice("total", TOTAL_RULES, "none"),
         measures=measures,
         text=reader.text("text", own),
@@ -292,7 +304,7 @@ def _column(reader: _Reader) -> Column:
             reader.fail(f"the measure {measure!r}", "table.column")
     if column.decimals and kind != "number":
         reader.fail(f"it has {column.decimals} decimals and the type {kind!r}", "decimals only of a number")
-    if kind != "number" and {column.mean, column.total} & {"mean", "sum"}:
+    if kind != "number" and {column.mean, column.total} & {"mean", "plain", "sum"}:
         reader.fail(
             f"its rule for means or totals adds up a column of type {kind!r}", "mix, last, count or none"
         )
@@ -364,6 +376,14 @@ def _check_rows(table: Table, reader: _Reader) -> None:
         reader.fail("it has no rows", "at least one [[tables.rows]]")
     kinds = {rows.kind for rows in table.rows}
     columns = {column.key for column in table.columns}
+    if "mean" in kinds:
+        for column in table.columns:
+            known = any(metrics.columns_named(name) for name in column.measures)
+            if column.mean == "mean" and known and column.declared is None:
+                reader.fail(
+                    f"column {column.key!r} is of a measure that has no mean",
+                    "another rule: last, mix, none",
+                )
     for rows in table.rows:
         if rows.kind in ("mean", "interval") and not table.time:
             reader.fail(f"rows of kind {rows.kind!r} need a time", "time = the query's column for it")
@@ -485,10 +505,14 @@ class _Reader:
         return dict(value)
 
     def question(self, key: str, default: str | None = None) -> str:
-        """A SELECT, and only one."""
+        """A SELECT, and only one, with the means it names written out."""
         value = self.text(key, default)
         if value and (not re.match(r"(?i)(select|with)\b", value) or ";" in value):
             self.fail(f"{key} begins {value[:30]!r}", "one SELECT (or WITH ... SELECT) without a semicolon")
+        try:
+            value = aggregation.expanded(value)
+        except CatalogError as error:
+            self.fail(f"{key}: {error.message}", error.expected or "")
         return value
 
     def each(self, key: str, what: str, names: tuple[str, ...]) -> list[_Reader]:

@@ -7,18 +7,15 @@ streams into sections, which know what is to be known of all rows before the fir
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, cast
 
 from zlens import _native
-from zlens.catalog import metrics
+from zlens.catalog import aggregation, metrics
 from zlens.problems import Problem
 from zlens.reports.definition import Column, Definition, Rows, Table
 from zlens.reports.style import Value
-
-#: Rows with these flags are shown, but are in no mean: their span is not that of an interval.
-LEFT_OUT = ("gap", "short")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -41,6 +38,8 @@ class Session(Protocol):
     def display(self, when: datetime, system: str, /) -> datetime: ...
     @property
     def problems(self) -> Sequence[Problem]: ...
+    @property
+    def own_intervals(self) -> Session: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +127,14 @@ def dotted(block: Block) -> list[Column]:
 
 def fetch(definition: Definition, session: Session) -> list[Block]:
     """Ask the session for everything the report prints."""
-    asked = [question(table, rows, definition.block) for table in definition.tables for rows in table.rows]
-    asked += [query for query in (definition.members, *(note.when for note in definition.notes)) if query]
-    session.expect(asked)
+    beside = [query for query in (definition.members, *(note.when for note in definition.notes)) if query]
+    questions: dict[int, tuple[Session, list[str]]] = {id(session): (session, beside)}
+    for table in definition.tables:
+        for rows in table.rows:
+            asked = _asked(rows, session)
+            questions.setdefault(id(asked), (asked, []))[1].append(question(table, rows, definition.block))
+    for asked, queries in questions.values():
+        asked.expect(queries)
     blocks = _blocks(definition, session)
     for table in definition.tables:
         pieces = [(rows, *_ask(table, rows, definition.block, session)) for rows in table.rows]
@@ -178,11 +182,17 @@ def timed(rows: Rows) -> bool:
     return rows.kind == "interval" or (rows.kind in ("total", "query") and rows.of == "interval")
 
 
+def _asked(rows: Rows, session: Session) -> Session:
+    """Whom rows of a kind are asked of: means are those of the input's own intervals, whatever is shown."""
+    of_means = "mean" in (rows.kind, rows.kind == "total" and rows.of)
+    return session.own_intervals if of_means else session
+
+
 def _ask(
     table: Table, rows: Rows, block: str, session: Session
 ) -> tuple[_native.Section, dict[str, Section]]:
     """The rows of one kind, and those of each block."""
-    result = session.sql(question(table, rows, block))
+    result = _asked(rows, session).sql(question(table, rows, block))
     answer = result.read(lambda stream: _native.Section.read(stream, result.types, table.columns))
     by_block = {}
     for place, (name, count, values, longest, times, flags) in enumerate(answer.runs):
@@ -207,7 +217,7 @@ def question(table: Table, rows: Rows, block: str) -> str:
         shown = ", ".join(_mean(table, column) for column in table.columns)
         return (
             f"SELECT {quoted(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
-            f"WHERE {_kept()} GROUP BY {_list(keys)} ORDER BY {_sorted(keys)}"
+            f"WHERE {aggregation.kept()} GROUP BY {_list(keys)} ORDER BY {_sorted(keys)}"
         )
     shown = ", ".join(quoted(column.column) for column in table.columns)
     return (
@@ -227,24 +237,32 @@ def _total(table: Table, rows: Rows, keys: list[str]) -> str:
             outer.append(quoted(name))
         else:
             outer.append(f"c{next(i for i, c in enumerate(table.columns) if c.column == name)}")
+    weights = {
+        i: weight
+        for i, column in enumerate(table.columns)
+        if column.total == "mean" and not rows.rule and (weight := _weight(column))
+    }
     if rows.of == "mean":
         inner += [f"{_mean(table, column)} AS c{i}" for i, column in enumerate(table.columns)]
-        grouping = f" WHERE {_kept()} GROUP BY {_list([keys[0], *table.subject])}"
+        inner += [
+            f"sum({weight}) FILTER (WHERE {quoted(table.columns[i].column)} IS NOT NULL) AS w{i}"
+            for i, weight in weights.items()
+        ]
+        grouping = f" WHERE {aggregation.kept()} GROUP BY {_list([keys[0], *table.subject])}"
     else:
         inner += [f"{quoted(column.column)} AS c{i}" for i, column in enumerate(table.columns)]
+        inner += [f"{weight} AS w{i}" for i, weight in weights.items()]
         grouping = ""
     time = quoted(keys[1]) if len(keys) > 1 else "NULL"
-    shown = ", ".join(_sum(rows, column, f"c{i}") for i, column in enumerate(table.columns))
+    shown = ", ".join(
+        _sum(rows, column, f"c{i}", f"w{i}" if i in weights else None)
+        for i, column in enumerate(table.columns)
+    )
     return (
         f"SELECT {quoted(keys[0])}, {time}, NULL, {shown} FROM "
         f"(SELECT {', '.join(inner)} FROM ({table.query}) AS base{grouping}) AS added "
         f"GROUP BY {', '.join(outer)} ORDER BY {', '.join(f'{name} NULLS LAST' for name in outer)}"
     )
-
-
-def _kept() -> str:
-    flags = ", ".join(f"'{flag}'" for flag in LEFT_OUT)
-    return f"{quoted('flag')} IS NULL OR {quoted('flag')} NOT IN ({flags})"
 
 
 def _mean(table: Table, column: Column) -> str:
@@ -253,14 +271,25 @@ def _mean(table: Table, column: Column) -> str:
         return name
     if column.mean in ("first", "last"):
         return f"{'arg_min' if column.mean == 'first' else 'arg_max'}({name}, {quoted(table.time or '')})"
+    if column.mean == "mean" and column.declared:
+        return aggregation.mean(replace(column.declared, name=column.column))
     return _rule(column.mean, name, column)
 
 
-def _sum(rows: Rows, column: Column, name: str) -> str:
+def _weight(column: Column) -> str | None:
+    """SQL of what a value of a column weighs among others; None where its means are plain."""
+    if column.mean != "mean" or not column.measures or not column.declared:
+        return None
+    return aggregation.weight(column.declared)
+
+
+def _sum(rows: Rows, column: Column, name: str, weight: str | None) -> str:
     rule = rows.rule if rows.rule and column.type == "number" else column.total
     if rule == "sum":
         # The sum of what is known is not the total: one addend without a value leaves none.
         return f"CASE WHEN count({name}) = count(*) THEN sum({name}) END"
+    if rule == "mean" and weight:
+        return f"sum({name} * {weight}) / nullif(sum({weight}) FILTER (WHERE {name} IS NOT NULL), 0)"
     return _rule(rule, name, column)
 
 
@@ -272,7 +301,7 @@ def _rule(rule: str, name: str, column: Column) -> str:
     if rule == "mix":
         same = f"CASE WHEN min({name}) = max({name}) THEN min({name})"
         return f"{same} WHEN count({name}) > 0 THEN 'MIX' END" if column.type == "text" else f"{same} END"
-    return f"{'avg' if rule == 'mean' else rule}({name})"
+    return f"{'avg' if rule in ('mean', 'plain') else rule}({name})"
 
 
 def quoted(name: str) -> str:

@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from zlens import lab, models
+from zlens.catalog.aggregation import STATISTICS
 from zlens.compare import AGAINST, FORMS
+from zlens.server.aggregate import MOST
 from zlens.server.kinds import Anything, Either, Flag, Many, Moment, Named, Parameter, Record, Text, Whole
 from zlens.server.place import Place
 from zlens.server.series import AGGREGATES
@@ -21,6 +23,12 @@ _FROM = Parameter("from", Moment(), "intervals that end after this time")
 _TO = Parameter("to", Moment(), "intervals that end not after this time")
 _INPUT = Parameter("input", Text(1000, 1), "only this input, by its name in /schema")
 _WINDOW = (_SYSTEM, _FROM, _TO, _INPUT)
+_WHERE = Parameter(
+    "where",
+    Named(Either(Many(Anything(), 1000), Anything()), 20),
+    "what columns are to be: a value or a list of them",
+    default={},
+)
 _SET = Parameter("set", Many(Text(500), 200), "other values: KEY=VALUE", default=[])
 _SIDE = Record((*_WINDOW, Parameter("name", Text(40, 1), "what the side is called")))
 
@@ -125,12 +133,7 @@ ENDPOINTS = (
             Parameter("table", _NAME, "a measure, raw table or role with interval_end", needed=True),
             Parameter("columns", Many(_NAME, 20, 1), "columns of numbers", needed=True),
             _SYSTEM,
-            Parameter(
-                "where",
-                Named(Either(Many(Anything(), 1000), Anything()), 20),
-                "what columns are to be: a value or a list of them",
-                default={},
-            ),
+            _WHERE,
             Parameter("by", _NAME, "a series for each value of this column"),
             _FROM,
             _TO,
@@ -154,6 +157,40 @@ ENDPOINTS = (
             "series": "for each value of `by` and column: by, column, t (seconds since 1970), min, max, "
             "first, last, p50, p95",
             "more": "whether there were more points than are handed out",
+        },
+    ),
+    Endpoint(
+        "POST",
+        "aggregate",
+        "Columns of a measure by subject and time, each aggregated as the catalog states of it",
+        "aggregate:answer",
+        (
+            Parameter("table", _NAME, "a measure", needed=True),
+            Parameter("columns", Many(_NAME, 50, 1), "its columns", needed=True),
+            Parameter(
+                "statistics",
+                Many(Text(of=STATISTICS), len(STATISTICS), 1),
+                "what is told of each column that has it; left out: its total, its mean or its last value",
+            ),
+            Parameter("by", Many(_NAME, 10), "columns whose values get rows of their own", default=[]),
+            _SYSTEM,
+            _WHERE,
+            _FROM,
+            _TO,
+            Parameter("buckets", Whole(1, 10_000), "rows over time, at most so many; left out: one row"),
+            Parameter("order", _NAME, "a column of the answer to sort by (its keys)"),
+            Parameter("descending", Flag(), "the largest first (true)", default=True),
+            Parameter("limit", Whole(1, MOST), "most rows that are handed out (10000)", default=10_000),
+        ),
+        {
+            "columns": "names: system, source, those of `by`, t (seconds since 1970) where there are "
+            "buckets, and COLUMN_STATISTIC",
+            "rows": "lists of values",
+            "units": "of the columns",
+            "unweighted": "columns without a mean over time, and why",
+            "bucket_s": "length of a bucket; 0: every interval as it is, or the whole window",
+            "sql": "the question, as zlens sql takes it",
+            "more": "whether there are more rows",
         },
     ),
     Endpoint(

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from zlens.catalog import metrics, roles
+from zlens.catalog import aggregation, metrics, roles
 from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
 from zlens.server import values
@@ -29,25 +29,26 @@ _NUMBERS = ("int", "float", "bool")
 
 def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     table, columns, by = asked["table"], list(dict.fromkeys(asked["columns"])), asked["by"]
-    types = _types(place, table)
-    held = _held(place, asked, types)
+    types = types_of(place, table)
+    held = conditions(place, asked, types)
     for name in columns:
         if types.get(name) not in _NUMBERS:
             what = "is no number" if name in types else "is not there"
             raise QueryError(f"{table}.{name} {what}", cure=f"DESCRIBE {table} lists its columns")
     if by is not None and by not in types:
         raise QueryError(f"{table} has no column {by!r}", cure=f"DESCRIBE {table} lists its columns")
-    needed = [*columns, *asked["where"], "system", "interval_end"] + ([by] if by else [])
+    mean, weights = _mean(table, columns[0], types)
+    needed = [*columns, *weights, *asked["where"], "system", "interval_end"] + ([by] if by else [])
     read = place.kept(table, [name for name in [*needed, "flag"] if name in types])
-    width, nominal = _bucket(place, asked)
+    width, nominal = buckets(place, asked, asked["points"])
     told = [name for name in AGGREGATES if name in asked["aggregates"]]
     if width and "flag" in types:
         # As --every does: a stub or a gap is no interval like the others.
-        held.append("flag IS NULL")
+        held.append(aggregation.kept())
     chosen: list[Any] | None = None
     if by is not None and asked["top"] is not None:
         chosen = [
-            row[0] for row in place.session.sql(_largest(read, columns[0], by, asked["top"], held)).rows
+            row[0] for row in place.session.sql(_largest(read, columns[0], mean, by, asked["top"], held)).rows
         ]
         held.append(_is(by, chosen))
     sql = _question(_source(table), columns, told, by, width, nominal, held)
@@ -55,13 +56,13 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     return {
         "bucket_s": width,
         "sql": sql,
-        "units": {name: _unit(table, name) for name in columns},
+        "units": {name: unit_of(table, name) for name in columns},
         "series": _series(rows, columns, told, chosen),
         "more": more,
     }
 
 
-def _types(place: Place, table: str) -> dict[str, str]:
+def types_of(place: Place, table: str) -> dict[str, str]:
     """Names and types of a table's columns, which must have a time."""
     engine = place.session.engine
     known = table in metrics.tables() or table in engine.raw_tables()
@@ -82,12 +83,12 @@ def _source(table: str) -> str:
     return table if table.startswith("role.") else quote(table)
 
 
-def _unit(table: str, name: str) -> str:
+def unit_of(table: str, name: str) -> str:
     column = metrics.table(table).column(name) if table in metrics.tables() else None
     return column.unit if column else ""
 
 
-def _held(place: Place, asked: dict[str, Any], types: dict[str, str]) -> list[str]:
+def conditions(place: Place, asked: dict[str, Any], types: dict[str, str]) -> list[str]:
     """What holds for the rows that are asked for, as SQL says it."""
     held = []
     if asked["system"] is not None:
@@ -128,8 +129,8 @@ def _literal(value: Any) -> str:
     return repr(value) if isinstance(value, int | float) else literal(str(value))
 
 
-def _bucket(place: Place, asked: dict[str, Any]) -> tuple[float, float]:
-    """Length of a bucket and of an interval; 0 where every interval is shown as it is."""
+def buckets(place: Place, asked: dict[str, Any], most: int) -> tuple[float, float]:
+    """Length of a bucket and of an interval; 0 where all intervals are no more than `most`."""
     infos = [
         info
         for info in place.session.systems
@@ -147,18 +148,35 @@ def _bucket(place: Place, asked: dict[str, Any]) -> tuple[float, float]:
         last = min(last, _instant(asked["to"]).timestamp())
     # Times of intervals move a little: what is one more by a hair is none.
     intervals = math.ceil((last - first) / nominal - 0.01)
-    if intervals <= asked["points"]:
+    if intervals <= most:
         return 0.0, nominal
-    return math.ceil(intervals / asked["points"]) * nominal, nominal
+    return math.ceil(intervals / most) * nominal, nominal
 
 
-def _largest(table: str, column: str, by: str, top: int, held: list[str]) -> str:
+def time_of(width: float, nominal: float) -> str:
+    """SQL of the time that a row belongs to: its interval's end, or that of its bucket."""
+    if not width:
+        return "epoch(interval_end)"
+    # Where the middle of an interval lies decides: it ends some milliseconds after what names it.
+    return f"(floor((epoch(interval_end) - {nominal / 2!r}) / {width!r}) + 1) * {width!r}"
+
+
+def _mean(table: str, name: str, types: dict[str, str]) -> tuple[str, list[str]]:
+    """SQL of the mean that the catalog states of a column, and the columns it is made of."""
+    measure = metrics.table(table) if table in metrics.tables() else None
+    column = measure.column(name) if measure else None
+    if measure is not None and column is not None and aggregation.weight(column) and "flag" in types:
+        return aggregation.mean(column), aggregation.columns(measure, column)
+    return f"avg({quote(name)})", []
+
+
+def _largest(table: str, column: str, mean: str, by: str, top: int, held: list[str]) -> str:
     """The largest on average and the largest once, in turns: a mean alone hides who was busy for a moment."""
     where = " AND ".join([*held, f"{quote(by)} IS NOT NULL"])
     name, value = quote(by), quote(column)
     return (
         f"SELECT {name} FROM (SELECT {name}, "
-        f"row_number() OVER (ORDER BY avg({value}) DESC NULLS LAST, {name}) AS mostly, "
+        f"row_number() OVER (ORDER BY {mean} DESC NULLS LAST, {name}) AS mostly, "
         f"row_number() OVER (ORDER BY max({value}) DESC NULLS LAST, {name}) AS once "
         f"FROM {table} WHERE {where} GROUP BY {name}) ORDER BY least(mostly, once), mostly LIMIT {top}"
     )
@@ -173,10 +191,7 @@ def _question(
     nominal: float,
     held: list[str],
 ) -> str:
-    time = "epoch(interval_end)"
-    if width:
-        # Where the middle of an interval lies decides: it ends some milliseconds after what names it.
-        time = f"(floor((epoch(interval_end) - {nominal / 2!r}) / {width!r}) + 1) * {width!r}"
+    time = time_of(width, nominal)
     subject = quote(by) if by is not None else "NULL"
     shown = ",\n    ".join(
         f"{AGGREGATES[what].format(f'CAST({quote(name)} AS DOUBLE)')} AS {quote(f'{name}_{what}')}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zlens.catalog import aggregation, expressions, metrics
 from zlens.errors import InputError
 from zlens.models.scenario import Kind, Number, Text
 
@@ -26,18 +27,34 @@ WINDOW: tuple[tuple[str, Kind, str, str], ...] = (
     ("tz", Text(), 'zone of files with local times only: "Europe/Berlin"', ""),
 )
 
-#: Rows of one interval; every rate is per second, every percentage of one logical processor.
-_ASKED = """\
-SELECT load.system, load.source, load.interval_end, load.seconds, load.flag, load.online, load.unparked,
-    load.busy_pct, load.guest_pct, load.chargeable_cp_pct, load.nonchargeable_cp_pct, load.etr,
-    cost.response_s, counted.instructions / counted.seconds AS instruction_rate,
-    counted.cycles / counted.seconds AS cycle_rate, counted.finite_cycles / counted.seconds AS finite_rate,
-    counted.ghz
+#: What is averaged: names of columns, each with the measure that says how and the table of the question.
+_AVERAGED = {
+    **dict.fromkeys(("online", "unparked", "busy_pct", "guest_pct", "etr"), ("load", "load")),
+    **dict.fromkeys(("chargeable_cp_pct", "nonchargeable_cp_pct"), ("load", "load")),
+    "response_s": ("per_transaction", "cost"),
+    "ghz": ("cpumf_type", "counted"),
+}
+
+
+def _asked() -> str:
+    """Rows of one interval; every rate is per second, every percentage of one logical processor."""
+    averaged = []
+    for name, (measure, table) in _AVERAGED.items():
+        column = metrics.table(measure).column(name)
+        assert column is not None
+        weight = aggregation.weight(column, table)
+        averaged.append(f"{table}.{name}, {weight} AS {expressions.quote(aggregation.parted(column))}")
+    return f"""\
+SELECT load.system, load.source, load.interval_end, load.seconds, load.flag,
+    {", ".join(averaged)},
+    counted.instructions / counted.seconds AS instruction_rate,
+    counted.cycles / counted.seconds AS cycle_rate, counted.finite_cycles / counted.seconds AS finite_rate
 FROM load
 LEFT JOIN per_transaction AS cost USING (system, source, interval_end)
 LEFT JOIN _counted_beside AS counted USING (system, source, interval_end)
 ORDER BY load.system, load.interval_end
 """
+
 
 _CORES = """\
 SELECT count(DISTINCT core_id) FROM cpu
@@ -117,7 +134,7 @@ def placed(name: str, beside: str | None) -> str:
 
 
 def _of_session(session: Session, path: str) -> Measured:
-    answer = session.sql(_ASKED)
+    answer = session.sql(_asked())
     rows: list[Row] = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     whole = [row for row in rows if row["flag"] is None and row["busy_pct"] is not None and row["seconds"]]
     sources = list(dict.fromkeys(row["source"] for row in whole))
@@ -187,24 +204,27 @@ def _shown(session: Session, row: Row, start: int) -> str:
 def _numbers(rows: list[Row]) -> dict[str, float | None]:
     """Means over time; per transaction, sums over sums. What an interval does not tell is not known."""
     seconds = [row["seconds"] for row in rows]
-    processors = [row["seconds"] * row["online"] for row in rows]
-    online = _mean([row["online"] for row in rows], seconds)
 
-    def together(key: str) -> float | None:
-        share = _mean([row[key] for row in rows], processors)
+    def mean(name: str) -> float | None:
+        return _mean([row[name] for row in rows], [row[f"{name}#weight"] for row in rows])
+
+    def over_time(name: str) -> float | None:
+        return _mean([row[name] for row in rows], seconds)
+
+    online = mean("online")
+
+    def together(name: str) -> float | None:
+        share = mean(name)
         return None if share is None or online is None else share * online
 
-    etr = _mean([row["etr"] for row in rows], seconds)
-    rate = _mean([row["instruction_rate"] for row in rows], seconds)
-    cycles = _mean([row["cycle_rate"] for row in rows], seconds)
-    finite = _mean([row["finite_rate"] for row in rows], seconds)
+    etr = mean("etr")
+    rate, cycles, finite = map(over_time, ("instruction_rate", "cycle_rate", "finite_rate"))
     cpi = cycles / rate if cycles is not None and rate else None
     waiting = finite / rate if finite is not None and rate else None
-    transactions = [row["seconds"] * (row["etr"] or 0.0) for row in rows]
-    response = _mean([row["response_s"] for row in rows], transactions)
+    response = mean("response_s")
     return {
         "processors": online,
-        "unparked": _mean([row["unparked"] for row in rows], seconds),
+        "unparked": mean("unparked"),
         "total_pct": together("busy_pct"),
         "guest_pct": together("guest_pct"),
         "chargeable_pct": together("chargeable_cp_pct"),
@@ -215,23 +235,16 @@ def _numbers(rows: list[Row]) -> dict[str, float | None]:
         "cpi_given": cpi,
         "finite_cpi": waiting,
         "complexity_cpi": None if cpi is None or waiting is None else cpi - waiting,
-        "ghz": _speed(rows),
+        "ghz": mean("ghz"),
     }
 
 
-def _speed(rows: list[Row]) -> float | None:
-    """Cycles of all intervals over the time that they took."""
-    if any(not row["ghz"] or not row["cycle_rate"] for row in rows):
+def _mean(values: list[float | None], weights: list[float | None]) -> float | None:
+    """Weighted; None where nothing weighs, or a value that weighs is not known."""
+    if None in weights:
         return None
-    cycles: list[float] = [row["seconds"] * row["cycle_rate"] for row in rows]
-    time: float = sum(each / row["ghz"] for each, row in zip(cycles, rows, strict=True))
-    return sum(cycles) / time
-
-
-def _mean(values: list[float | None], weights: list[float]) -> float | None:
-    """Weighted; None where one value is not known or nothing weighs."""
-    known = [value for value in values if value is not None]
-    total = sum(weights)
-    if len(known) < len(values) or not total:
+    pairs = [(value, weight) for value, weight in zip(values, weights, strict=True) if weight]
+    if not pairs or any(value is None for value, _ in pairs):
         return None
-    return sum(value * weight for value, weight in zip(known, weights, strict=True)) / total
+    total = sum(weight for _, weight in pairs if weight)
+    return sum(value * weight for value, weight in pairs if value is not None and weight) / total

@@ -1,0 +1,253 @@
+"""The aggregation that is declared: every column of every measure, and what faces make of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import zlens
+from zlens import demo
+from zlens.catalog import aggregation, metrics
+from zlens.catalog.aggregation import Question
+from zlens.catalog.expressions import quote
+from zlens.catalog.metrics import Column, Table
+from zlens.catalog.roles import SQL_TYPES
+from zlens.errors import CatalogError, QueryError
+from zlens.options import Options, parse_zone
+from zlens.session import Session
+
+#: Longer than any demo file: one bucket holds all of it.
+WHOLE = 40 * 86_400
+ZONE = parse_zone(demo.ZONE)
+CONNECTION = duckdb.connect(":memory:", config={"threads": 1})
+KINDS = ("counter", "time", "ratio", "gauge")
+
+
+@pytest.fixture(scope="module")
+def demo_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {path.name: path for path in demo.write(tmp_path_factory.mktemp("demo"))}
+
+
+def measured(table: Table) -> list[Column]:
+    """The columns of which several rows give one number."""
+    return [column for column in table.columns if column.aggregate in KINDS and column.name != "seconds"]
+
+
+def compared(session: Session) -> Iterator[Table]:
+    for name in metrics.tables():
+        table = metrics.table(name)
+        if not table.plain and not table.empty and measured(table) and session.fills(name):
+            yield table
+
+
+Row = tuple[object, ...]
+
+
+def whole(session: Session, table: Table, flagged: bool) -> dict[Row, list[float | None]]:
+    """Of each subject every column over all its rows. Buckets of --every may be flagged: they are too few."""
+    keys = ", ".join(map(quote, ("system", "source", *table.key)))
+    rows = f"(SELECT * REPLACE (NULL AS flag) FROM {table.name})" if flagged else table.name
+    shown = ", ".join(aggregation.statistic(table, one, aggregation.usual(one)) for one in measured(table))
+    width = 2 + len(table.key)
+    found = session.sql(f"SELECT {keys}, {shown} FROM {rows} GROUP BY {keys}").rows
+    return {row[:width]: list(row[width:]) for row in found}
+
+
+def complete(session: Session, table: Table) -> dict[Row, list[bool]]:
+    """Of each subject whether no row is flagged and none lacks a column."""
+    keys = ", ".join(map(quote, ("system", "source", *table.key)))
+    shown = ", ".join(
+        f"count({quote(one.name)}) IN (0, count(*)) AND count(flag) = 0" for one in measured(table)
+    )
+    width = 2 + len(table.key)
+    found = session.sql(f"SELECT {keys}, {shown} FROM {table.name} GROUP BY {keys}").rows
+    return {row[:width]: list(row[width:]) for row in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("zldemo.monwrite", 350), ("sim.monwrite", 3500), ("zlzos.smf", 900), ("zlzos-rmf-cpu.xml", 80)],
+)
+def test_the_value_of_a_window_is_that_of_its_rows(
+    demo_files: dict[str, Path], name: str, least: int
+) -> None:
+    """Each column over all rows of a file, against the measure made of the sums of its records."""
+    held = 0
+    wrong = []
+    plain, bucket = Options(tz=ZONE), Options(tz=ZONE, every_s=WHOLE)
+    with (
+        zlens.open(demo_files[name], options=plain) as rows,
+        zlens.open(demo_files[name], options=bucket) as sums,
+    ):
+        for table in compared(rows):
+            one, other, known = whole(rows, table, False), whole(sums, table, True), complete(rows, table)
+            assert set(one) == set(other), table.name
+            for subject, values in one.items():
+                for column, value, expected, full in zip(
+                    measured(table), values, other[subject], known[subject], strict=True
+                ):
+                    if column.every or column.unweighted or not full:
+                        continue
+                    held += value is not None
+                    if not same(value, expected):
+                        wrong.append((table.name, column.name, subject, value, expected))
+    assert wrong == []
+    # Most columns that the file fills take part.
+    assert held >= least
+
+
+def same(value: float | None, expected: float | None) -> bool:
+    if value is None or expected is None:
+        return value is expected
+    return math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def sample(table: str, rows: Sequence[dict[str, object]]) -> str:
+    """Rows of a measure as SQL; columns that are not given are NULL."""
+    columns = metrics.table(table).columns
+    made = (
+        "SELECT "
+        + ", ".join(
+            f"CAST({literal(row.get(c.name))} AS {SQL_TYPES[c.type]}) AS {quote(c.name)}" for c in columns
+        )
+        for row in rows
+    )
+    return f"({' UNION ALL '.join(made)})"
+
+
+def literal(value: object) -> str:
+    return "NULL" if value is None else repr(value)
+
+
+def row(minute: int, seconds: float = 60.0, **values: object) -> dict[str, object]:
+    head = {
+        "system": "S",
+        "source": "m",
+        "interval_end": f"2026-03-02 09:{minute:02}:00+00",
+        "seconds": seconds,
+    }
+    return head | values
+
+
+def asked(
+    table: str, rows: Sequence[dict[str, object]], *columns: str, by: Sequence[str] = (), told: str = ""
+) -> list[tuple[object, ...]]:
+    measure = metrics.table(table)
+    wanted = [(column(table, name), (told or aggregation.usual(column(table, name)),)) for name in columns]
+    question = Question(measure, wanted, sample(table, rows), by)
+    skipped = len(question.keys())
+    return [tuple(one[skipped:]) for one in CONNECTION.execute(question.sql()).fetchall()]
+
+
+def column(table: str, name: str) -> Column:
+    found = metrics.table(table).column(name)
+    assert found is not None
+    return found
+
+
+def test_response_times_weigh_by_all_operations() -> None:
+    rows = [
+        row(1, device="1000", rate=10.0, measured_rate=10.0, resp_s=0.001, serv_s=0.001),
+        row(2, 120.0, device="1000", rate=30.0, measured_rate=5.0, resp_s=0.003, serv_s=0.002),
+    ]
+    [(response, service)] = asked("device", rows, "resp_s", "serv_s", by=["device"])
+    assert response == pytest.approx((600 * 0.001 + 3600 * 0.003) / 4200)
+    assert service == pytest.approx((600 * 0.001 + 600 * 0.002) / 1200)
+
+
+def test_a_speed_is_cycles_over_time() -> None:
+    rows = [row(1, cpu_type="CP", cycles=10**10, ghz=5.0), row(2, cpu_type="CP", cycles=10**10, ghz=2.0)]
+    [(speed,)] = asked("cpumf_type", rows, "ghz", by=["cpu_type"])
+    assert speed == pytest.approx(20 / 7)
+
+
+def test_stubs_and_gaps_are_in_totals_only() -> None:
+    rows = [
+        row(1, userid="A", cpu_s=6.0, cpu_pct=10.0),
+        row(2, 300.0, userid="A", cpu_s=150.0, cpu_pct=50.0, flag="gap"),
+        row(3, 10.0, userid="A", cpu_s=9.0, cpu_pct=90.0, flag="short"),
+    ]
+    assert asked("guest", rows, "cpu_s", "cpu_pct", by=["userid"]) == [(165.0, 10.0)]
+    for told in ("max", "min", "p50", "p95"):
+        assert asked("guest", rows, "cpu_pct", by=["userid"], told=told) == [(10.0,)]
+
+
+def test_a_sum_with_an_unknown_part_is_unknown() -> None:
+    first = row(1, userid="A")
+    known = row(2, userid="A", cpu_s=6.0, virtual_s=5.0)
+    assert asked("guest", [first, known], "cpu_s", by=["userid"]) == [(6.0,)]
+    broken = row(3, userid="A", virtual_s=5.0)
+    assert asked("guest", [first, known, broken], "cpu_s", "virtual_s", by=["userid"]) == [(None, 10.0)]
+
+
+def test_subjects_come_before_time() -> None:
+    """The rate of two devices is their sum in each interval, also where one is there for a part of them."""
+    rows = [row(m, device="1000", rate=10.0, read_pct=50.0) for m in (1, 2)]
+    rows += [row(1, device="1001", rate=30.0, read_pct=90.0)]
+    [(rate, read)] = asked("device", rows, "rate", "read_pct")
+    assert rate == pytest.approx((40 + 10) / 2)
+    assert read == pytest.approx((10 * 50 + 30 * 90 + 10 * 50) / 50)
+    assert asked("device", rows, "rate", told="max") == [(40.0,)]
+
+
+def test_a_column_across_subjects_may_weigh_otherwise_than_over_time() -> None:
+    rows = [
+        row(1, volume="A", area="PAGE", read_rate=10.0, write_rate=0.0, mload_s=0.001),
+        row(1, volume="B", area="PAGE", read_rate=20.0, write_rate=10.0, mload_s=0.005),
+        row(2, volume="A", area="PAGE", read_rate=5.0, write_rate=0.0, mload_s=0.002),
+    ]
+    [(load,)] = asked("paging", rows, "mload_s")
+    assert load == pytest.approx((0.004 + 0.002) / 2)
+
+
+def test_what_the_measure_keeps_apart_is_not_put_together() -> None:
+    rows = [row(1, zone="all", available=10), row(1, zone="below 2 GB", available=4)]
+    with pytest.raises(QueryError, match="different zone are never put together"):
+        asked("storage", rows, "available")
+    assert asked("storage", rows, "available", by=["zone"]) == [(10.0,), (4.0,)]
+
+
+def test_two_sources_of_one_system_stay_two_rows() -> None:
+    rows = [row(1, busy_pct=50.0, online=2.0), {**row(1, busy_pct=40.0, online=2.0), "source": "rmf-xml"}]
+    assert sorted(asked("load", rows, "busy_pct")) == [(40.0,), (50.0,)]
+
+
+def test_what_has_no_weight_has_no_mean() -> None:
+    rows = [row(1, userid="A", transaction_rate=2.0, cpu_s=1.0), row(2, userid="A", cpu_s=1.0)]
+    assert asked("guest", rows, "transaction_rate", by=["userid"]) == [(None,)]
+    assert asked("guest", rows, "transaction_rate") == [(None,)]
+
+
+def test_every_column_of_every_measure_gives_sql() -> None:
+    """Each statistic of each column, of one subject and of all, is a statement that runs."""
+    for name in metrics.tables():
+        table = metrics.table(name)
+        if table.plain:
+            continue
+        empty = f"(SELECT * FROM {sample(name, [row(1)])} WHERE false)"
+        wanted = [(one, aggregation.gives(one)) for one in table.columns if one.name not in ("interval_end",)]
+        for by in (table.key, table.apart):
+            assert CONNECTION.execute(Question(table, wanted, empty, by).sql()).fetchall() == []
+
+
+def test_every_face_expands_the_declaration() -> None:
+    """No weight, and no rule, stands anywhere but beside the column."""
+    package = Path(zlens.__file__).parent
+    for folder in ("catalog/reports", "catalog/compare", "catalog/rules"):
+        for path in (package / folder).glob("*.toml"):
+            assert "weighted_mean" not in path.read_text(encoding="utf-8"), path.name
+    assert not [
+        path for path in (package / "catalog/compare").glob("[!_]*.toml") if "weight = " in path.read_text()
+    ]
+
+
+def test_means_that_a_report_names_are_written_out() -> None:
+    written = aggregation.expanded("SELECT {mean device.resp_s of d}, {across device.rate} FROM device AS d")
+    assert 'd."rate"' in written
+    assert 'sum("rate")' in written
+    with pytest.raises(CatalogError, match=r"device\.volume has no mean"):
+        aggregation.expanded("{mean device.volume}")
