@@ -8,6 +8,7 @@ from pathlib import Path
 
 from zlens.catalog import cpumf_formulas, expressions, metrics, roles
 from zlens.catalog.check import Finding
+from zlens.catalog.compile import nodes
 from zlens.catalog.metrics import Column, Table
 from zlens.errors import CatalogError
 
@@ -160,5 +161,5 @@ def _formula(name: str, formula: str, seen: set[str]) -> _Found:
         elif entity in roles.entities():
             if role not in roles.entity(entity).roles:
                 yield name, f"{each} is not a role", f"see roles/{entity}.toml"
-        elif not (Path(metrics.__file__).parent.parent / "measures" / f"_{entity}.sql").exists():
+        elif not nodes.is_helper(f"_{entity}"):
             yield name, f"{entity} is neither an entity of roles nor a helper of measures", "see roles/"
