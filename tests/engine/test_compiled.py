@@ -1,0 +1,168 @@
+"""Measures as they are compiled: the columns asked for, what these read, and what is made once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zlens
+from fakes import HEADER, FakeSource, FakeTable, intervals, processors, session, system
+from zlens import demo
+from zlens.catalog import metrics
+from zlens.catalog.compile import nodes
+from zlens.catalog.compile.plan import KEPT
+from zlens.engine.planner import Planner
+from zlens.options import Options, parse_zone
+from zlens.readers import Column
+from zlens.session import Session
+
+SHARES = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return demo.write(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(scope="module")
+def whole(files: list[Path]) -> Iterator[Session]:
+    with zlens.open(files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def parts(files: list[Path]) -> Iterator[Session]:
+    with zlens.open(files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
+        yield opened
+
+
+FED = [name for name in metrics.tables() if nodes.fed(name)]
+
+
+def rows(asked: Session, name: str, columns: list[str], order: list[str]) -> list[tuple[object, ...]]:
+    shown = ", ".join(f'"{column}"' for column in columns)
+    # Sums of doubles differ in their last digits with the order in which they are added.
+    found = asked.sql(f"SELECT {shown} FROM {name} ORDER BY {', '.join(order)}").rows
+    return [tuple(float(f"{v:.10g}") if isinstance(v, float) else v for v in row) for row in found]
+
+
+@pytest.mark.parametrize("name", FED)
+def test_a_column_is_the_same_whatever_is_asked_beside_it(name: str, whole: Session, parts: Session) -> None:
+    """Also that a LEFT JOIN left out of a statement found no more than one row."""
+    table = metrics.table(name)
+    order = [f'"{key}"' for key in ("system", "source", "interval_end", *table.key)]
+    if name in ("job", "guest_cpu", "guest"):
+        # Rows of one key are told apart by more.
+        order += ['"seconds"'] + (['"basis"', '"cpu_s"'] if name != "job" else ['"begun"', '"cpu_s"'])
+    order = [one for one in order if table.column(one.strip('"'))]
+    every = [column.name for column in table.columns]
+    expected = rows(whole, name, every, order)
+    shuffled = every[:]
+    random.Random(name).shuffle(shuffled)
+    for size, at in ((2, 0), (5, 2), (len(every), 7)):
+        columns = shuffled[at : at + size] or shuffled
+        places = [every.index(column) for column in columns]
+        wanted = sorted((tuple(row[place] for place in places) for row in expected), key=repr)
+        assert sorted(rows(parts, name, columns, order), key=repr) == wanted
+
+
+def opened() -> tuple[Session, FakeTable, FakeTable]:
+    info = system()
+    info.intervals = intervals(len(SHARES))
+    used = processors(info.system, SHARES)
+    columns = (*HEADER, *(Column(f"systprp_{name}", "int") for name in ("pfxcpuad", "plspiopr")))
+    beside = FakeTable("d0r1", columns, [])
+    return session([FakeSource([info], [used, beside])]), used, beside
+
+
+def test_a_join_from_which_nothing_is_wanted_reads_nothing() -> None:
+    asked, used, beside = opened()
+    assert len(asked.sql("SELECT cpu_id, busy_pct FROM cpu").rows) == 6
+    assert len(used.asked) == 1
+    assert not beside.asked
+
+
+def test_what_was_made_is_extended_by_what_is_new() -> None:
+    asked, used, _ = opened()
+    asked.sql("SELECT busy_pct FROM cpu").rows  # noqa: B018
+    read = len(used.asked)
+    asked.sql("SELECT max(busy_pct) FROM cpu").rows  # noqa: B018
+    assert len(used.asked) == read
+    both = asked.sql("SELECT busy_pct, emulation_pct FROM cpu").rows
+    assert len(used.asked) == read + 1
+    assert all(None not in row for row in both)
+    asked.sql("SELECT busy_pct + emulation_pct FROM cpu").rows  # noqa: B018
+    assert len(used.asked) == read + 1
+
+
+def test_what_is_expected_is_made_once() -> None:
+    asked, used, _ = opened()
+    queries = ["SELECT busy_pct FROM cpu", "SELECT emulation_pct FROM cpu", "SELECT system_pct FROM cpu"]
+    asked.expect(queries)
+    assert len(used.asked) == 1
+    for query in queries:
+        asked.sql(query).rows  # noqa: B018
+    assert len(used.asked) == 1
+
+
+def test_helpers_that_several_read_are_kept(whole: Session) -> None:
+    graph = whole.engine._store.compiler.nodes
+    readers: dict[str, set[str]] = {}
+    for name in (*nodes.helpers(), *FED):
+        for below in graph.read_by(name):
+            readers.setdefault(below, set()).add(name)
+
+    def above(name: str) -> set[str]:
+        found = readers.get(name, set())
+        return found.union(*map(above, found))
+
+    shared = {name for name in nodes.helpers() if len(readers.get(name, ())) > 1}
+    lazy = {name for name in metrics.tables() if metrics.table(name).lazy}
+    # What a lazy measure reads is as large as that, and is worked out for every question.
+    assert {name for name in shared if not above(name) & lazy} == KEPT
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM cpu",
+        "SELECT * EXCLUDE (busy_pct) FROM cpu",
+        "SELECT busy_pct FROM (SELECT * FROM cpu)",
+        "SELECT COLUMNS('.*_pct') FROM cpu",
+        "SELECT c.busy_pct, l.* FROM cpu AS c JOIN load AS l USING (system, interval_end)",
+        "SELECT cpu FROM cpu",
+        "SELECT count(*) FROM cpu NATURAL JOIN (SELECT system, interval_end, cpu_id FROM cpu)",
+        "SELECT * FROM (SELECT * FROM cpu UNION ALL SELECT * FROM cpu) LIMIT 3",
+        "WITH cpu AS (SELECT 1 AS busy_pct) SELECT busy_pct FROM cpu",
+        "FROM cpu AS c(a, b) SELECT a, b",
+        "SELECT busy_pct FROM main.cpu",
+        "SELECT CPU_ID, Busy_Pct FROM CPU ORDER BY Interval_End",
+        "SELECT tv, (SELECT max(busy_pct) FROM cpu AS c WHERE c.interval_end = l.interval_end) FROM load AS l",
+        "SELECT * FROM load AS l, LATERAL (SELECT max(busy_pct) FROM cpu WHERE interval_end = l.interval_end)",
+        "SELECT * FROM (PIVOT cpu ON cpu_id IN (0, 1) USING max(busy_pct) GROUP BY interval_end)",
+        "SELECT list_transform(list(busy_pct), lambda x: x + 1) FROM cpu",
+    ],
+)
+def test_statements_of_every_kind(query: str) -> None:
+    """Answered alike by a session that has all columns made, and by one that makes what it is told to."""
+    fresh, _, _ = opened()
+    full, _, _ = opened()
+    for name in ("cpu", "load"):
+        full.sql(f"SELECT * FROM {name}").rows  # noqa: B018
+    first, again = fresh.sql(query), full.sql(query)
+    assert first.columns == again.columns
+    assert sorted(first.rows, key=repr) == sorted(again.rows, key=repr)
+
+
+def test_a_statement_that_names_its_columns_is_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    def planned(*_: object) -> None:
+        raise AssertionError("planned")
+
+    monkeypatch.setattr(Planner, "reads", planned)
+    asked, _, _ = opened()
+    assert asked.sql("SELECT max(busy_pct) FROM cpu WHERE cpu_id = 1").rows == [(pytest.approx(65.0),)]
+    with pytest.raises(AssertionError):
+        asked.sql("SELECT * FROM cpu")
