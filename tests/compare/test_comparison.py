@@ -409,7 +409,10 @@ SPIN = 'table = "lock"\ncolumn = "spin_pct"\nheading = "Spin"\n'
         (GROUP + GOOD + 'where = { nothing = "a" }\n', "load has no column 'nothing'"),
         (GROUP + GOOD + 'weight = ["online"]\n', "weight = ['online'] is not understood"),
         (GROUP + SPIN, "rows of lock of different mode are never put together"),
-        (GROUP + SPIN.replace("lock", "paging").replace("spin_pct", "block_size"), "block_size has no mean"),
+        (
+            GROUP + SPIN.replace("lock", "device").replace("spin_pct", "seek_cylinders"),
+            "seek_cylinders has no mean",
+        ),
         (GROUP + SPIN.replace("lock", "cpu").replace("spin_pct", "entitlement_pct"), "give no value"),
         (GROUP + GOOD + 'form = "percent"\n', "form is 'percent'"),
         (GROUP + GOOD + 'direction = "up"\n', "direction is 'up'"),
