@@ -435,15 +435,21 @@ def test_a_file_that_changes(good: Path, change: Any) -> None:
 # Size -------------------------------------------------------------------------------------------
 
 
+#: Starts a program and prints its exit status and peak memory: a program begins with the peak of who starts it.
+_SMALL = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+"""
+
+
 def peak_mib(*words: str) -> tuple[int, float, float]:
     """Exit status, seconds and peak memory of the program."""
     begin = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "zlens", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, time.monotonic() - begin, usage.ru_maxrss / 1024
+    command = [sys.executable, "-c", _SMALL, sys.executable, "-m", "zlens", *words]
+    status, peak = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return int(status), time.monotonic() - begin, int(peak) / 1024
 
 
 def test_gigabytes_of_nothing(tmp_path: Path) -> None:

@@ -99,6 +99,9 @@ class Made:
             unknown = {name for row in rows for name in row} - set(columns_of(table))
             assert not unknown, f"{table} has no column {unknown}"
 
+    def expect(self, queries: Iterable[str]) -> None:
+        """What these rows are made into is made when it is asked for."""
+
     def sql(self, query: str) -> Answer:
         self.questions.append(query)
         # Only what a question names: making all tables would take longer than the questions.

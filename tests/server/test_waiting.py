@@ -31,17 +31,17 @@ def in_background(work):
 
 
 def test_a_table_that_is_being_made_keeps_only_those_who_ask_for_it(place, monkeypatch):
-    engine = place.session.engine
+    store = place.session.engine._store
     begun, go_on = threading.Event(), threading.Event()
-    real = engine._materialise
+    real = store._create
 
-    def slow(name):
+    def slow(name, columns):
         if name == "load":
             begun.set()
             assert go_on.wait(PATIENCE_S)
-        real(name)
+        real(name, columns)
 
-    monkeypatch.setattr(engine, "_materialise", slow)
+    monkeypatch.setattr(store, "_create", slow)
     first, loads = in_background(lambda: place.session.sql("SELECT count(*) FROM load").rows)
     assert begun.wait(PATIENCE_S)
     second, more = in_background(lambda: place.session.sql("SELECT count(*) FROM load").rows)
@@ -57,17 +57,17 @@ def test_a_table_that_is_being_made_keeps_only_those_who_ask_for_it(place, monke
 
 
 def test_a_table_whose_making_failed_is_made_by_the_next_who_asks(place, monkeypatch):
-    engine = place.session.engine
-    real = engine._materialise
+    store = place.session.engine._store
+    real = store._create
     failed = []
 
-    def once_broken(name):
+    def once_broken(name, columns):
         if name == "load" and not failed:
             failed.append(name)
             raise MemoryError
-        real(name)
+        real(name, columns)
 
-    monkeypatch.setattr(engine, "_materialise", once_broken)
+    monkeypatch.setattr(store, "_create", once_broken)
     with pytest.raises(MemoryError):
         place.session.sql("SELECT count(*) FROM load")
     assert place.session.sql("SELECT count(*) FROM load").rows[0][0] > 0
@@ -75,17 +75,16 @@ def test_a_table_whose_making_failed_is_made_by_the_next_who_asks(place, monkeyp
 
 def test_tables_are_kept_side_by_side(place):
     asked = [("guest", ["cpu_pct"]), ("device", ["resp_s"]), ("guest", ["cpu_pct"])]
+    queries = {table: f"SELECT count(*), sum({columns[0]}) FROM {table}" for table, columns in asked}
+    before = {table: place.session.sql(query).rows[0] for table, query in queries.items()}
     working = [in_background(lambda one=one: place.session.keep(*one)) for one in asked]
     for thread, _ in working:
         thread.join(PATIENCE_S)
-    guest, device, again = (found[0] for _, found in working)
-    assert guest == again != device
-    for kept, (table, columns) in ((guest, asked[0]), (device, asked[1])):
-        query = f"SELECT count(*), sum({columns[0]}) FROM {{}}"
-        assert place.session.sql(query.format(kept)).rows[0][0] > 0
-        assert place.session.sql(query.format(kept)).rows[0] == pytest.approx(
-            place.session.sql(query.format(table)).rows[0], rel=1e-9
-        )
+    assert [found for _, found in working] == [["guest"], ["device"], ["guest"]]
+    for table, columns in asked:
+        assert place.session.engine._store.has(table, columns)
+        assert before[table][0] > 0
+        assert place.session.sql(queries[table]).rows[0] == pytest.approx(before[table], rel=1e-9)
 
 
 def test_one_answer_is_worked_out_once_for_all_who_ask(place):
@@ -121,10 +120,7 @@ def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):
     warming = Warming(place)
     warming.wait(PATIENCE_S)
     monkeypatch.setattr(
-        place.session.engine, "_materialise", lambda name: pytest.fail(f"{name} was not made")
-    )
-    monkeypatch.setattr(
-        place.session.engine, "_keep", lambda name, wanted: pytest.fail(f"{name} was not kept")
+        place.session.engine._store, "_create", lambda name, columns: pytest.fail(f"{name} was not made")
     )
     for table, columns in SHOWN.items():
         if columns:
@@ -136,42 +132,17 @@ def test_the_overview_is_worked_out_before_it_is_asked_for(place, monkeypatch):
 def test_the_end_of_the_server_ends_what_it_works_out(place, monkeypatch):
     begun = threading.Event()
 
-    def endless(name):
+    def endless(name, columns):
         begun.set()
-        connection = place.session.engine._ready({})
+        connection = place.session.engine._store.cursor()
         from zlens.cancelling import interruptible
 
         interruptible(
             connection, lambda: connection.sql("SELECT sum(range) FROM range(1000000000000)").fetchall()
         )
 
-    monkeypatch.setattr(place.session.engine, "_materialise", endless)
+    monkeypatch.setattr(place.session.engine._store, "_create", endless)
     warming = Warming(place)
     assert begun.wait(PATIENCE_S)
     warming.end(PATIENCE_S)
     assert not warming._thread.is_alive()
-
-
-def test_a_question_about_what_is_made_is_not_planned_twice(place):
-    """A role, a CTE and a view may be called as a made table is: these are looked into."""
-    engine = place.session.engine
-    place.session.sql("SELECT count(*) FROM load, partition").first(1)
-    kept = place.session.keep("guest", ["userid", "cpu_pct"])
-    for query in (
-        "SELECT * FROM load",
-        'SELECT * FROM "load"',
-        f"SELECT max(cpu_pct) FROM {kept}",
-        "WITH a AS (SELECT * FROM load) SELECT * FROM a, partition",
-    ):
-        assert engine._reads_made(query), query
-        assert engine._needs(query) == {}
-    engine._prepare("guest d0r2 role.partition")
-    for query in (
-        "SELECT 1",
-        "SELECT * FROM guest",
-        "SELECT * FROM role.partition",
-        "SELECT * FROM load, d0r2",
-        "WITH load AS (SELECT * FROM d0r2) SELECT * FROM load",
-        "SELECT (SELECT count(*) FROM d0r2) FROM load",
-    ):
-        assert not engine._reads_made(query), query

@@ -117,17 +117,21 @@ class Store:
             wanted = [
                 column for column in self._order(name) if column in {*columns, *self._made.get(name, ())}
             ]
-            cursor = self.cursor()
             if name in self._session:
                 wanted = self._order(name)
-                select = self._from_session(cursor, name)
-            else:
-                plan = self.compiler.plan(name, wanted, ordered=not self.streams(name))
-                select = self.ready(cursor, plan)
-            create = f"CREATE OR REPLACE TABLE {expressions.quote(name)} AS {select}"
-            interruptible(cursor, lambda: cursor.execute(create))
-            cursor.close()
+            self._create(name, wanted)
             self._made[name] = frozenset(wanted)
+
+    def _create(self, name: str, columns: list[str]) -> None:
+        cursor = self.cursor()
+        if name in self._session:
+            select = self._from_session(cursor, name)
+        else:
+            plan = self.compiler.plan(name, columns, ordered=not self.streams(name))
+            select = self.ready(cursor, plan)
+        create = f"CREATE OR REPLACE TABLE {expressions.quote(name)} AS {select}"
+        interruptible(cursor, lambda: cursor.execute(create))
+        cursor.close()
 
     def _order(self, name: str) -> list[str]:
         if name in self._session:
