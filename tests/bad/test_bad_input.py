@@ -435,7 +435,7 @@ def test_a_file_that_changes(good: Path, change: Any) -> None:
 # Size -------------------------------------------------------------------------------------------
 
 
-#: Starts a program and prints its exit status and peak memory: a program begins with the peak of who starts it.
+#: Starts a program and prints its exit status and peak memory. A program begins with the peak of its parent.
 _SMALL = """
 import os, subprocess, sys
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
