@@ -37,10 +37,14 @@ def parse(connection: Connection, query: str) -> Statement:
         raise QueryError(
             f"the question has {len(query):,} characters", expected=f"no more than {LONGEST:,} characters"
         )
-    found = kinds(connection, query)
-    if found not in (["SELECT"], ["EXPLAIN"]):
+    tree = _serialized(connection, query)
+    if tree is not None:
+        if len(tree["statements"]) != 1:
+            raise _not_one()
+        return Statement(query, query, tree, admit(tree))
+    if kinds(connection, query) != ["EXPLAIN"]:
         raise _not_one()
-    for question in _explained(query) if found == ["EXPLAIN"] else (query,):
+    for question in _explained(query):
         tree = _serialized(connection, question)
         if tree is not None:
             return Statement(query, question, tree, admit(tree))

@@ -20,6 +20,9 @@ from zlens.readers import Column, ParquetTable, RawTable
 #: A condition on the rows of a raw table with some columns: SQL of ours, and the columns it names.
 Condition = Callable[[Iterable[Column]], tuple[str, set[str]] | None]
 
+_TREES: dict[str, str] = {}
+_MOST_TREES = 500
+
 
 class Store:
     """The tables of one engine on its connection.
@@ -214,7 +217,12 @@ class Store:
     # -- what the compiler asks ----------------------------------------------------------------------
 
     def _parsed(self, sql: str) -> str:
-        return str(self._asked("SELECT json_serialize_sql(?)", sql))
+        # What the parser makes of a text of the catalog is the same in every session.
+        if sql not in _TREES:
+            if len(_TREES) >= _MOST_TREES:
+                _TREES.clear()
+            _TREES[sql] = str(self._asked("SELECT json_serialize_sql(?)", sql))
+        return _TREES[sql]
 
     def rendered(self, tree: Tree) -> str:
         """The text of a statement's tree."""
