@@ -18,11 +18,19 @@ def query_error(error: Exception) -> QueryError:
     text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
     text = re.sub(r"^[A-Za-z ]+ Error: ", "", text).rstrip("!")
     cure = None
+    column = re.match(r'Referenced column "([^"]+)" not found in FROM clause', text)
     missing = re.match(r"Table with name (\S+) does not exist", text)
     if missing:
         near = difflib.get_close_matches(missing[1].lower(), metrics.tables(), 3)
         meant = f"did you mean {' or '.join(near)}? " if near else ""
         cure = f"{meant}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns"
+    elif column:
+        # The engine knows the columns that were made; what there could be, the catalog knows.
+        text = column[0]
+        known = {each.name for _, each in metrics.all_columns()}
+        near = difflib.get_close_matches(column[1].lower(), known, 3)
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        cure = f"{meant}`DESCRIBE <table>` lists the columns of a table"
     elif os.strerror(errno.EMFILE) in text:
         cure = "narrow the question with --system, --from and --to, or allow more with ulimit -n"
     elif _LAKE_FILE.match(text):

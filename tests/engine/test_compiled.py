@@ -15,6 +15,7 @@ from zlens.catalog import metrics
 from zlens.catalog.compile import nodes
 from zlens.catalog.compile.plan import KEPT
 from zlens.engine.planner import Planner
+from zlens.errors import QueryError
 from zlens.options import Options, parse_zone
 from zlens.readers import Column
 from zlens.session import Session
@@ -155,6 +156,15 @@ def test_statements_of_every_kind(query: str) -> None:
     first, again = fresh.sql(query), full.sql(query)
     assert first.columns == again.columns
     assert sorted(first.rows, key=repr) == sorted(again.rows, key=repr)
+
+
+def test_a_column_that_is_not_there_is_told_with_those_that_are_like_it() -> None:
+    asked, _, _ = opened()
+    with pytest.raises(QueryError) as wrong:
+        asked.sql("SELECT bsy_pct FROM cpu")
+    assert wrong.value.message == 'Referenced column "bsy_pct" not found in FROM clause'
+    assert wrong.value.cure is not None
+    assert wrong.value.cure.startswith("did you mean busy_pct")
 
 
 def test_a_statement_that_names_its_columns_is_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:
