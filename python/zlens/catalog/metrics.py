@@ -114,7 +114,7 @@ class Column:
     weight      of a ratio or a gauge: a formula over columns of the row, proportional to its denominator
     unweighted  of a ratio: why it has no weight, and so no mean over rows
     across      what several subjects give: one of ACROSS, or `by` and a formula; '' = what the kind says
-    among       the subjects that take part in a sum over subjects: a formula over columns of the row; '' = all
+    among       the subjects that a sum over subjects needs: a formula over columns of the row; '' = all
     every       why --every gives another value than the mean of the rows it joins
     scope       what one value is of: see SCOPES
     needs       what must be in the input for it
