@@ -204,6 +204,13 @@ def test_a_column_across_subjects_may_weigh_otherwise_than_over_time() -> None:
     assert load == pytest.approx((0.004 + 0.002) / 2)
 
 
+def test_a_device_without_a_queue_leaves_that_of_the_others_known() -> None:
+    rows = [row(1, device="1000", rate=10.0, queued=0.5), row(1, device="0F00", rate=0.0)]
+    assert asked("device", rows, "queued") == [(0.5,)]
+    rows.append(row(1, device="1001", rate=5.0))
+    assert asked("device", rows, "queued") == [(None,)]
+
+
 def test_what_the_measure_keeps_apart_is_not_put_together() -> None:
     rows = [row(1, zone="all", available=10), row(1, zone="below 2 GB", available=4)]
     with pytest.raises(QueryError, match="different zone are never put together"):

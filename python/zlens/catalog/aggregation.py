@@ -87,8 +87,8 @@ def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str
     """The columns of a row that its mean is made of; with `subjects` also those of means over subjects."""
     formulas = [column.weight or _LENGTH]
     how = across(column)
-    if subjects and how.startswith("by "):
-        formulas.append(how.removeprefix("by "))
+    if subjects:
+        formulas += [part for part in (how.partition("by ")[2], column.among) if part]
     found = [column.name, *(name for formula in formulas for name in expressions.names(formula))]
     return [name for name in dict.fromkeys(found) if table.column(name) is not None]
 
@@ -179,6 +179,9 @@ def together(column: Column, among: str = "true", *, average: bool = False) -> P
     # What has no mean over time in its own rows has none here.
     length = "CAST(NULL AS DOUBLE)" if column.unweighted else f"max({quote(_LENGTH)})"
     every = f"count({value}) FILTER (WHERE {among}) = count(*) FILTER (WHERE {among})"
+    if column.among:
+        among = f"{among} AND coalesce({expressions.compile_sql(column.among, quote)}, false)"
+        every = f"count({value}) FILTER (WHERE {among}) = count(*) FILTER (WHERE {among})"
     if how == "sum":
         added = f"{'avg' if average else 'sum'}({value}) FILTER (WHERE {among})"
         weighs = f"max({weight(column)})" if column.weight else length

@@ -94,7 +94,7 @@ def _aggregation(table: Table, column: Column) -> _Found:
         yield name, f"{column.aggregate} has the key unweighted", "leave it out"
     if column.across and column.across not in metrics.ACROSS and not column.across.startswith("by "):
         yield name, f"across is {column.across!r}", f"use one of {', '.join(metrics.ACROSS)}, by FORMULA"
-    for formula in (column.weight, column.across.partition("by ")[2]):
+    for formula in (column.weight, column.among, column.across.partition("by ")[2]):
         if "." in formula:
             yield name, f"`{formula}` names a role", "name columns of the row: roles are gone by then"
         elif formula:

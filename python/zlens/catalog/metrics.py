@@ -96,7 +96,7 @@ _TABLE_KEYS = frozenset(
 )
 _COLUMN_KEYS = frozenset(
     {"name", "type", "unit", "text", "formula", "published", "by", "given", "definition"}
-    | {"aggregate", "weight", "unweighted", "across", "every"}
+    | {"aggregate", "weight", "unweighted", "across", "among", "every"}
     | {"scope", "needs", "status", "source", "note"}
 )
 
@@ -114,6 +114,7 @@ class Column:
     weight      of a ratio or a gauge: a formula over columns of the row, proportional to its denominator
     unweighted  of a ratio: why it has no weight, and so no mean over rows
     across      what several subjects give: one of ACROSS, or `by` and a formula; '' = what the kind says
+    among       the subjects that a sum over subjects needs: a formula over columns of the row; '' = all
     every       why --every gives another value than the mean of the rows it joins
     scope       what one value is of: see SCOPES
     needs       what must be in the input for it
@@ -138,6 +139,7 @@ class Column:
     weight: str = ""
     unweighted: str = ""
     across: str = ""
+    among: str = ""
     every: str = ""
 
 
