@@ -142,16 +142,12 @@ class Compiler:
             summed, plain = False, name.removeprefix(UNSUMMED)
         if not plain.startswith("_"):
             rows = roles.rows(
-                plain.removeprefix(ROLE), wanted, self._known, self.input.releases, summed=summed
+                plain.removeprefix(ROLE), wanted, self.input.raw, self.input.releases, summed=summed
             )
             demand.add(rows.reads)
             return rows.sql
         parsed = self.nodes.helper(plain, wanted, self._generations(plain))
         return self._narrowed(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
-
-    @property
-    def _known(self) -> Mapping[str, Collection[str]]:
-        return self.input.raw
 
     def _generations(self, name: str) -> Present:
         return self._present() if "{breaches}" in nodes.text(name) else None
@@ -186,7 +182,7 @@ class Compiler:
         order = f" ORDER BY {', '.join(map(expressions.quote, first))}" if ordered else ""
         return f"SELECT {shown} FROM ({rows}){order}"
 
-    def _rows(self, name: str, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False) -> str:
+    def _rows(self, name: str, wanted: Collection[str], demand: _Demand, *, unsummed: bool = False) -> str:
         parsed = self.nodes.tree(nodes.text(name))
         node = parsed["statements"][0]["node"]
         table = metrics.table(name)
@@ -195,7 +191,7 @@ class Compiler:
             _base(node["from_table"]),
             grouped=bool(node["group_expressions"]),
             trust=self.input.trust,
-            present=self._present() if any(column.by for column in table.columns) else None,
+            present=self._present() if any(one.by for one in table.columns if one.name in wanted) else None,
             published=self.input.published,
         )
         columns = formulas.select({*wanted})
