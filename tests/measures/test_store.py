@@ -48,7 +48,7 @@ def test_a_volume_with_an_area_of_known_size(tmp_path: Path) -> None:
         {
             "seconds": 60.0, "volume": "PAG000", "area": "PAGE", "device": "2000", "slots": 1_000,
             "slots_used": 500, "slots_used_pct": 50.0, "read_rate": 100.0, "write_rate": 10.0,
-            "io_rate": 20.0, "queue": 3.0,
+            "io_rate": 20.0, "queue": 3.0, "blocks_read": 500.0,
             "mload_raw": 12.0, "mload_s": pytest.approx(0.0015), "block_size": pytest.approx(6_000 / 500),
         }
     ]  # fmt: skip

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import opened, ready
@@ -48,7 +49,7 @@ def test_devices_are_those_of_the_program(page: Page, address: str, demo: Path):
             if isinstance(value, str):
                 assert on_page[key] == value
             elif value is not None:
-                assert float(on_page[key]) == float(str(value))
+                assert float(on_page[key]) == pytest.approx(float(str(value)), rel=1e-14)
     # Slowest first; what is not computable last.
     known = [float(one["resp_ms"]) for one in shown if one["resp_ms"]]
     assert known == sorted(known, reverse=True)

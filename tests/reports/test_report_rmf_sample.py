@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 import zlens
-from zlens.reports import style
+from zlens import _native
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared/samples/rmf/rmf-postprocessor-cpu-8562-z15.xml"
 
@@ -72,12 +72,12 @@ def test_every_value_of_rmf_is_in_the_report() -> None:
                     "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
                 )
         if cells[5]:
-            assert style.fixed(row["msu_actual"], 0) == cells[5]
+            assert _native.number_text(row["msu_actual"], 20, 0).strip() == cells[5]
         for place, key in PERCENTS.items():
             if not cells[place]:
                 assert row[key] is None
                 continue
-            if style.fixed(row[key], 2) == style.fixed(float(cells[place]), 2):
+            if _native.number_text(row[key], 20, 2) == _native.number_text(float(cells[place]), 20, 2):
                 exact += 1
                 continue
             # RMF divides times it has not cut to milliseconds yet: the last digit may be another one.
