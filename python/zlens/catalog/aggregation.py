@@ -121,10 +121,9 @@ def known(table: Table, alias: str = "") -> str:
 
 
 def counted(table: Table) -> list[str]:
-    """The columns that tell whether a row has differences: counters and times, else rates, else ratios."""
+    """The columns that tell whether a row has differences: counters, times and rates, else ratios."""
     numbers = [column for column in table.columns if column.name not in _HEADS]
-    found = [column for column in numbers if column.aggregate in ("counter", "time")]
-    found = found or [column for column in numbers if column.weight == _LENGTH]
+    found = [one for one in numbers if one.aggregate in ("counter", "time") or one.weight == _LENGTH]
     found = found or [column for column in numbers if column.aggregate == "ratio"]
     return [column.name for column in found]
 
