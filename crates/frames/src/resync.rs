@@ -163,7 +163,7 @@ impl Scan<'_> {
         };
         let goes_on = to - rescued * PAGE as u64;
         let (from, why) = if on_grid && to >= at {
-            // Nothing says that bytes were added or lost; frames before are told of by themselves.
+            // Nothing says that bytes were added or lost; frames before it have problems of their own.
             self.skips.tell(&mut self.index);
             (at, why)
         } else {

@@ -31,7 +31,7 @@ pub(crate) struct Skip {
 pub(crate) struct Skips(Vec<(Skip, Why)>);
 
 impl Skips {
-    /// Adds a skip; tells of those before it that it does not follow.
+    /// Adds a skip; reports earlier skips that it does not continue.
     pub(crate) fn add(&mut self, skip: Skip, why: impl FnOnce() -> Why, index: &mut Index) {
         if !self.reach(skip.from) {
             self.tell(index);

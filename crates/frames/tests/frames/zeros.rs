@@ -1,5 +1,5 @@
 //! Zeros that were written over data, as a bad sector or a hole in a copy leaves them: whatever is lost
-//! is told of.
+//! is a problem.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Zeros that were written over a dump in any of its forms: whatever is lost is told of.
+//! Zeros that were written over a dump in any of its forms: every loss is a problem.
 
 use crate::made;
 use crate::physical::{blocked, segments, spanned};
