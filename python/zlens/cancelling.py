@@ -6,10 +6,12 @@ that calls, and `check()` between two steps of such work raises `Cancelled` once
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
 from zlens.errors import Cancelled
@@ -130,13 +132,14 @@ def held(lock: Lock) -> Iterator[None]:
 def interruptible(connection: Connection, work: Callable[[], _T]) -> _T:
     """Do something long with a connection so that a Cancel or an interrupt of the terminal ends it.
 
-    In the main thread it is done in a thread of its own, while this one waits for it or for the interrupt.
+    In the main thread it is done in another thread, while this one waits for it or for the interrupt.
     """
     current = _CURRENT.get()
     if threading.current_thread() is not threading.main_thread():
         return current.work(connection, work) if current is not None else work()
     done: list[_T] = []
     failed: list[BaseException] = []
+    ended = threading.Event()
 
     def run() -> None:
         try:
@@ -146,8 +149,7 @@ def interruptible(connection: Connection, work: Callable[[], _T]) -> _T:
         finally:
             ended.set()
 
-    ended = threading.Event()
-    threading.Thread(target=run, name="zlens-engine", daemon=True).start()
+    _hand_over(run)
     try:
         # Not `Thread.join`: interrupted, it takes a running thread for one that has ended.
         while not ended.wait(0.1):
@@ -160,6 +162,27 @@ def interruptible(connection: Connection, work: Callable[[], _T]) -> _T:
     if failed:
         raise failed[0]
     return done[0]
+
+
+_handed: SimpleQueue[Callable[[], None]] = SimpleQueue()
+_worker: threading.Thread | None = None
+_worker_of: int | None = None
+
+
+def _hand_over(run: Callable[[], None]) -> None:
+    """Have something done in the thread that works for the main thread, which does one thing at a time."""
+    global _handed, _worker, _worker_of
+    if _worker is None or _worker_of != os.getpid():
+        # A process that was forked has no threads but one.
+        _handed, _worker_of = SimpleQueue(), os.getpid()
+        _worker = threading.Thread(target=_work, args=(_handed,), name="zlens-engine", daemon=True)
+        _worker.start()
+    _handed.put(run)
+
+
+def _work(handed: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        handed.get()()
 
 
 @contextmanager

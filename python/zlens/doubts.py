@@ -14,6 +14,8 @@ VIEWS = (
     ("_doubt", "CPU MF", ("counter",)),
     ("_moved", None, ("counter", "own_partition")),
 )
+#: What is read of each.
+COLUMNS = ("system", "source", "kind", "detail")
 
 
 def doubts(rows: Rows, filled: Collection[str]) -> list[Problem]:
@@ -23,6 +25,6 @@ def doubts(rows: Rows, filled: Collection[str]) -> list[Problem]:
         if any(entity in filled for entity in needed):
             found += [
                 Problem(system, source, "", None, record, kind, text)
-                for system, source, kind, text in sorted(rows(view, ("system", "source", "kind", "detail")))
+                for system, source, kind, text in sorted(rows(view, COLUMNS))
             ]
     return found

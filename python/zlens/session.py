@@ -387,6 +387,7 @@ class Session:
             trust=self._trust,
             groups=self._groups,
             published=self.options.as_published,
+            size=sum(int(file.get("bytes") or 0) for source in self.sources for file in source.info()),
         )
 
     @cached_property

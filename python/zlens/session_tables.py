@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from zlens import other_intervals
+from zlens import doubts, other_intervals
 from zlens.catalog import metrics
 from zlens.catalog.resets import called
 from zlens.readers import ArrowSource, Column, Interval, RawTable, SystemInfo
 
 if TYPE_CHECKING:
     from zlens.session import Session
+
+#: A helper, columns of it and roles that feed it.
+Helper = tuple[str, Sequence[str], Sequence[str]]
 
 _MICROSECONDS = 1_000_000
 #: What the user's throughput file tells of each interval.
@@ -81,11 +84,17 @@ _RESET = (
 
 
 class Made:
-    """A raw table whose rows are made when it is first read."""
+    """A raw table whose rows are made when it is first read.
 
-    def __init__(self, name: str, columns: tuple[Column, ...], rows: Any) -> None:
+    helpers   what is read for it where the input fills one of the roles: helper, columns, roles
+    """
+
+    def __init__(
+        self, name: str, columns: tuple[Column, ...], rows: Any, helpers: Sequence[Helper] = ()
+    ) -> None:
         self.name = name
         self.columns = columns
+        self.helpers = helpers
         self._make = rows
         self._rows: list[tuple[Any, ...]] | None = None
 
@@ -183,7 +192,12 @@ def tables(
     made: tuple[Made, ...] = (
         Made("system", _columns("system"), systems),
         Made("interval", _columns("interval"), shown),
-        Made("problem", _columns("problem"), problems),
+        Made(
+            "problem",
+            _columns("problem"),
+            problems,
+            [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS],
+        ),
         Made("inventory", INVENTORY, inventory),
         Made("_interval", _INTERVAL, joined),
         Made("_asked", _ASKED, asked),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from zlens.catalog import toml
+from zlens.catalog import cache, toml
 
 TEXT = 'name = "cpu"\nwords = ["a", "b"]\n[part]\nlimit = 1.5\nleast = 3\nholds = true\n'
 FACTS = {"name": "cpu", "words": ["a", "b"], "part": {"limit": 1.5, "least": 3, "holds": True}}
@@ -23,7 +23,7 @@ CATALOG = Path(toml.__file__).parent
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the cache, which is not there yet."""
-    monkeypatch.setattr(toml, "_folder", lambda: tmp_path / "cache" / "toml")
+    monkeypatch.setattr(cache, "_root", lambda *_: tmp_path / "cache")
     return tmp_path / "cache" / "toml"
 
 
@@ -49,7 +49,7 @@ def only(folder: Path) -> Path:
 def sealed(path: Path, content: object) -> None:
     """Put other content under the name of a kept file, with a digest that fits."""
     body = json.dumps(content).encode()
-    path.write_bytes(toml._sealed(bytes.fromhex(path.name), body) + body)
+    path.write_bytes(cache.sealed(bytes.fromhex(path.name), body) + body)
 
 
 def test_a_text_is_parsed_once(folder: Path, parsed: list[str]) -> None:
@@ -148,12 +148,12 @@ def a_list(path: Path) -> None:
 
 def not_json(path: Path) -> None:
     body = b"{"
-    path.write_bytes(toml._sealed(bytes.fromhex(path.name), body) + body)
+    path.write_bytes(cache.sealed(bytes.fromhex(path.name), body) + body)
 
 
 def nested(path: Path) -> None:
     body = b"[" * 100_000
-    path.write_bytes(toml._sealed(bytes.fromhex(path.name), body) + body)
+    path.write_bytes(cache.sealed(bytes.fromhex(path.name), body) + body)
 
 
 def a_link(path: Path) -> None:
@@ -221,7 +221,7 @@ def test_without_a_folder_it_is_parsed_each_time(
     tmp_path: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(toml, "_folder", lambda: tmp_path / "file" / "toml")
+    monkeypatch.setattr(cache, "_root", lambda *_: tmp_path / "file")
     assert toml.loads(TEXT) == toml.loads(TEXT) == FACTS
     assert parsed == [TEXT, TEXT]
 
@@ -242,22 +242,22 @@ def test_a_failed_write_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_oldest_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(toml, "MOST_FILES", 10)
-    monkeypatch.setattr(toml, "_written", itertools.count(1))
+    monkeypatch.setattr(cache, "MOST_FILES", 10)
+    monkeypatch.setattr(toml._KEPT, "_written", itertools.count(1))
     for number in range(12):
         toml.loads(f"a = {number}")
         path = max(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         os.utime(path, (number, number))
-    monkeypatch.setattr(toml, "_written", itertools.count())
+    monkeypatch.setattr(toml._KEPT, "_written", itertools.count())
     toml.loads("b = 1")
     assert len(list(folder.iterdir())) == 6, "half of what may be, and the new one"
     assert {int(path.stat().st_mtime) for path in folder.iterdir()} >= {7, 8, 9, 10, 11}
 
 
 def test_a_process_that_writes_much_makes_room_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(toml, "MOST_FILES", 10)
-    monkeypatch.setattr(toml, "_LOOKED_AT", 5)
-    monkeypatch.setattr(toml, "_written", itertools.count())
+    monkeypatch.setattr(cache, "MOST_FILES", 10)
+    monkeypatch.setattr(cache, "_LOOKED_AT", 5)
+    monkeypatch.setattr(toml._KEPT, "_written", itertools.count())
     for number in range(40):
         toml.loads(f"a = {number}")
         assert len(list(folder.iterdir())) <= 15

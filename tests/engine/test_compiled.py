@@ -11,7 +11,7 @@ import pytest
 import zlens
 from fakes import HEADER, FakeSource, FakeTable, intervals, processors, session, system
 from zlens import demo
-from zlens.catalog import metrics
+from zlens.catalog import cache, metrics
 from zlens.catalog.compile import nodes
 from zlens.catalog.compile.plan import KEPT
 from zlens.engine.planner import Planner
@@ -167,7 +167,11 @@ def test_a_column_that_is_not_there_is_told_with_those_that_are_like_it() -> Non
     assert wrong.value.cure.startswith("did you mean busy_pct")
 
 
-def test_a_statement_that_names_its_columns_is_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statement_that_names_its_columns_is_not_planned(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cache, "_root", lambda *_: tmp_path)
+
     def planned(*_: object) -> None:
         raise AssertionError("planned")
 

@@ -14,18 +14,20 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from zlens import _native
-from zlens.answers import Answer, cut, first_rows, leaving, plain, type_name, with_times
+from zlens.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.cancelling import check, interruptible
 from zlens.catalog import expressions, metrics, roles
+from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.plan import Input
 from zlens.catalog.compile.tree import rename
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
 from zlens.engine.admission import shows_tables
-from zlens.engine.connection import Connection, Error, Relation, connect, write_parquet
+from zlens.engine.asked import Asked
+from zlens.engine.connection import RELEASE, Connection, Error, Relation, connect, write_parquet
 from zlens.engine.planner import Planner
 from zlens.engine.statement import Statement, parse
 from zlens.engine.store import Condition, Store
@@ -34,8 +36,11 @@ from zlens.errors import QueryError
 from zlens.macros import MACROS
 from zlens.readers import RawTable
 
+_T = TypeVar("_T")
 #: So many statements are remembered as they were parsed and planned.
 _STATEMENTS = 500
+#: Handing out an input of fewer bytes to several threads takes longer than its questions.
+_SMALL = 16_000_000
 
 
 class Engine:
@@ -50,6 +55,7 @@ class Engine:
     trust      formulas of CPU MF that the user wants beyond those that are known well
     groups     subjects that the user wants to see together
     published  round as published tables do, where a column has a formula for that
+    size       bytes of the input, where that is known
     """
 
     def __init__(
@@ -64,6 +70,7 @@ class Engine:
         trust: Trust = SURE,
         groups: Groups | None = None,
         published: bool = False,
+        size: int | None = None,
     ) -> None:
         self._tables = tables
         self._session = session or {}
@@ -71,7 +78,7 @@ class Engine:
         self._spill = tempfile.mkdtemp(prefix="zlens-")
         # Also when nobody closes the engine: at the latest when the program ends.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
-        self._connection = connect(self._spill, files)
+        self._connection = connect(self._spill, files, 1 if size is not None and size < _SMALL else None)
         for macro in MACROS:
             self._connection.execute(macro)
         self._connection.execute("SET lock_configuration = true")
@@ -82,11 +89,14 @@ class Engine:
 
         self._store = Store(self._connection, tables, self._session, where or (lambda _: None), facts)
         self._planner = Planner(self._store.columns)
+        self._kept = Kept("statements", RELEASE)
         self._statements: dict[str, Statement] = {}
         self._planned: dict[str, Mapping[str, set[str]]] = {}
+        self._digests: dict[str, str] = {}
 
     def close(self) -> None:
         self._closed = True
+        self._store.compiler.nodes.keep()
         self._planner.close()
         self._connection.close()
         self._forget()
@@ -135,42 +145,39 @@ class Engine:
             statement = self._parsed(cursor, query)
             if shows_tables(statement.tree):
                 return self._listing()
-            connection, relation = self._relation(cursor, statement)
+            asked = self._asked(cursor, statement)
         except Error as error:
             raise query_error(error) from None
-        names, types = list(relation.columns), [str(type) for type in relation.types]
-        kinds = [type_name(type) for type in types]
+        kinds = [type_name(type) for type in asked.types]
         times = [index for index, kind in enumerate(kinds) if kind == "time"]
 
-        def formed(form: Callable[[str, str], str]) -> Relation:
+        def check_open() -> None:
             if self._closed:
                 raise QueryError("the session is closed", cure="take the rows of an answer before that")
-            return _projected(relation, names, types, form)
+
+        def formed(form: Form) -> Relation:
+            check_open()
+            return asked.relation(form)
 
         def rows() -> list[tuple[Any, ...]]:
-            shown = formed(plain)
-            try:
-                found = interruptible(connection, shown.fetchall)
-            except Error as error:
-                raise query_error(error) from None
+            check_open()
+            found = working(lambda: asked.rows(plain))
             return [with_times(row, times) for row in found] if times else found
 
         def first(count: int, longest: int, most: int) -> tuple[list[tuple[Any, ...]], bool]:
-            if self._closed:
-                raise QueryError("the session is closed", cure="take the rows of an answer before that")
+            check_open()
             try:
-                shown = _projected(relation, names, types, cut(longest))
-                return first_rows(connection, shown, count, most, times)
+                return first_rows(asked.connection, asked.relation(cut(longest)), count, most, times)
             except Error as error:
                 raise query_error(error) from None
 
-        def working(work: Callable[[], Any]) -> Any:
+        def working(work: Callable[[], _T]) -> _T:
             try:
-                return interruptible(connection, work)
+                return interruptible(asked.connection, work)
             except (Error, _native.StreamError) as error:
                 raise query_error(error) from None
 
-        return Answer(names, kinds, rows, formed, first, working)
+        return Answer(asked.names, kinds, rows, formed, first, working)
 
     def _listing(self) -> Answer:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""
@@ -194,11 +201,14 @@ class Engine:
                 for name, columns in self._reads(statement, self._named(statement)).items():
                     wanted.setdefault(name, set()).update(columns)
                     readers[name] += 1
-            for name, columns in wanted.items():
-                check()
-                # What is worked out for every question is kept where there will be several.
-                if not self._store.streams(name) or (name in metrics.tables() and readers[name] > 1):
-                    self._store.make(name, columns)
+            # What is worked out for every question is kept where there will be several.
+            self._store.make_all(
+                {
+                    name: columns
+                    for name, columns in wanted.items()
+                    if not self._store.streams(name) or (name in metrics.tables() and readers[name] > 1)
+                }
+            )
         except Error as error:
             raise query_error(error) from None
 
@@ -207,7 +217,7 @@ class Engine:
         if query not in self._statements:
             if len(self._statements) >= _STATEMENTS:
                 self._statements.clear()
-            self._statements[query] = parse(cursor, query)
+            self._statements[query] = parse(cursor, query, self._kept)
         return self._statements[query]
 
     def _named(self, statement: Statement) -> set[str]:
@@ -220,13 +230,21 @@ class Engine:
             if statement.text not in self._planned:
                 if len(self._planned) >= _STATEMENTS:
                     self._planned.clear()
-                found = self._planner.reads(statement, named)
-                self._planned[statement.text] = {name: found.get(name, set()) for name in named}
+                self._planned[statement.text] = self._planned_reads(statement, named)
             return self._planned[statement.text]
         return {name: columns & {column for column, _ in self._store.columns(name) or ()} for name in named}
 
-    def _relation(self, cursor: Connection, statement: Statement) -> tuple[Connection, Relation]:
-        """The answer, not worked out yet, and the connection it will be worked out on."""
+    def _planned_reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
+        """The same of a statement that has to be planned, with a database of its own."""
+        depends = ("reads", statement.question, {name: self._store.columns(name) for name in sorted(named)})
+        found: Mapping[str, Iterable[str]] | None = self._kept.read(*depends)
+        if found is None:
+            found = self._planner.reads(statement, named)
+            self._kept.write({name: sorted(columns) for name, columns in found.items()}, *depends)
+        return {name: {*found.get(name, ())} for name in named}
+
+    def _asked(self, cursor: Connection, statement: Statement) -> Asked:
+        """The question, not worked out yet, on the connection it will be worked out on."""
         named = self._named(statement)
         if not named and statement.survey.listing:
             # All that could be asked for, whether or not it is made already.
@@ -236,16 +254,33 @@ class Engine:
         text = self._prepare(cursor, statement, named)
         # Nothing that a question brings about lasts, whatever it holds.
         cursor.execute("BEGIN TRANSACTION READ ONLY")
+        depends = self._shape_depends(statement, named)
+        if depends is not None:
+            shape = self._kept.read(*depends)
+            if shape is not None:
+                return Asked(cursor, text, *shape)
         # An EXPLAIN ANALYZE is worked out here.
-        return cursor, interruptible(cursor, lambda: cursor.sql(text))
+        asked = Asked.bound(cursor, text)
+        if depends is not None:
+            self._kept.write([asked.names, asked.types], *depends)
+        return asked
+
+    def _shape_depends(self, statement: Statement, named: set[str]) -> list[Any] | None:
+        """All that names and types of an answer depend on; None where they may depend on rows."""
+        fixed = statement.survey.columns is not None and statement.text == statement.question
+        # One with a semicolon cannot stand in brackets.
+        if not fixed or ";" in statement.text or any(self._store.compiler.is_helper(one) for one in named):
+            return None
+        for name in named - self._digests.keys():
+            self._digests[name] = digest(self._store.columns(name))
+        return ["shape", statement.text, {name: self._digests[name] for name in sorted(named)}]
 
     def write_parquet(self, query: str, path: str) -> None:
         """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
         try:
             cursor = self._store.cursor()
-            _, relation = self._relation(cursor, self._parsed(cursor, query))
-            relation = _projected(relation, list(relation.columns), list(map(str, relation.types)), leaving)
-            write_parquet(relation, path)
+            asked = self._asked(cursor, self._parsed(cursor, query))
+            write_parquet(asked.relation(leaving), path)
         except Error as error:
             raise query_error(error) from None
 
@@ -305,15 +340,3 @@ class Engine:
             for column, type in typed
         )
         return f"SELECT {', '.join(columns)} FROM {rows}"
-
-
-def _projected(
-    relation: Relation, names: list[str], types: list[str], form: Callable[[str, str], str]
-) -> Relation:
-    """A relation whose columns have the form that `form` gives for a place and a type."""
-    # By position: a projection by name cannot tell two columns of one name apart.
-    forms = [form(f"#{number}", type) for number, type in enumerate(types, 1)]
-    if all(one == f"#{number}" for number, one in enumerate(forms, 1)):
-        return relation
-    named = (f"{one} AS {expressions.quote(name)}" for one, name in zip(forms, names, strict=True))
-    return relation.project(", ".join(named))

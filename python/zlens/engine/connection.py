@@ -16,12 +16,14 @@ from zlens.catalog import expressions
 Connection = duckdb.DuckDBPyConnection
 Relation = duckdb.DuckDBPyRelation
 Error = duckdb.Error
+RELEASE = duckdb.__version__
 
 #: What the engine may use of memory; the rest spills to a private folder.
 MEMORY_LIMIT = "4GB"
 
 
-def connect(spill: str | None, files: Sequence[str] = ()) -> Connection:
+def connect(spill: str | None, files: Sequence[str] = (), threads: int | None = None) -> Connection:
+    """A database of its own, which reads no file but these; by default it works on all processors."""
     config: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
@@ -32,6 +34,8 @@ def connect(spill: str | None, files: Sequence[str] = ()) -> Connection:
     }
     if spill is not None:
         config["temp_directory"] = spill
+    if threads is not None:
+        config["threads"] = threads
     connection = duckdb.connect(config=config)
     # Globally: every question has a connection of its own to the same tables.
     connection.execute("SET GLOBAL TimeZone = 'UTC'")

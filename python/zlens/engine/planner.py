@@ -74,7 +74,7 @@ class Planner:
 
     def _opened(self) -> Connection:
         if self._connection is None:
-            self._connection = connect(None)
+            self._connection = connect(None, threads=1)
             # Filters stay above the scans, and empty tables stay scans: the plan shows all columns read.
             self._connection.execute(
                 "SET disabled_optimizers = 'statistics_propagation,filter_pushdown,empty_result_pullup'"

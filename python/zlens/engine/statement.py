@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from zlens.catalog.compile.kept import Kept
 from zlens.engine.admission import Survey, Tree, admit
 from zlens.engine.connection import Connection, kinds, words
 from zlens.errors import QueryError
 
 #: A statement longer than this was not written by hand, and takes long to parse.
 LONGEST = 1_000_000
+#: The trees of longer ones are not kept.
+_KEPT = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,13 @@ class Statement:
     survey: Survey
 
 
-def parse(connection: Connection, query: str) -> Statement:
+def parse(connection: Connection, query: str, kept: Kept) -> Statement:
     """The one statement of a text; QueryError for a text that is anything else, or that writes."""
     if len(query) > LONGEST:
         raise QueryError(
             f"the question has {len(query):,} characters", expected=f"no more than {LONGEST:,} characters"
         )
-    tree = _serialized(connection, query)
+    tree = _serialized(connection, query, kept)
     if tree is not None:
         if len(tree["statements"]) != 1:
             raise _not_one()
@@ -45,7 +48,7 @@ def parse(connection: Connection, query: str) -> Statement:
     if kinds(connection, query) != ["EXPLAIN"]:
         raise _not_one()
     for question in _explained(query):
-        tree = _serialized(connection, question)
+        tree = _serialized(connection, question, kept)
         if tree is not None:
             return Statement(query, question, tree, admit(tree))
     raise _not_one()
@@ -66,14 +69,18 @@ def _explained(query: str) -> Iterator[str]:
             yield query[tokens[closing + 1][0] :]
 
 
-def _serialized(connection: Connection, question: str) -> Tree | None:
+def _serialized(connection: Connection, question: str, kept: Kept) -> Tree | None:
     """The tree of a SELECT; None where the parser has none."""
-    rows = connection.execute("SELECT json_serialize_sql(?)", [question]).fetchall()
-    try:
-        made: dict[str, Any] = json.loads(rows[0][0])
-    except RecursionError:
-        raise QueryError("the question is nested too deeply", cure="ask it in parts") from None
-    return None if made.get("error") else made
+    made: dict[str, Any] | None = kept.read("tree", question)
+    if made is None:
+        rows = connection.execute("SELECT json_serialize_sql(?)", [question]).fetchall()
+        try:
+            made = json.loads(rows[0][0])
+        except RecursionError:
+            raise QueryError("the question is nested too deeply", cure="ask it in parts") from None
+        if len(question) <= _KEPT:
+            kept.write(made, "tree", question)
+    return None if not isinstance(made, dict) or made.get("error") else made
 
 
 def _not_one() -> QueryError:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
-from zlens.cancelling import held, interruptible
+from zlens.cancelling import check, held, interruptible
 from zlens.catalog import expressions, metrics
 from zlens.catalog.compile import roles as role_sql
+from zlens.catalog.compile.kept import Kept
 from zlens.catalog.compile.plan import KEPT, Compiler, Input, Plan
 from zlens.catalog.compile.tree import Tree
 from zlens.catalog.cpumf_formulas import Present
 from zlens.catalog.roles import SQL_TYPES, WHOLE, entities, entity
-from zlens.engine.connection import Connection
+from zlens.engine.connection import RELEASE, Connection
 from zlens.readers import Column, ParquetTable, RawTable
 
 #: A condition on the rows of a raw table with some columns: SQL of ours, and the columns it names.
@@ -52,7 +53,9 @@ class Store:
         self._present: Present = None
         #: Streams have names of their own: one question may read a table for several of its measures.
         self._numbers = count()
-        self.compiler = Compiler(facts(_Known(self)), self._parsed, self.rendered, self._generations)
+        self.compiler = Compiler(
+            facts(_Known(self)), self._parsed, self.rendered, self._generations, Kept("plans", RELEASE)
+        )
 
     # -- what there is -------------------------------------------------------------------------------
 
@@ -117,13 +120,43 @@ class Store:
         with held(lock):
             if self.has(name, columns):
                 return
-            wanted = [
-                column for column in self._order(name) if column in {*columns, *self._made.get(name, ())}
-            ]
-            if name in self._session:
-                wanted = self._order(name)
+            wanted = self._order(name) if name in self._session else self._extended(name, columns)
             self._create(name, wanted)
             self._made[name] = frozenset(wanted)
+
+    def make_all(self, wanted: Mapping[str, Collection[str]]) -> None:
+        """Make several tables, and each of those below them once, with the columns that all of them need."""
+        pending = {name: {*columns} for name, columns in wanted.items()}
+        found: list[tuple[str, set[str]]] = []
+        while pending:
+            name = max(pending, key=self._height)
+            columns = pending.pop(name)
+            if self.has(name, columns):
+                continue
+            found.append((name, columns))
+            for plan in self._plans_for(name, columns):
+                for below, ones in plan.makes.items():
+                    pending.setdefault(below, set()).update(ones)
+        for name, columns in reversed(found):
+            check()
+            self.make(name, columns)
+
+    def _height(self, name: str) -> tuple[int, str]:
+        """What is higher reads only what is lower, by way of a session's own tables too."""
+        helpers = [helper for helper, _, _ in _helpers(self._session.get(name))]
+        return max((self.compiler.nodes.depth(one) for one in [*helpers, name]), default=0), name
+
+    def _plans_for(self, name: str, columns: Collection[str]) -> Iterator[Plan]:
+        if name not in self._session:
+            yield self.compiler.plan(name, self._extended(name, columns), ordered=not self.streams(name))
+            return
+        for helper, read, needed in _helpers(self._session[name]):
+            if any(self.compiler.fills(f"role.{role}") for role in needed):
+                yield self.compiler.plan(helper, read)
+
+    def _extended(self, name: str, columns: Collection[str]) -> list[str]:
+        """Columns and those that a table was made with before."""
+        return [column for column in self._order(name) if column in {*columns, *self._made.get(name, ())}]
 
     def _create(self, name: str, columns: list[str]) -> None:
         cursor = self.cursor()
@@ -243,6 +276,12 @@ class Store:
             rows = interruptible(cursor, lambda: cursor.execute(select).fetchall())
             self._present = frozenset(row[0] for row in rows)
         return self._present
+
+
+def _helpers(table: RawTable | None) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
+    """What a table of the session reads of the engine itself: helper, columns, roles that feed it."""
+    helpers: Sequence[tuple[str, Sequence[str], Sequence[str]]] = getattr(table, "helpers", ())
+    return helpers
 
 
 def _null(type: str, column: str) -> str:

@@ -8,13 +8,16 @@ call it `_<name>`. Words in braces in it stand for what the catalog of CPU MF ma
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from zlens.catalog import cpumf_formulas, metrics
 from zlens.catalog.compile import roles, tree
+from zlens.catalog.compile.kept import Kept
 from zlens.catalog.compile.tree import Tree
+from zlens.catalog.roles import entity, read
 from zlens.errors import CatalogError
 
 ROOT = Path(__file__).parents[1] / "helpers"
@@ -52,16 +55,38 @@ def fed(name: str) -> bool:
 
 
 class Nodes:
-    """The nodes as a parser of SQL sees them. `parse` gives the serialized tree of a statement."""
+    """The nodes as a parser of SQL sees them. `parse` gives the serialized tree of a statement.
 
-    def __init__(self, parse: Parse, session_tables: dict[str, list[tuple[str, str]]]) -> None:
+    What is found out of a node is the same for every input, and kept from one process to the next.
+    """
+
+    def __init__(
+        self, parse: Parse, session_tables: dict[str, list[tuple[str, str]]], kept: Kept | None
+    ) -> None:
         self._parse = parse
         self._session_tables = session_tables
+        self._kept = kept
         self._texts: dict[str, str] = {}
-        self._reads: dict[str, frozenset[str]] = {}
+        facts = kept.read("graph", session_tables) if kept is not None else None
         self._columns: dict[str, list[str]] = {}
         self._depths: dict[str, int] = {}
-        self._entities: dict[str, frozenset[str]] = {}
+        self._reads: dict[str, list[str]] = {}
+        self._entities: dict[str, list[str]] = {}
+        self._tables: dict[str, list[str]] = {}
+        self._joined: dict[str, list[str]] = {}
+        if isinstance(facts, list) and len(facts) == len(self._facts()):
+            (self._columns, self._depths, self._reads, self._entities, self._tables, self._joined) = facts
+        self._known = sum(map(len, self._facts()))
+
+    def _facts(self) -> list[Mapping[str, Any]]:
+        return [self._columns, self._depths, self._reads, self._entities, self._tables, self._joined]
+
+    def keep(self) -> None:
+        """Keep what was found out of the nodes, where that is more than before."""
+        known = sum(map(len, self._facts()))
+        if self._kept is not None and known > self._known:
+            self._kept.write(self._facts(), "graph", self._session_tables)
+            self._known = known
 
     def tree(self, sql: str) -> Tree:
         """The tree of a statement, for the caller to change."""
@@ -101,8 +126,8 @@ class Nodes:
         """The nodes that a helper or a measure names."""
         name = _plain(name)
         if name not in self._reads:
-            self._reads[name] = self._read_by(name)
-        return self._reads[name]
+            self._reads[name] = sorted(self._read_by(name))
+        return frozenset(self._reads[name])
 
     def _read_by(self, name: str) -> frozenset[str]:
         if name.startswith(ROLE) or not fed(name):
@@ -130,8 +155,24 @@ class Nodes:
             return frozenset({name.removeprefix(ROLE)})
         if name not in self._entities:
             below = () if name in self._session_tables else self.read_by(name)
-            self._entities[name] = frozenset().union(*map(self.entities, below))
-        return self._entities[name]
+            self._entities[name] = sorted(frozenset().union(*map(self.entities, below)))
+        return frozenset(self._entities[name])
+
+    def tables(self, name: str) -> Sequence[str]:
+        """The raw tables that may give rows of the roles that a node reads."""
+        name = _plain(name)
+        if name not in self._tables:
+            origins = (origin for each in self.entities(name) for origin in entity(each).origins)
+            self._tables[name] = sorted({origin.table for origin in origins})
+        return self._tables[name]
+
+    def joined(self, name: str) -> Sequence[str]:
+        """These, and the raw tables that are joined with them."""
+        name = _plain(name)
+        if name not in self._joined:
+            origins = (origin for each in self.entities(name) for origin in entity(each).origins)
+            self._joined[name] = sorted({table for origin in origins for table in read(origin)})
+        return self._joined[name]
 
 
 def _plain(name: str) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from zlens.catalog import events, expressions, groups, metrics
 from zlens.catalog.compile import nodes, roles, tree
 from zlens.catalog.compile.formulas import Formulas
+from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.nodes import ROLE, UNSUMMED, Nodes
 from zlens.catalog.compile.tree import Tree
 from zlens.catalog.cpumf_formulas import SURE, Present, Trust
 from zlens.catalog.groups import Groups
-from zlens.catalog.roles import SQL_TYPES, WHOLE, entity
+from zlens.catalog.roles import SQL_TYPES, WHOLE
 
 #: Helpers that more than one measure reads: made once a session, with the columns that are needed.
 KEPT = frozenset(
@@ -22,6 +24,8 @@ KEPT = frozenset(
     }
 )  # fmt: skip
 Render = Callable[[Tree], str]
+#: Kept in place of a plan that there is for each set of generations.
+_BY_GENERATION = "by generation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +53,14 @@ class Plan:
 
     reads   columns of raw tables, which stand under their names before the first of the queries
     makes   columns of tables to be made first: measures, helpers that are kept, tables of the session
+    by_generation   whether it is another for other machine generations
     """
 
     queries: list[tuple[str, str]] = field(default_factory=list)
     select: str = ""
     reads: dict[str, set[str]] = field(default_factory=dict)
     makes: dict[str, set[str]] = field(default_factory=dict)
+    by_generation: bool = False
 
     def sql(self, before: Iterable[tuple[str, str]] = ()) -> str:
         """The text of the statement, with more queries before its own."""
@@ -69,12 +75,21 @@ class Compiler:
     """
 
     def __init__(
-        self, source: Input, parse: nodes.Parse, render: Render, present: Callable[[], Present]
+        self,
+        source: Input,
+        parse: nodes.Parse,
+        render: Render,
+        present: Callable[[], Present],
+        kept: Kept | None = None,
     ) -> None:
         self.input = source
-        self.nodes = Nodes(parse, source.session)
+        self.nodes = Nodes(parse, source.session, kept)
         self._render = render
         self._present = present
+        self._plans: dict[tuple[str, frozenset[str], bool], Plan] = {}
+        self._kept = kept
+        self._tables: dict[str, str] = {}
+        self.session = digest(source.session)
 
     # -- what there is -------------------------------------------------------------------------------
 
@@ -98,17 +113,78 @@ class Compiler:
 
         `tables` are raw tables instead of those of the input.
         """
-        found = self.nodes.entities(name) if name.startswith(ROLE) or nodes.fed(name) else frozenset()
+        if not (name.startswith(ROLE) or nodes.fed(name)) or not self.nodes.entities(name):
+            return True
         raw = self.input.raw if tables is None else tables
-        return not found or any(origin.table in raw for each in found for origin in entity(each).origins)
+        return any(table in raw for table in self.nodes.tables(name))
 
     # -- compiling -----------------------------------------------------------------------------------
 
     def plan(self, name: str, wanted: Collection[str], *, ordered: bool = False) -> Plan:
         """The statement that gives some columns of a node; a measure's rows by system, time and subject."""
-        made = Plan()
         # Rows are counted by their first column where no column is asked for.
-        wanted = wanted or self.nodes.columns(name)[:1]
+        wanted = frozenset(wanted or self.nodes.columns(name)[:1])
+        if (name, wanted, ordered) not in self._plans:
+            depends = self._depends(name, wanted, ordered=ordered)
+            plan = self._before(depends)
+            if plan is None:
+                plan = self._compiled(name, wanted, ordered=ordered)
+                self._keep(plan, depends)
+            self._plans[name, wanted, ordered] = plan
+        return self._plans[name, wanted, ordered]
+
+    def _depends(self, name: str, wanted: frozenset[str], *, ordered: bool) -> list[Any] | None:
+        """All that a plan depends on but the generations; None for one that is not kept."""
+        source = self.input
+        # Events read tables that no role does, and patterns of groups have no text of their own.
+        if self._kept is None or name == "event" or source.groups is not None:
+            return None
+        by_release = len(source.releases) > 1
+        return [
+            *(name, sorted(wanted), ordered, source.summed, source.published, repr(source.trust)),
+            source.releases if by_release else [*source.releases],
+            [self._table(table) for table in self.nodes.joined(name) if table in source.raw],
+            self.session,
+        ]
+
+    def _table(self, name: str) -> str:
+        """A digest of a raw table's columns."""
+        if name not in self._tables:
+            self._tables[name] = f"{name} {digest(list(self.input.raw[name]))}"
+        return self._tables[name]
+
+    def _before(self, depends: list[Any] | None) -> Plan | None:
+        """The plan as an earlier process has compiled it."""
+        if self._kept is None or depends is None:
+            return None
+        entry = self._kept.read(*depends)
+        if entry == _BY_GENERATION:
+            entry = self._kept.read(*depends, self._sorted_generations())
+        if not isinstance(entry, list):
+            return None
+        queries, select, reads, makes = entry
+        return Plan(
+            [(name, sql) for name, sql in queries],
+            select,
+            {name: {*columns} for name, columns in reads.items()},
+            {name: {*columns} for name, columns in makes.items()},
+        )
+
+    def _keep(self, plan: Plan, depends: list[Any] | None) -> None:
+        if self._kept is None or depends is None:
+            return
+        if plan.by_generation:
+            self._kept.write(_BY_GENERATION, *depends)
+            depends = [*depends, self._sorted_generations()]
+        columns = [{name: sorted(ones) for name, ones in part.items()} for part in (plan.reads, plan.makes)]
+        self._kept.write([plan.queries, plan.select, *columns], *depends)
+
+    def _sorted_generations(self) -> list[str] | None:
+        present = self._present()
+        return None if present is None else sorted(map(str, present))
+
+    def _compiled(self, name: str, wanted: Collection[str], *, ordered: bool) -> Plan:
+        made = Plan()
         if name == "event":
             self._events(made, wanted)
             return made
@@ -132,6 +208,7 @@ class Compiler:
             else:
                 queries.append((below, self._node(below, columns, demand)))
         made.queries = queries[::-1]
+        made.by_generation = demand.by_generation
         return made
 
     def _node(self, name: str, wanted: set[str], demand: _Demand) -> str:
@@ -146,11 +223,14 @@ class Compiler:
             )
             demand.add(rows.reads)
             return rows.sql
-        parsed = self.nodes.helper(plain, wanted, self._generations(plain))
+        parsed = self.nodes.helper(plain, wanted, self._generations(plain, demand))
         return self._narrowed(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
 
-    def _generations(self, name: str) -> Present:
-        return self._present() if "{breaches}" in nodes.text(name) else None
+    def _generations(self, name: str, demand: _Demand) -> Present:
+        if "{breaches}" not in nodes.text(name):
+            return None
+        demand.by_generation = True
+        return self._present()
 
     def _narrowed(
         self, parsed: Tree, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False
@@ -186,12 +266,14 @@ class Compiler:
         parsed = self.nodes.tree(nodes.text(name))
         node = parsed["statements"][0]["node"]
         table = metrics.table(name)
+        by_generation = any(one.by for one in table.columns if one.name in wanted)
+        demand.by_generation |= by_generation
         formulas = Formulas(
             table,
             _base(node["from_table"]),
             grouped=bool(node["group_expressions"]),
             trust=self.input.trust,
-            present=self._present() if any(one.by for one in table.columns if one.name in wanted) else None,
+            present=self._present() if by_generation else None,
             published=self.input.published,
         )
         columns = formulas.select({*wanted})
@@ -226,6 +308,7 @@ class _Demand:
     def __init__(self, known: Nodes) -> None:
         self._nodes = known
         self._wanted: dict[str, set[str]] = {}
+        self.by_generation = False
 
     def __bool__(self) -> bool:
         return bool(self._wanted)

@@ -1,0 +1,101 @@
+"""Small files in the user's cache directory: what takes long to work out and is the same every time.
+
+A key is the digest of everything that an entry depends on, so nothing stale is ever found. Nothing depends on
+the cache either: an entry that is missing, damaged or another user's is None, and is worked out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+import threading
+from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+#: The largest entry, in bytes.
+LARGEST = 8 << 20
+#: More files than this of one kind are cut to half, the oldest first.
+MOST_FILES = 2000
+#: A folder is looked at by the first file that a process writes, and by every one after so many.
+_LOOKED_AT = 500
+_DIGEST = 32
+#: Links are not followed, and a pipe blocks nobody. Windows has none of these.
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+
+
+class Cache:
+    """The entries of one kind; `form` is part of every key, and changes with the form of the entries."""
+
+    def __init__(self, kind: str, form: str) -> None:
+        self._kind = kind
+        self._form = f"zlens {kind} {form}\n".encode()
+        self._written = itertools.count()
+
+    def read(self, depends: bytes) -> bytes | None:
+        """The entry of what depends on these bytes; None where there is none that this user wrote."""
+        key = self._key(depends)
+        try:
+            descriptor = os.open(self.folder() / key.hex(), _READ)
+            with open(descriptor, "rb") as file:
+                if not _own(os.fstat(descriptor)):
+                    return None
+                content = file.read(LARGEST + _DIGEST)
+        except OSError:
+            return None
+        body = content[_DIGEST:]
+        return body if content[:_DIGEST] == sealed(key, body) else None
+
+    def write(self, depends: bytes, body: bytes) -> None:
+        """Keep an entry, if that can be done."""
+        if len(body) > LARGEST:
+            return
+        key = self._key(depends)
+        folder = self.folder()
+        temporary = folder / f".{key.hex()[:16]}.{os.getpid()}.{threading.get_ident()}"
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if next(self._written) % _LOOKED_AT == 0:
+                _make_room(folder)
+            try:
+                with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                    file.write(sealed(key, body) + body)
+                os.replace(temporary, folder / key.hex())
+            except OSError:
+                temporary.unlink(missing_ok=True)
+
+    def folder(self) -> Path:
+        # The environment is asked every time: it costs nothing, and tests change it.
+        return _root(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")) / self._kind
+
+    def _key(self, depends: bytes) -> bytes:
+        return blake2b(self._form + depends, digest_size=_DIGEST).digest()
+
+
+@cache
+def _root(*_: str | None) -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("zlens", appauthor=False))
+
+
+def sealed(key: bytes, body: bytes) -> bytes:
+    """The digest that stands before an entry."""
+    return blake2b(key + body, digest_size=_DIGEST).digest()
+
+
+def _own(status: os.stat_result) -> bool:
+    """Whether a file is plain, of this user, and nobody else may write to it."""
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    return os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+
+
+def _make_room(folder: Path) -> None:
+    files = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
+    if len(files) > MOST_FILES:
+        for entry in sorted(files, key=lambda entry: entry.stat().st_mtime)[: -MOST_FILES // 2]:
+            with suppress(OSError):
+                os.unlink(entry)

@@ -1,0 +1,77 @@
+"""What the compiler worked out before, in the user's cache directory.
+
+An entry depends on the files of the catalog (as bytecode does, by their names, sizes and times of change), on
+what the user says of roles, on the release of DuckDB, and on what the caller names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import user_roles
+from zlens.catalog.cache import Cache
+
+ROOT = Path(__file__).parents[1]
+_ENDINGS = (".py", ".toml", ".sql")
+
+
+class Kept:
+    """Entries of one kind, as JSON. `release` is that of DuckDB."""
+
+    def __init__(self, kind: str, release: str) -> None:
+        self._cache = Cache(kind, "1")
+        self._release = release
+
+    def read(self, *depends: Any) -> Any:
+        """The entry that depends on these; None where there is none."""
+        body = self._cache.read(self._depends(depends))
+        try:
+            return json.loads(body) if body is not None else None
+        except (ValueError, RecursionError):
+            return None
+
+    def write(self, entry: Any, *depends: Any) -> None:
+        body = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
+        self._cache.write(self._depends(depends), body.encode("utf-8", "surrogatepass"))
+
+    def _depends(self, depends: tuple[Any, ...]) -> bytes:
+        named = [stamp(str(ROOT)), _of_user(), self._release, *depends]
+        return json.dumps(named).encode()
+
+
+def digest(facts: Any) -> str:
+    """A short word for facts that JSON can write."""
+    return blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
+
+
+@cache
+def stamp(root: str) -> str:
+    """A digest of the names, sizes and times of change of the catalog's files."""
+    return digest(sorted(_files(root)))
+
+
+def _files(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _files(entry.path)
+            elif entry.name.endswith(_ENDINGS):
+                status = entry.stat()
+                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}\n"
+
+
+def _of_user() -> list[str | int]:
+    """Name, size and time of change of the file in which the user binds roles."""
+    path = user_roles.path()
+    try:
+        status = path.stat()
+    except OSError:
+        return []
+    return [str(path), status.st_size, status.st_mtime_ns]

@@ -1,0 +1,164 @@
+"""What the engine keeps of its work from one process to the next: never stale, never needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+from fakes import HEADER, FakeSource, FakeTable, intervals, session, system
+from zlens import demo
+from zlens.catalog import cache, layouts, user_roles
+from zlens.catalog.compile import kept
+from zlens.catalog.compile.plan import Compiler
+from zlens.engine.asked import Asked
+from zlens.engine.planner import Planner
+from zlens.errors import QueryError
+from zlens.readers import Column
+from zlens.session import Session
+
+QUESTIONS = (
+    "SELECT system, busy_pct, interval_end FROM load ORDER BY system, interval_end",
+    "SELECT * FROM cpu ORDER BY ALL",
+    "SELECT userid, sum(cpu_s)::DECIMAL(18, 4) AS s, max(interval_end) FROM guest GROUP BY 1 ORDER BY 1",
+    "SELECT cpu_type, avg(cpi), count(*) FROM cpumf_type GROUP BY 1 ORDER BY 1",
+    "SELECT 1 AS a, 2 AS a -- twice",
+    "SELECT count(*) FROM role.processor;",
+    "SELECT kind, detail FROM problem ORDER BY detail",
+)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return demo.write(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(cache, "_root", lambda *_: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The nodes that are compiled."""
+    names: list[str] = []
+    real = Compiler._compiled
+
+    def compiling(self: Compiler, name: str, *args: Any, **options: Any) -> Any:
+        names.append(name)
+        return real(self, name, *args, **options)
+
+    monkeypatch.setattr(Compiler, "_compiled", compiling)
+    return names
+
+
+def answers(files: list[Path]) -> list[tuple[list[str], list[str], list[tuple[Any, ...]]]]:
+    with zlens.open(files) as opened:
+        asked = [opened.sql(question) for question in QUESTIONS]
+        return [(each.columns, each.types, each.rows) for each in asked]
+
+
+def test_the_second_process_works_nothing_out_again(
+    files: list[Path], compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = answers(files)
+    assert {"load", "cpu", "guest", "cpumf_type"} <= {*compiled}
+    compiled.clear()
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise AssertionError("worked out again")
+
+    monkeypatch.setattr(Planner, "reads", refused)
+    monkeypatch.setattr(kept.Kept, "write", refused)
+    assert answers(files) == first
+    assert {*compiled} <= {"event"}
+
+
+def test_the_shape_of_an_answer_is_bound_once(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = answers(files)
+    bound: list[str] = []
+    real = Asked.bound
+    monkeypatch.setattr(Asked, "bound", lambda cursor, text: bound.append(text) or real(cursor, text))
+    assert answers(files) == first
+    assert len(bound) == 2, "one with a star, and one with a semicolon"
+
+
+@pytest.mark.parametrize("damage", [b"", b"damaged", b"x" * 40])
+def test_what_is_damaged_is_worked_out(files: list[Path], folder: Path, damage: bytes) -> None:
+    first = answers(files[:1])
+    entries = [path for path in folder.rglob("*") if path.is_file() and path.parent.name != "toml"]
+    assert {path.parent.name for path in entries} == {"plans", "statements"}
+    for path in entries:
+        path.write_bytes(damage)
+    assert answers(files[:1]) == first
+
+
+def with_columns(*names: str) -> Session:
+    info = system()
+    info.intervals = intervals(2)
+    rows = [
+        (info.system, info.source, "file", 0, end.end_us, end.end_us, end.seconds, None, *names)
+        for end in info.intervals
+    ]
+    columns = (*HEADER, *(Column(name, "text", "", name) for name in names))
+    return session([FakeSource([info], [FakeTable("d9r99", columns, rows)])])
+
+
+def test_a_raw_table_with_other_columns_is_another(compiled: list[str]) -> None:
+    for names in (("first",), ("second", "third"), ("first",)):
+        with with_columns(*names) as opened:
+            asked = opened.sql("SELECT * FROM d9r99 LIMIT 1")
+            assert asked.columns[-len(names) :] == [*names]
+            assert asked.rows[0][-len(names) :] == names
+    with with_columns("second") as opened, pytest.raises(QueryError, match="first"):
+        opened.sql("SELECT first FROM d9r99")
+
+
+def test_a_file_of_the_catalog_that_changes_gives_another_stamp(tmp_path: Path) -> None:
+    for name in ("a/b.toml", "a/c.py", "d.sql", "a/__pycache__/e.py", "f.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("one")
+
+    def stamp() -> str:
+        return kept.stamp.__wrapped__(str(tmp_path))
+
+    stamps = {stamp()}
+    (tmp_path / "a/b.toml").write_text("four")
+    stamps.add(stamp())
+    (tmp_path / "a/c.py").unlink()
+    stamps.add(stamp())
+    before = (tmp_path / "d.sql").stat()
+    os.utime(tmp_path / "d.sql", ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    stamps.add(stamp())
+    assert len(stamps) == 4
+    (tmp_path / "f.txt").write_text("other")
+    (tmp_path / "a/__pycache__/e.py").write_text("other")
+    assert stamp() in stamps
+
+
+def test_roles_of_the_user_are_part_of_what_a_plan_depends_on(
+    files: list[Path], compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZLENS_DATA", str(tmp_path))
+    assert layouts.pack_root().parent == tmp_path
+    answers(files[:1])
+    compiled.clear()
+    answers(files[:1])
+    assert not compiled
+    user_roles.path().write_text("# nothing yet\n")
+    answers(files[:1])
+    assert "load" in compiled
+
+
+def test_without_a_folder_all_is_worked_out(files: list[Path], folder: Path) -> None:
+    first = answers(files[:1])
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    folder.rmdir()
+    folder.write_text("a file")
+    assert answers(files[:1]) == first
