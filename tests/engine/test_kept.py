@@ -162,3 +162,22 @@ def test_without_a_folder_all_is_worked_out(files: list[Path], folder: Path) -> 
     folder.rmdir()
     folder.write_text("a file")
     assert answers(files[:1]) == first
+
+
+def test_a_table_worked_out_for_one_question_gives_the_same_rows_with_and_without_its_shape(
+    files: list[Path],
+) -> None:
+    """The first time it is bound as a view, then it stands before the question."""
+    questions = (
+        "SELECT userid, vcpu, cpu_s FROM guest_cpu WHERE cpu_s > 0 ORDER BY 1, 2, interval_end LIMIT 50",
+        "WITH guest AS (SELECT 1 AS one) SELECT one FROM guest",
+        "SELECT a.userid, b.cpu_s FROM guest AS a JOIN guest AS b USING (interval_end, userid) ORDER BY 1, 2",
+        "SELECT userid AS x, userid AS x FROM guest ORDER BY 1 LIMIT 3",
+        "SELECT cpu_id, count(*) FROM role.processor GROUP BY cpu_id ORDER BY cpu_id DESC",
+    )
+    first, second = (
+        [(each.columns, each.types, each.rows) for each in map(opened.sql, questions)]
+        for opened in (zlens.open(files[:1]), zlens.open(files[:1]))
+    )
+    assert first == second
+    assert all(rows for _, _, rows in first)

@@ -73,18 +73,22 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
         run.made = run.made or info.made
     _spans(session, systems)
     _doubts(session, systems)
-    for fact in facts():
-        if fact.table != "system" and not session.fills(fact.table):
-            continue
+    told = [fact for fact in facts() if fact.table == "system" or session.fills(fact.table)]
+    series = [
+        _Series(table, by, where, list(group))
+        for (table, by, where), group in groupby(
+            sorted(chosen, key=_together), key=lambda each: (each.table, each.by, each.where)
+        )
+        # Without throughput there is no transaction, and it costs time to find that out.
+        if session.fills(table) and (table != "per_transaction" or session.throughput is not None)
+    ]
+    session.expect([*(fact.query for fact in told), *(each.query for each in series)])
+    for fact in told:
         for system, said in session.sql(fact.query).rows:
             if system in systems and said:
                 systems[system].facts[fact.name] = " ".join(str(said).split())
-    for (table, by, where), group in groupby(
-        sorted(chosen, key=_together), key=lambda each: (each.table, each.by, each.where)
-    ):
-        # Without throughput there is no transaction, and it costs time to find that out.
-        if session.fills(table) and (table != "per_transaction" or session.throughput is not None):
-            _series(session, systems, table, by, where, list(group))
+    for each in series:
+        each.put(session, systems)
     return Run(label, systems)
 
 
@@ -118,39 +122,49 @@ def _doubts(session: Session, systems: dict[str, SystemRun]) -> None:
                 systems[system].doubts.update(dict.fromkeys(columns, status))
 
 
-def _series(
-    session: Session,
-    systems: dict[str, SystemRun],
-    table: str,
-    by: Sequence[str],
-    where: Sequence[tuple[str, str]],
-    metrics: Sequence[Metric],
-) -> None:
+class _Series:
     """Numerators and denominators of some metrics of one table, in order of time."""
-    measured = catalog.table(table)
-    columns = [column for metric in metrics if (column := measured.column(metric.column))]
-    held = " AND ".join([aggregation.kept(), *(f"{quote(name)} = {literal(value)}" for name, value in where)])
-    pinned = [name for name, _ in where]
-    rows = aggregation.intervals(measured, columns, quote(table), by, held, pinned)
-    subject = "".join(f", CAST({quote(name)} AS VARCHAR)" for name in by)
-    parts = ", ".join(
-        f"{quote(column.name)} * {weight}, CASE WHEN {quote(column.name)} IS NOT NULL THEN {weight} END"
-        for column in columns
-        for weight in (quote(aggregation.parted(column)),)
-    )
-    query = f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows}) ORDER BY interval_end"
-    found: dict[tuple[str, str, Key], list[Point]] = {}
-    for row in session.sql(query).rows:
-        system, source, end, *rest = row
-        if None in rest[: len(by)]:
-            continue
-        of = tuple(rest[: len(by)])
-        for at, metric in enumerate(metrics):
-            above, below = rest[len(by) + 2 * at : len(by) + 2 * at + 2]
-            if above is not None and below is not None and below > 0:
-                points = found.setdefault((system, source, (metric.key, of)), [])
-                points.append((end, float(above), float(below)))
-    # Where several sources tell of one system, the one that tells most; times are not counted twice.
-    for (system, _, key), points in sorted(found.items(), key=lambda each: (-len(each[1]), each[0][1])):
-        if system in systems:
-            systems[system].series.setdefault(key, points)
+
+    def __init__(
+        self,
+        table: str,
+        by: Sequence[str],
+        where: Sequence[tuple[str, str]],
+        metrics: Sequence[Metric],
+    ) -> None:
+        self.by = by
+        self.metrics = metrics
+        measured = catalog.table(table)
+        columns = [column for metric in metrics if (column := measured.column(metric.column))]
+        held = " AND ".join(
+            [aggregation.kept(), *(f"{quote(name)} = {literal(value)}" for name, value in where)]
+        )
+        pinned = [name for name, _ in where]
+        rows = aggregation.intervals(measured, columns, quote(table), by, held, pinned)
+        subject = "".join(f", CAST({quote(name)} AS VARCHAR)" for name in by)
+        parts = ", ".join(
+            f"{quote(column.name)} * {weight}, CASE WHEN {quote(column.name)} IS NOT NULL THEN {weight} END"
+            for column in columns
+            for weight in (quote(aggregation.parted(column)),)
+        )
+        self.query = (
+            f"SELECT system, source, interval_end{subject}, {parts} FROM ({rows}) ORDER BY interval_end"
+        )
+
+    def put(self, session: Session, systems: dict[str, SystemRun]) -> None:
+        found: dict[tuple[str, str, Key], list[Point]] = {}
+        by = len(self.by)
+        for row in session.sql(self.query).rows:
+            system, source, end, *rest = row
+            if None in rest[:by]:
+                continue
+            of = tuple(rest[:by])
+            for at, metric in enumerate(self.metrics):
+                above, below = rest[by + 2 * at : by + 2 * at + 2]
+                if above is not None and below is not None and below > 0:
+                    points = found.setdefault((system, source, (metric.key, of)), [])
+                    points.append((end, float(above), float(below)))
+        # Where several sources tell of one system, the one that tells most; times are not counted twice.
+        for (system, _, key), points in sorted(found.items(), key=lambda each: (-len(each[1]), each[0][1])):
+            if system in systems:
+                systems[system].series.setdefault(key, points)

@@ -39,6 +39,8 @@ from zlens.readers import RawTable
 _T = TypeVar("_T")
 #: So many statements are remembered as they were parsed and planned.
 _STATEMENTS = 500
+#: Nothing that a question brings about lasts, whatever it holds.
+_ALONE = "BEGIN TRANSACTION READ ONLY"
 #: Handing out an input of fewer bytes to several threads takes longer than its questions.
 _SMALL = 16_000_000
 
@@ -225,7 +227,7 @@ class Engine:
 
     def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
         """The columns that a statement reads of the tables it names."""
-        columns = statement.survey.columns
+        columns = self._columns_named(statement)
         if columns is None:
             if statement.text not in self._planned:
                 if len(self._planned) >= _STATEMENTS:
@@ -233,6 +235,15 @@ class Engine:
                 self._planned[statement.text] = self._planned_reads(statement, named)
             return self._planned[statement.text]
         return {name: columns & {column for column, _ in self._store.columns(name) or ()} for name in named}
+
+    def _columns_named(self, statement: Statement) -> set[str] | None:
+        """The columns that a statement names; None where it does not name them all."""
+        for name, tables in statement.survey.rows.items():
+            for table in tables:
+                known = self._store.columns(table)
+                if known is not None and not any(column == name for column, _ in known):
+                    return None
+        return statement.survey.columns
 
     def _planned_reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
         """The same of a statement that has to be planned, with a database of its own."""
@@ -251,14 +262,16 @@ class Engine:
             cursor = self._planner.catalog(
                 [*metrics.tables(), *self.raw_tables(), *(f"role.{name}" for name in roles.entities())]
             )
-        text = self._prepare(cursor, statement, named)
-        # Nothing that a question brings about lasts, whatever it holds.
-        cursor.execute("BEGIN TRANSACTION READ ONLY")
         depends = self._shape_depends(statement, named)
-        if depends is not None:
-            shape = self._kept.read(*depends)
-            if shape is not None:
-                return Asked(cursor, text, *shape)
+        shape = self._kept.read(*depends) if depends is not None else None
+        text, rows = self._prepare(cursor, statement, named)
+        if shape is not None:
+            cursor.execute(_ALONE)
+            names, types = shape
+            return Asked(cursor, text, names, types, rows=rows)
+        for name, select in rows.items():
+            cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
+        cursor.execute(_ALONE)
         # An EXPLAIN ANALYZE is worked out here.
         asked = Asked.bound(cursor, text)
         if depends is not None:
@@ -267,7 +280,7 @@ class Engine:
 
     def _shape_depends(self, statement: Statement, named: set[str]) -> list[Any] | None:
         """All that names and types of an answer depend on; None where they may depend on rows."""
-        fixed = statement.survey.columns is not None and statement.text == statement.question
+        fixed = self._columns_named(statement) is not None and statement.text == statement.question
         # One with a semicolon cannot stand in brackets.
         if not fixed or ";" in statement.text or any(self._store.compiler.is_helper(one) for one in named):
             return None
@@ -295,41 +308,44 @@ class Engine:
 
     # -- what a statement reads ----------------------------------------------------------------------
 
-    def _prepare(self, cursor: Connection, statement: Statement, named: set[str]) -> str:
-        """Have the tables that a statement reads ready on a cursor; its text as it is to be run."""
-        whole = statement.survey.columns is None
+    def _prepare(
+        self, cursor: Connection, statement: Statement, named: set[str]
+    ) -> tuple[str, dict[str, str]]:
+        """A statement's text as it is to be run on a cursor, and the rows of tables that are not made."""
+        whole = self._columns_named(statement) is None
+        rows = {}
         for name, wanted in sorted(self._reads(statement, named).items()):
             check()
-            self._place(cursor, name, wanted, self._store.columns(name) if whole else None)
+            select = self._rows_of(cursor, name, wanted, self._store.columns(name) if whole else None)
+            if select is not None:
+                rows[name] = select
         renamed = {name: name for name in named if name.startswith("role.")}
         if not renamed:
-            return statement.text
+            return statement.text, rows
         # Roles are tables of this question alone, which no schema can hold.
         tree = json.loads(json.dumps(statement.tree))
         rename(tree, renamed)
         text = self._store.rendered(tree)
-        return statement.text[: len(statement.text) - len(statement.question)] + text
+        return statement.text[: len(statement.text) - len(statement.question)] + text, rows
 
-    def _place(
+    def _rows_of(
         self, cursor: Connection, name: str, wanted: set[str], typed: list[tuple[str, str]] | None
-    ) -> None:
-        """Have one table ready; with `typed` under all its columns, those not wanted as NULL."""
+    ) -> str | None:
+        """SQL of a table's rows, or None where the table is made.
+
+        With `typed` it has all its columns, those not wanted as NULL.
+        """
         if not self._store.streams(name):
             self._store.make(name, wanted)
         if self._store.has(name, wanted if typed is None else [column for column, _ in typed]):
-            return
+            return None
         if self._store.has(name, wanted):
-            select = self._filled(expressions.quote(name), wanted, typed or [])
-            # Not the view itself, but the table of the engine that has its name.
-            select = select.replace("FROM ", "FROM memory.main.", 1)
-        elif self._store.is_raw(name):
-            select = self._store.raw_rows(cursor, name, wanted, fill=typed is not None)
-        else:
-            plan = self._store.compiler.plan(name, wanted)
-            select = self._store.ready(cursor, plan)
-            if typed is not None:
-                select = self._filled(f"({select})", wanted, typed)
-        cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
+            # Not what takes the table's name for this question, but the table itself.
+            return self._filled(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
+        if self._store.is_raw(name):
+            return self._store.raw_rows(cursor, name, wanted, fill=typed is not None)
+        select = self._store.ready(cursor, self._store.compiler.plan(name, wanted))
+        return select if typed is None else self._filled(f"({select})", wanted, typed)
 
     @staticmethod
     def _filled(rows: str, wanted: set[str], typed: list[tuple[str, str]]) -> str:

@@ -49,12 +49,15 @@ class Survey:
 
     tables    tables as `name` or `schema.name` in lower case, those of its WITH clauses too
     columns   columns it may read, by name; None where it does not name them all: a star stands for columns of
-              all tables, NATURAL joins by whatever is alike, and a table's own name is its row
+              all tables, and NATURAL joins by whatever is alike
+    rows      tables whose own name, or the one they are given, stands for a column: it is the whole row where
+              the table has no such column
     listing   whether it asks which tables and columns there are
     """
 
     tables: set[str] = field(default_factory=set)
     columns: set[str] | None = field(default_factory=set)
+    rows: dict[str, set[str]] = field(default_factory=dict)
     listing: bool = False
 
 
@@ -63,7 +66,7 @@ def admit(tree: Tree) -> Survey:
     survey = Survey()
     columns: set[str] = set()
     alone: set[str] = set()
-    aliases: set[str] = set()
+    aliases: dict[str, set[str]] = {}
     whole = True
     # Without recursion, so that depth does no harm.
     pending: list[Any] = [tree]
@@ -89,8 +92,9 @@ def admit(tree: Tree) -> Survey:
         elif kind == "BASE_TABLE":
             survey.listing |= _table(node)
             schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
-            survey.tables.add(f"{schema}.{name}" if schema and schema != "main" else name)
-            aliases.add(str(node.get("alias") or name).lower())
+            table = f"{schema}.{name}" if schema and schema != "main" else name
+            survey.tables.add(table)
+            aliases.setdefault(str(node.get("alias") or name).lower(), set()).add(table)
             whole = whole and not node.get("column_name_alias")
         elif kind == "TABLE_FUNCTION":
             survey.listing |= _function(node.get("function"))
@@ -104,7 +108,8 @@ def admit(tree: Tree) -> Survey:
             whole = False
         elif isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
             raise _refused(f"{kind.split('_')[0]} inside of a question")
-    survey.columns = columns if whole and not alone & aliases else None
+    survey.columns = columns if whole else None
+    survey.rows = {name: aliases[name] for name in alone & aliases.keys()}
     return survey
 
 

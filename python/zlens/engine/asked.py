@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from zlens.answers import Form
@@ -14,6 +15,8 @@ class Asked:
     """One statement on the connection it will be worked out on.
 
     A statement whose names and types are known from before is bound only when it is worked out.
+
+    rows   SQL of tables that the statement reads and the connection does not have
     """
 
     def __init__(
@@ -23,11 +26,13 @@ class Asked:
         names: list[str],
         types: list[str],
         relation: Relation | None = None,
+        rows: Mapping[str, str] | None = None,
     ) -> None:
         self.connection = connection
         self.names = names
         self.types = types
         self._text = text
+        self._rows = rows or {}
         self._relation = relation
 
     @classmethod
@@ -50,7 +55,12 @@ class Asked:
         return self.connection.execute(self._projected(self._forms(form))).fetchall()
 
     def _projected(self, forms: list[str]) -> str:
-        return f"SELECT {', '.join(forms)} FROM ({self._text}\n)" if forms else self._text
+        if not forms and not self._rows:
+            return self._text
+        # Not as views: one is bound when it is made, and again where it is read.
+        tables = ", ".join(f"{expressions.quote(name)} AS ({sql})" for name, sql in self._rows.items())
+        start = f"WITH {tables} " if tables else ""
+        return f"{start}SELECT {', '.join(forms) or '*'} FROM ({self._text}\n)"
 
     def _forms(self, form: Form) -> list[str]:
         """SQL of every column; nothing where all are to stay as they are."""
