@@ -48,8 +48,9 @@ class Store:
         self._lock = threading.RLock()
         self._making: dict[str, threading.RLock] = {}
         self._made: dict[str, frozenset[str]] = {}
+        self._is_raw: dict[object, bool] = {}
         self._columns: dict[str, dict[str, str]] = {}
-        self._typed: dict[str, list[tuple[str, str]]] = {}
+        self._typed: dict[str, list[tuple[str, str]] | None] = {}
         self._present: Present = None
         #: Streams have names of their own: one question may read a table for several of its measures.
         self._numbers = count()
@@ -70,13 +71,21 @@ class Store:
         return self._columns[name]
 
     def is_raw(self, name: object) -> bool:
-        return name in self._raw and name not in self._session
+        # Asked by the hundred; what sources give does not change.
+        if name not in self._is_raw:
+            self._is_raw[name] = name in self._raw and name not in self._session
+        return self._is_raw[name]
 
     def raw_names(self) -> list[str]:
         return [name for name in self._raw if name not in self._session]
 
     def columns(self, name: str) -> list[tuple[str, str]] | None:
         """Names and SQL types of a table that a question may name; None for one that is none of ours."""
+        if name not in self._typed:
+            self._typed[name] = self._typed_columns(name)
+        return self._typed[name]
+
+    def _typed_columns(self, name: str) -> list[tuple[str, str]] | None:
         if name in self._session:
             return [(column.name, SQL_TYPES[column.type]) for column in self._session[name].columns]
         if name in metrics.tables():
@@ -88,18 +97,14 @@ class Store:
             return [(column, SQL_TYPES[type]) for column, type in role_sql.columns(name[5:])]
         if name in self._raw:
             return [(column, SQL_TYPES[type]) for column, type in self.raw_columns(name).items()]
-        if self.compiler.is_helper(name):
-            return self._helper_columns(name)
-        return None
+        return self._helper_columns(name) if self.compiler.is_helper(name) else None
 
     def _helper_columns(self, name: str) -> list[tuple[str, str]]:
         """What a helper gives; its types are those of its SQL, which the engine alone can tell."""
-        if name not in self._typed:
-            cursor = self.cursor()
-            select = self.ready(cursor, self.compiler.plan(name, self.compiler.columns(name)))
-            shape = cursor.sql(select)
-            self._typed[name] = list(zip(shape.columns, map(str, shape.types), strict=True))
-        return self._typed[name]
+        cursor = self.cursor()
+        select = self.ready(cursor, self.compiler.plan(name, self.compiler.columns(name)))
+        shape = cursor.sql(select)
+        return list(zip(shape.columns, map(str, shape.types), strict=True))
 
     def streams(self, name: str) -> bool:
         """Whether a table is worked out for every question, as far as that needs it, and not kept."""
