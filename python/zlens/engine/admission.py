@@ -78,9 +78,7 @@ def admit(tree: Tree) -> Survey:
         if not isinstance(node, dict):
             continue
         # Hundreds of nodes a statement: one test of a value's type, and no more.
-        for value in node.values():
-            if value.__class__ is dict or value.__class__ is list:
-                pending.append(value)
+        pending += [value for value in node.values() if value.__class__ is dict or value.__class__ is list]
         kind, of = node.get("type"), node.get("class")
         if of == "COLUMN_REF":
             path = [str(name).lower() for name in node["column_names"]]

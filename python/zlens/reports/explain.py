@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from zlens.catalog import caveats
 from zlens.reports import facts, menus
-from zlens.reports.definition import FOLDER, Column, Definition, Rows, load, names
+from zlens.reports.definition import FOLDER, Column, Definition, Rows, Table, load, names
 from zlens.reports.rows import Session, quoted
 
 _WIDTH = 100
@@ -51,11 +52,15 @@ def listing(
     session: Session | None = None, folder: Path = FOLDER, *, menu: menus.Menu | None = None
 ) -> list[Entry]:
     """Reports (of a menu), by group and name; with a session, how many columns it has values for."""
+    definitions = [
+        definition
+        for definition in (load(name, folder) for name in names(folder))
+        if menu is None or menu.leads_to(definition.group)
+    ]
+    if session is not None:
+        expect(definitions, session)
     entries = []
-    for name in names(folder):
-        definition = load(name, folder)
-        if menu is not None and not menu.leads_to(definition.group):
-            continue
+    for definition in definitions:
         available = (
             None if session is None else values_of(definition, session, with_values(definition, session))
         )
@@ -97,12 +102,21 @@ def listing_text(entries: list[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def expect(definitions: Iterable[Definition], session: Session) -> None:
+    """Say that columns with values are asked for next."""
+    session.expect(
+        query
+        for definition in definitions
+        for table in definition.tables
+        for query in (_counts(table), *_names(table))
+    )
+
+
 def with_values(definition: Definition, session: Session) -> set[tuple[str, str]]:
     """Columns that have at least one value."""
     found = set()
     for table in definition.tables:
-        counts = ", ".join(f"count({quoted(column.column)})" for column in table.columns)
-        row = session.sql(f"SELECT {counts} FROM ({table.query}) AS base").rows[0]
+        row = session.sql(_counts(table)).rows[0]
         found |= {(table.key, column.key) for column, count in zip(table.columns, row, strict=True) if count}
     return found
 
@@ -114,21 +128,23 @@ def values_of(definition: Definition, session: Session, filled: set[tuple[str, s
         if not table.lines:
             found += sum(key == table.key for key, _ in filled)
             continue
-        column = {column.key: quoted(column.column) for column in table.columns}
-        found += sum(
-            int(
-                str(
-                    session.sql(
-                        _NAMED.format(name=column[name], value=column[value], query=table.query)
-                    ).rows[0][0]
-                )
-            )
-            for name, value in table.lines.items()
-        )
+        found += sum(int(str(session.sql(query).rows[0][0])) for query in _names(table))
     return found
 
 
-_NAMED = "SELECT count(DISTINCT {name}) FROM ({query}) AS base WHERE {value} IS NOT NULL"
+def _counts(table: Table) -> str:
+    counts = ", ".join(f"count({quoted(column.column)})" for column in table.columns)
+    return f"SELECT {counts} FROM ({table.query}) AS base"
+
+
+def _names(table: Table) -> list[str]:
+    """For each pair of columns that are names and values of rows, how many names have a value."""
+    column = {column.key: quoted(column.column) for column in table.columns}
+    return [
+        f"SELECT count(DISTINCT {column[name]}) FROM ({table.query}) AS base "
+        f"WHERE {column[value]} IS NOT NULL"
+        for name, value in (table.lines or {}).items()
+    ]
 
 
 def explain_report(wanted: str, folder: Path = FOLDER) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from zlens.catalog import layouts, roles
 from zlens.explain_records import entities_of, roles_behind
 from zlens.reports.definition import FOLDER, Column, load, names
-from zlens.reports.explain import Entry, entry, values_of, with_values
+from zlens.reports.explain import Entry, entry, expect, values_of, with_values
 from zlens.reports.rows import Session
 
 #: Names of fields in zlens' own pack where no public one is known.
@@ -66,8 +66,9 @@ def lacks(session: Session, given: Input, folder: Path | None = None) -> list[La
     """Every report (of a folder), by group and name, and what it lacks for an input."""
     found = []
     here = folder or FOLDER
-    for name in names(here):
-        definition = load(name, here)
+    definitions = [load(name, here) for name in names(here)]
+    expect(definitions, session)
+    for definition in definitions:
         filled = with_values(definition, session)
         one = Lacks(entry(definition, values_of(definition, session, filled)))
         for table in definition.tables:

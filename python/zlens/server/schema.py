@@ -177,6 +177,7 @@ def reports(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     def work() -> list[dict[str, Any]]:
         entries = []
         names = definition.names()
+        explain.expect(map(definition.load, names), place.session)
         for done, name in enumerate(names):
             cancelling.tell(done, len(names), f"report {name}")
             one = definition.load(name)
