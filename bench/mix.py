@@ -19,7 +19,8 @@ from zlens.catalog import layouts, plans
 
 #: Records of an interval: how many, and entries of its section. A system with 16 processors in one of ten
 #: partitions, 200 virtual machines of which 60 end a transaction, 250 devices and 20 paging volumes.
-SAMPLES = (
+Mix = tuple[tuple[str, int, int], ...]
+SAMPLES: Mix = (
     ("D0R1", 16, 0),
     ("D0R2", 16, 0),
     ("D0R3", 1, 0),
@@ -40,7 +41,7 @@ SAMPLES = (
     ("D5R3", 16, 0),
     ("D6R3", 250, 0),
 )
-EVENTS = (("D4R9", 60, 0),)
+EVENTS: Mix = (("D4R9", 60, 0),)
 
 START_US = 1_767_225_600_000_000
 INTERVAL_US = 60_000_000
@@ -71,7 +72,7 @@ class Maker:
     def __init__(self, seed: int = 1) -> None:
         self.random = random.Random(seed)
 
-    def interval(self, mix: tuple[tuple[str, int, int], ...], offset_us: int, closed: bool) -> Interval:
+    def interval(self, mix: Mix, offset_us: int, closed: bool) -> Interval:
         base = bytearray()
         step = bytearray()
         ends = []
@@ -143,20 +144,19 @@ def _layout(record: str) -> layouts.Layout:
     return next(one for one in layouts.layouts(record) if one.release in ("5.2", "5.3"))
 
 
-def write(path: Path, size: int) -> None:
-    """Write a MONWRITE file of about `size` bytes."""
+def write(
+    path: Path, size: int = 0, *, intervals: int = 0, samples: Mix = SAMPLES, events: Mix = EVENTS
+) -> None:
+    """Write a MONWRITE file of about `size` bytes, or of so many intervals."""
     maker = Maker()
-    samples = maker.interval(SAMPLES, 0, closed=True)
-    events = maker.interval(EVENTS, 30_000_000, closed=False)
+    sampled = maker.interval(samples, 0, closed=True)
+    between = maker.interval(events, 30_000_000, closed=False)
     writer = _native.MonwriteWriter(str(path))
     writer.write([(True, 0x40, 0, 0, _configuration())])
-    for number in range(max(1, size // (samples.length + events.length))):
-        writer.write(
-            [
-                (False, 0x08, 0, 0x0C38, events.records(number)),
-                (True, 0xB6, 0, 0x0400, samples.records(number)),
-            ]
-        )
+    for number in range(intervals or max(1, size // (sampled.length + between.length))):
+        if events:
+            writer.write([(False, 0x08, 0, 0x0C38, between.records(number))])
+        writer.write([(True, 0xB6, 0, 0x0400, sampled.records(number))])
     writer.finish()
 
 

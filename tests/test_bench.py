@@ -33,7 +33,7 @@ def test_a_command_that_fails_is_told_with_its_words() -> None:
     with pytest.raises(OSError, match="no such file"):
         answers.zlens_cpu("info", "/nowhere/at/all")
     question = answers.Question("info", "", ("info", "/nowhere/at/all"), 2)
-    (row,), bases = answers.measured([question], 1)
+    (row,), bases = answers.measured([question], 1, 1)
     assert "no such file" in row.error
     assert row.seconds == []
     assert len(bases) == 2

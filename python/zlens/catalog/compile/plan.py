@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.catalog import events, expressions, groups, metrics
-from zlens.catalog.compile import nodes, roles, tree
+from zlens.catalog.compile import absent, nodes, roles, tree
 from zlens.catalog.compile.formulas import Formulas
 from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.nodes import ROLE, UNSUMMED, Nodes
@@ -89,6 +89,7 @@ class Compiler:
         self._plans: dict[tuple[str, frozenset[str], bool], Plan] = {}
         self._kept = kept
         self._tables: dict[str, str] = {}
+        self._nothing: dict[str, Mapping[str, str] | None] = {}
         self.session = digest(source.session)
 
     # -- what there is -------------------------------------------------------------------------------
@@ -236,10 +237,32 @@ class Compiler:
         self, parsed: Tree, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False
     ) -> str:
         reads = tree.narrow(parsed, wanted, self.nodes.columns)
+        absent.drop(parsed, reads, self._absent, self.nodes.tree)
         renamed = {name: _placed(name, unsummed=unsummed) for name in reads}
         demand.add({renamed[name]: columns for name, columns in reads.items()})
         tree.rename(parsed, renamed)
         return self._render(parsed)
+
+    def _absent(self, name: str) -> Mapping[str, str] | None:
+        """Columns and SQL types, as far as they are known, of what the input has no rows of."""
+        if name not in self._nothing:
+            self._nothing[name] = self._found_absent(name)
+        return self._nothing[name]
+
+    def _found_absent(self, name: str) -> Mapping[str, str] | None:
+        if name in self.input.session:
+            return None
+        if name.startswith(ROLE):
+            entity = name.removeprefix(ROLE)
+            if roles.origins(entity, self.input.raw):
+                return None
+            return {column: SQL_TYPES[type] for column, type in roles.columns(entity)}
+        if name in metrics.tables():
+            if not nodes.fed(name) or self.fills(name):
+                return None
+            return {column.name: SQL_TYPES[column.type] for column in metrics.table(name).columns}
+        node = self.nodes.helper(name, None, None)["statements"][0]["node"] if nodes.is_helper(name) else None
+        return {} if node is not None and absent.empty(node, self._absent) else None
 
     def _measure(self, name: str, wanted: Collection[str], demand: _Demand, *, ordered: bool) -> str:
         """SQL of a measure's rows, in groups and with percentiles where the options say so."""
@@ -285,6 +308,7 @@ class Compiler:
         ] or [place]
         everything = [f"{alias}.{one}" for alias, ones in columns.reads.items() for one in ones]
         reads = tree.narrow(parsed, everything, self.nodes.columns)
+        absent.drop(parsed, reads, self._absent, self.nodes.tree)
         renamed = {one: _placed(one, unsummed=unsummed) for one in reads}
         demand.add({renamed[one]: ones for one, ones in reads.items()})
         tree.rename(parsed, renamed)
