@@ -112,6 +112,19 @@ class Made:
         )
 
 
+def always() -> dict[str, tuple[Column, ...]]:
+    """The columns of the tables that every session has."""
+    return {
+        "system": _columns("system"),
+        "interval": _columns("interval"),
+        "problem": _columns("problem"),
+        "inventory": INVENTORY,
+        "_interval": _INTERVAL,
+        "_asked": _ASKED,
+        "_reset": _RESET,
+    }
+
+
 def _columns(table: str) -> tuple[Column, ...]:
     return tuple(Column(c.name, c.type, c.unit, c.text) for c in metrics.table(table).columns)
 
@@ -189,19 +202,18 @@ def tables(
             spans[row[0], row[1]] = (min(first or row[3], row[3]), max(last, row[2]))
         return [(*subject, *span) for subject, span in spans.items()]
 
-    made: tuple[Made, ...] = (
-        Made("system", _columns("system"), systems),
-        Made("interval", _columns("interval"), shown),
-        Made(
-            "problem",
-            _columns("problem"),
-            problems,
-            [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS],
-        ),
-        Made("inventory", INVENTORY, inventory),
-        Made("_interval", _INTERVAL, joined),
-        Made("_asked", _ASKED, asked),
-        Made("_reset", _RESET, resets),
+    rows = {
+        "system": systems,
+        "interval": shown,
+        "problem": problems,
+        "inventory": inventory,
+        "_interval": joined,
+        "_asked": asked,
+        "_reset": resets,
+    }
+    reads = {"problem": [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS]}
+    made = tuple(
+        Made(name, columns, rows[name], reads.get(name, ())) for name, columns in always().items()
     )
     if session.throughput is not None:
         from zlens import throughput

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import layouts, roles
-from zlens.explain_records import entities_of, roles_behind
+from zlens.explain_lineage import entities_of, roles_behind
 from zlens.reports.definition import FOLDER, Column, load, names
 from zlens.reports.explain import Entry, entry, expect, values_of, with_values
 from zlens.reports.rows import Session

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, smf_sections
 from zlens.catalog.columns import FIXED
 from zlens.catalog.layouts import release_key
 from zlens.catalog.roles import (
@@ -42,10 +42,14 @@ Releases = Mapping[str | None, list[str]]
 
 @dataclass
 class Rows:
-    """SQL of rows, and the columns of raw tables that it reads."""
+    """SQL of rows, and the columns of raw tables that it reads.
+
+    every  of fields of which the first that is there gives a role, all count as read
+    """
 
     sql: str = ""
     reads: dict[str, set[str]] = field(default_factory=dict)
+    every: bool = False
 
     def read(self, table: str, columns: Iterable[str]) -> None:
         self.reads.setdefault(table, set()).update(columns)
@@ -68,7 +72,13 @@ def origins(name: str, tables: Tables) -> list[Origin]:
 
 
 def rows(
-    name: str, wanted: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
+    name: str,
+    wanted: Collection[str],
+    tables: Tables,
+    releases: Releases,
+    *,
+    summed: bool = False,
+    every: bool = False,
 ) -> Rows:
     """SQL of an entity's rows with the roles wanted: those in the intervals that the options select.
 
@@ -80,7 +90,7 @@ def rows(
     roles = [
         role for role in what.roles.values() if role.name in wanted or (summed and role.name in what.key)
     ]
-    made = Rows()
+    made = Rows(every=every)
     parts = []
     for origin in origins(name, tables):
         for release, systems in _releases(origin, releases):
@@ -230,13 +240,10 @@ class _Part:
                 return "NULL"
             return expressions.compile_sql(formula, self.column, type)
         suffix = "_d" if how.get("take") == "difference" else ""
-        for name in fields(how):
-            column = name.lower() + suffix
-            if column in self.place:
-                break
-        else:
+        there = [column for name in fields(how) if (column := name.lower() + suffix) in self.place]
+        if not there:
             return "NULL"
-        sql = self.column(column)
+        sql, *_ = map(self.column, there if self.made.every else there[:1])
         if how.get("take") == "bits":
             sql = f"bit_count(CAST({sql} AS BIGINT))"
         if "base" in how:
@@ -291,6 +298,57 @@ def _summed(what: Entity, roles: list[Role], union: str, made: Rows) -> str:
         "AND r.seconds < i.longest "
         f"GROUP BY r.system, r.source, i.bucket_end{keys}"
     )
+
+
+def reads(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """What some columns of a role are read from in any input: the columns that give them, and all others.
+
+    Those others find the rows: they are joined, compared and grouped by.
+    """
+    what = entity(name)
+    tables = {table: _named(what, table) for origin in what.origins for table in read(origin)}
+    values = Rows(every=True)
+    for origin in what.origins:
+        for release in _ANY:
+            part = _Part(what, origin, tables, release, values)
+            for column in wanted:
+                if column in what.roles:
+                    part.role(what.roles[column])
+                else:
+                    part.column(column)
+    whole = rows(name, wanted, tables, _ANY, every=True).reads
+    others = {
+        table: columns - values.reads.get(table, set())
+        for table, columns in whole.items()
+        if not table.startswith("_")
+    }
+    return _without_whole(values.reads), _without_whole(others)
+
+
+#: A release before every limit, and one that is none.
+_ANY: Releases = {"0": ["#"], None: ["#"]}
+
+
+def _without_whole(found: dict[str, set[str]]) -> dict[str, set[str]]:
+    return {table.removesuffix(WHOLE): columns for table, columns in found.items()}
+
+
+def _named(what: Entity, table: str) -> frozenset[str]:
+    """The columns that a raw table may have: of a section those that are known, else what roles name."""
+    found = smf_sections.find(table)
+    if found is not None:
+        return frozenset({*FIXED, *(column.name for column in smf_sections.columns(*found))})
+    named = set(FIXED)
+    for origin in what.origins:
+        if origin.table == table:
+            ways = list(origin.roles.values())
+            for how in ways:
+                suffix = "_d" if how.get("take") == "difference" else ""
+                named |= {field.lower() + suffix for field in fields(how)}
+                named |= {*expressions.names(how["expression"])} if "expression" in how else set()
+                ways += [how["else"]] if "else" in how else []
+            named |= {*expressions.names(origin.where)} if origin.where else set()
+    return frozenset(named)
 
 
 def raw_tables(name: str) -> list[str]:
