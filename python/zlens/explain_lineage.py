@@ -15,6 +15,9 @@ from zlens.catalog.compile import nodes, tree
 from zlens.catalog.compile.lineage import Lineages, Place
 from zlens.catalog.compile.nodes import ROLE, Nodes
 
+_UNFED = "none: the session makes the table itself"
+_CONSTANT = "none: which rows there are says it"
+
 if TYPE_CHECKING:
     from zlens.engine.connection import Connection
 
@@ -72,19 +75,29 @@ def entities_of(query: str) -> list[str]:
 
 def roles_behind(table: str, column: str) -> list[tuple[str, str]]:
     """The roles that a measure's value is computed from, by way of earlier columns and helpers."""
-    return lineages().roles((table, column)) if nodes.fed(table) else []
+    return lineages().roles(table, [column]) if nodes.fed(table) else []
 
 
 def used_by(entity: str, role: str) -> list[str]:
     """The columns of measures that a role's value goes into."""
     known = lineages()
-    readers = [name for name in metrics.tables() if nodes.fed(name) and entity in known.nodes.entities(name)]
-    return [
-        f"{name}.{column.name}"
-        for name in readers
-        for column in metrics.table(name).columns
-        if (entity, role) in known.roles((name, column.name))
-    ]
+    found = []
+    for name in metrics.tables():
+        if not nodes.fed(name) or entity not in known.nodes.entities(name):
+            continue
+        columns = [column.name for column in metrics.table(name).columns]
+        found += [f"{name}.{column}" for column in _reaching(name, columns, (entity, role))]
+    return found
+
+
+def _reaching(measure: str, columns: list[str], role: tuple[str, str]) -> list[str]:
+    """The columns whose values a role goes into; most measures have none, which is told of all at once."""
+    if role not in lineages().roles(measure, columns):
+        return []
+    if len(columns) == 1:
+        return columns
+    half = len(columns) // 2
+    return [*_reaching(measure, columns[:half], role), *_reaching(measure, columns[half:], role)]
 
 
 def computed(place: Place) -> str:
@@ -95,11 +108,10 @@ def computed(place: Place) -> str:
 def raw_lines(table: metrics.Table, column: metrics.Column) -> tuple[list[str], list[str]]:
     """The raw columns that a column's values come from, and those that find its rows, a line for each table."""
     if not nodes.fed(table.name):
-        return [], []
+        return [] if table.empty else [_UNFED], []
     found = lineages().of(table.name, column.name)
-    return _lines(found.raw), _lines(
-        {name: [one for one in columns if one not in FIXED] for name, columns in found.rows.items()}
-    )
+    rows = {name: [one for one in columns if one not in FIXED] for name, columns in found.rows.items()}
+    return _lines(found.raw) or ([_CONSTANT] if column.formula else []), _lines(rows)
 
 
 def _lines(reads: Mapping[str, Iterable[str]]) -> list[str]:

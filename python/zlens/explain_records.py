@@ -121,7 +121,7 @@ def _place_lines(place: Place, told: set[Place]) -> list[str]:
         lines = role_lines(entity, column)[: 1 if place in told else None] if known else []
         told.add(place)
         return lines
-    behind = explain_lineage.lineages().roles(place)
+    behind = explain_lineage.lineages().roles(node, [column])
     entities = ", ".join(dict.fromkeys(f"role.{entity}" for entity, _ in behind))
     lines = [f"{node.removeprefix('_')}.{column}: {explain_lineage.computed(place) or 'taken over'}"]
     lines.append(f"  catalog/helpers/{node[1:]}.sql" + (f", from {entities}" if entities else ""))

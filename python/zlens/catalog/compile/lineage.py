@@ -31,64 +31,41 @@ class Lineage:
     raw: Mapping[str, Collection[str]]
     rows: Mapping[str, Collection[str]]
 
-    @property
-    def roles(self) -> list[tuple[str, str]]:
-        """The roles among the values, as entity and role."""
-        return [
-            (node.removeprefix(ROLE), one)
-            for node, columns in self.values.items()
-            if node.startswith(ROLE)
-            for one in columns
-        ]
-
 
 class Lineages:
     """Follows columns through the nodes that a parser of SQL sees."""
 
     def __init__(self, known: Nodes) -> None:
         self.nodes = known
-        self._direct: dict[Place, list[Place]] = {}
         self._named: dict[Place, list[Place]] = {}
-        self._below: dict[tuple[str, frozenset[str]], Reads] = {}
+        self._below: dict[tuple[str, frozenset[str], bool], Reads] = {}
         self._raw: dict[tuple[str, frozenset[str]], tuple[Reads, Reads]] = {}
 
     def of(self, measure: str, column: str) -> Lineage:
         """The lineage of a column of a measure."""
-        values: Reads = {}
-        for node, one in self.values((measure, column)):
-            if node != measure:
-                values.setdefault(node, set()).add(one)
-        whole = self._whole(measure, {column})
+        values = self._behind(measure, {column}, rows=False)
         raw: Reads = {}
-        rows: Reads = {}
-        for node, columns in whole.items():
-            if node in self.nodes.session:
-                shown = {} if node.startswith("_") else {node: columns}
-                _add(raw, {name: ones & values.get(name, set()) for name, ones in shown.items()})
-                _add(rows, shown)
-            if not node.startswith(ROLE):
-                continue
-            _add(raw, self._raw_of(node, values.get(node, set()))[0])
-            for part in self._raw_of(node, columns):
-                _add(rows, part)
-        others = {table: columns - raw.get(table, set()) for table, columns in rows.items()}
-        return Lineage(_sorted(values), _sorted(raw), _sorted(others))
+        whole: Reads = {}
+        for node, columns in self._behind(measure, {column}, rows=True).items():
+            given = values.get(node, set())
+            if node.startswith(ROLE):
+                _add(raw, self._raw_of(node, given)[0])
+                for part in self._raw_of(node, columns):
+                    _add(whole, part)
+            elif node in self.nodes.session and not node.startswith("_"):
+                _add(raw, {node: given})
+                _add(whole, {node: columns})
+        rows = {table: columns - raw.get(table, set()) for table, columns in whole.items()}
+        return Lineage(_sorted(values), _sorted(raw), _sorted(rows))
 
-    def values(self, *places: Place) -> list[Place]:
-        """Columns of nodes, and all that their values are made from."""
-        found: dict[Place, None] = {}
-        pending = list(places)
-        while pending:
-            place = pending.pop(0)
-            if place not in found:
-                found[place] = None
-                pending += self._direct_of(place)
-        return list(found)
-
-    def roles(self, *places: Place) -> list[tuple[str, str]]:
-        """The roles among what some columns' values are made from, as entity and role."""
+    def roles(self, node: str, columns: Collection[str]) -> list[tuple[str, str]]:
+        """The roles among what the values of some columns are made from, as entity and role."""
+        found = self._behind(node, {*columns}, rows=False)
         return [
-            (node.removeprefix(ROLE), one) for node, one in self.values(*places) if node.startswith(ROLE)
+            (name.removeprefix(ROLE), one)
+            for name, ones in found.items()
+            if name.startswith(ROLE)
+            for one in sorted(ones)
         ]
 
     def references(self, measure: str, column: str) -> list[str]:
@@ -100,51 +77,45 @@ class Lineages:
         key = (measure, reference)
         if key not in self._named:
             parsed, made = self._measure(measure)
-            self._named[key] = _places(tree.values_of(parsed, made.path(reference), self.nodes.columns))
+            reads = tree.values_of(parsed, [made.path(reference)], self.nodes.columns)
+            self._named[key] = [(node, one) for node, ones in sorted(reads.items()) for one in sorted(ones)]
         return self._named[key]
 
     def computed(self, place: Place) -> list[Tree]:
         """The expressions by which a helper computes a column; none where it takes it over."""
         node, column = place
-        return tree.computed(self._helper(node, {column}), column, self.nodes.columns)
+        return tree.computed(self.nodes.helper(node, {column}, None), column, self.nodes.columns)
 
-    def _direct_of(self, place: Place) -> list[Place]:
-        if place not in self._direct:
-            node, column = place
-            found: list[Place] = []
-            if nodes.is_helper(node):
-                found = _places(tree.values(self._helper(node, {column}), {column}, self.nodes.columns))
-            elif nodes.fed(node):
-                _, made = self._measure(node)
-                found = [each for one in made.references(column) for each in self.named(node, one)]
-            self._direct[place] = found
-        return self._direct[place]
-
-    def _whole(self, node: str, columns: set[str]) -> Reads:
-        """All that a statement of some columns reads, of every node."""
+    def _behind(self, node: str, columns: set[str], *, rows: bool) -> Reads:
+        """What some columns of a node are made from, of every node below it; with `rows` all that is read."""
         found: Reads = {}
-        pending: Reads = {node: columns}
+        pending = dict(self._below_of(node, columns, rows=rows))
         while pending:
             # Those above a node tell what is wanted of it.
             name = max(pending, key=lambda one: (self.nodes.depth(one), one))
-            wanted = pending.pop(name)
-            found[name] = wanted
-            _add(pending, self._below_of(name, wanted))
+            found[name] = pending.pop(name)
+            for below, wanted in self._below_of(name, found[name], rows=rows).items():
+                pending[below] = pending.get(below, set()) | wanted
         return found
 
-    def _below_of(self, name: str, wanted: set[str]) -> Reads:
-        key = (name, frozenset(wanted))
+    def _below_of(self, name: str, wanted: Collection[str], *, rows: bool) -> Reads:
+        key = (name, frozenset(wanted), rows)
         if key not in self._below:
             below: Reads = {}
             if nodes.is_helper(name):
-                below = tree.narrow(self._helper(name, wanted), wanted, self.nodes.columns)
+                read = tree.narrow if rows else tree.values
+                below = read(self.nodes.helper(name, wanted, None), wanted, self.nodes.columns)
             elif nodes.fed(name):
                 parsed, made = self._measure(name)
-                below = tree.narrow_to(parsed, made.select(wanted).paths(), self.nodes.columns)
+                if rows:
+                    below = tree.narrow_to(parsed, made.select(wanted).paths(), self.nodes.columns)
+                else:
+                    paths = dict.fromkeys(made.path(each) for one in wanted for each in made.references(one))
+                    below = tree.values_of(parsed, [*paths], self.nodes.columns) if paths else {}
             self._below[key] = below
         return self._below[key]
 
-    def _raw_of(self, node: str, wanted: set[str]) -> tuple[Reads, Reads]:
+    def _raw_of(self, node: str, wanted: Collection[str]) -> tuple[Reads, Reads]:
         key = (node, frozenset(wanted))
         if key not in self._raw:
             self._raw[key] = roles.reads(node.removeprefix(ROLE), wanted)
@@ -161,10 +132,6 @@ class Lineages:
 def _add(reads: Reads, more: Reads) -> None:
     for name, columns in more.items():
         reads.setdefault(name, set()).update(columns)
-
-
-def _places(reads: Reads) -> list[Place]:
-    return [(node, one) for node, columns in sorted(reads.items()) for one in sorted(columns)]
 
 
 def _sorted(reads: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:

@@ -65,9 +65,9 @@ def values(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
     return {name: columns for name, columns in analysis.reads.items() if columns}
 
 
-def values_of(tree: Tree, path: Sequence[str], schema: Schema) -> Reads:
-    """The same for a SELECT of a column of its tables, by its path."""
-    return values(tree, _select(tree, [path]), schema)
+def values_of(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> Reads:
+    """The same for a SELECT of columns of its tables, by their paths, in the place of what it selects."""
+    return values(tree, _select(tree, paths), schema)
 
 
 def _select(tree: Tree, paths: Collection[Sequence[str]]) -> list[str]:
