@@ -111,7 +111,8 @@ def raw_lines(table: metrics.Table, column: metrics.Column) -> tuple[list[str], 
         return [] if table.empty else [_UNFED], []
     found = lineages().of(table.name, column.name)
     rows = {name: [one for one in columns if one not in FIXED] for name, columns in found.rows.items()}
-    return _lines(found.raw) or ([_CONSTANT] if column.formula else []), _lines(rows)
+    constant = [_CONSTANT] if column.formula or column in metrics.LEADING else []
+    return _lines(found.raw) or constant, _lines(rows)
 
 
 def _lines(reads: Mapping[str, Iterable[str]]) -> list[str]:

@@ -13,6 +13,7 @@ from zlens.catalog.compile import formulas, nodes, roles, tree
 from zlens.catalog.compile.nodes import ROLE, Nodes
 from zlens.catalog.compile.tree import Reads, Tree
 from zlens.catalog.cpumf_formulas import Trust
+from zlens.catalog.roles import Entity, entity
 
 #: A column of a node: ("role.processor", "user_time").
 Place = tuple[str, str]
@@ -39,7 +40,7 @@ class Lineages:
         self.nodes = known
         self._named: dict[Place, list[Place]] = {}
         self._below: dict[tuple[str, frozenset[str], bool], Reads] = {}
-        self._raw: dict[tuple[str, frozenset[str]], tuple[Reads, Reads]] = {}
+        self._raw: dict[tuple[str, frozenset[str]], tuple[Entity, tuple[Reads, Reads]]] = {}
 
     def of(self, measure: str, column: str) -> Lineage:
         """The lineage of a column of a measure."""
@@ -61,12 +62,8 @@ class Lineages:
     def roles(self, node: str, columns: Collection[str]) -> list[tuple[str, str]]:
         """The roles among what the values of some columns are made from, as entity and role."""
         found = self._behind(node, {*columns}, rows=False)
-        return [
-            (name.removeprefix(ROLE), one)
-            for name, ones in found.items()
-            if name.startswith(ROLE)
-            for one in sorted(ones)
-        ]
+        read = ((name, ones) for name, ones in found.items() if name.startswith(ROLE))
+        return sorted((name.removeprefix(ROLE), one) for name, ones in read for one in ones)
 
     def references(self, measure: str, column: str) -> list[str]:
         """What the formulas of a column name in the end: `table.column`, or a leading column."""
@@ -116,13 +113,13 @@ class Lineages:
         return self._below[key]
 
     def _raw_of(self, node: str, wanted: Collection[str]) -> tuple[Reads, Reads]:
-        key = (node, frozenset(wanted))
-        if key not in self._raw:
-            self._raw[key] = roles.reads(node.removeprefix(ROLE), wanted)
-        return self._raw[key]
-
-    def _helper(self, name: str, wanted: Collection[str]) -> Tree:
-        return self.nodes.helper(name, wanted, None)
+        name = node.removeprefix(ROLE)
+        key = (name, frozenset(wanted))
+        # The user's word on an entity makes another of it.
+        what = entity(name)
+        if key not in self._raw or self._raw[key][0] is not what:
+            self._raw[key] = (what, roles.reads(name, wanted))
+        return self._raw[key][1]
 
     def _measure(self, name: str) -> tuple[Tree, formulas.Formulas]:
         parsed = self.nodes.tree(nodes.text(name))

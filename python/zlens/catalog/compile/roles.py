@@ -42,14 +42,10 @@ Releases = Mapping[str | None, list[str]]
 
 @dataclass
 class Rows:
-    """SQL of rows, and the columns of raw tables that it reads.
-
-    every  of fields of which the first that is there gives a role, all count as read
-    """
+    """SQL of rows, and the columns of raw tables that it reads."""
 
     sql: str = ""
     reads: dict[str, set[str]] = field(default_factory=dict)
-    every: bool = False
 
     def read(self, table: str, columns: Iterable[str]) -> None:
         self.reads.setdefault(table, set()).update(columns)
@@ -72,13 +68,7 @@ def origins(name: str, tables: Tables) -> list[Origin]:
 
 
 def rows(
-    name: str,
-    wanted: Collection[str],
-    tables: Tables,
-    releases: Releases,
-    *,
-    summed: bool = False,
-    every: bool = False,
+    name: str, wanted: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
 ) -> Rows:
     """SQL of an entity's rows with the roles wanted: those in the intervals that the options select.
 
@@ -90,7 +80,7 @@ def rows(
     roles = [
         role for role in what.roles.values() if role.name in wanted or (summed and role.name in what.key)
     ]
-    made = Rows(every=every)
+    made = Rows()
     parts = []
     for origin in origins(name, tables):
         for release, systems in _releases(origin, releases):
@@ -240,10 +230,13 @@ class _Part:
                 return "NULL"
             return expressions.compile_sql(formula, self.column, type)
         suffix = "_d" if how.get("take") == "difference" else ""
-        there = [column for name in fields(how) if (column := name.lower() + suffix) in self.place]
-        if not there:
+        for name in fields(how):
+            column = name.lower() + suffix
+            if column in self.place:
+                break
+        else:
             return "NULL"
-        sql, *_ = map(self.column, there if self.made.every else there[:1])
+        sql = self.column(column)
         if how.get("take") == "bits":
             sql = f"bit_count(CAST({sql} AS BIGINT))"
         if "base" in how:
@@ -301,13 +294,13 @@ def _summed(what: Entity, roles: list[Role], union: str, made: Rows) -> str:
 
 
 def reads(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """What some columns of a role are read from in any input: the columns that give them, and all others.
+    """What some columns of a role are read from where everything is there: what gives them, and all others.
 
     Those others find the rows: they are joined, compared and grouped by.
     """
     what = entity(name)
     tables = {table: _named(what, table) for origin in what.origins for table in read(origin)}
-    values = Rows(every=True)
+    values = Rows()
     for origin in what.origins:
         for release in _ANY:
             part = _Part(what, origin, tables, release, values)
@@ -316,7 +309,7 @@ def reads(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict
                     part.role(what.roles[column])
                 else:
                     part.column(column)
-    whole = rows(name, wanted, tables, _ANY, every=True).reads
+    whole = rows(name, wanted, tables, _ANY).reads
     others = {
         table: columns - values.reads.get(table, set())
         for table, columns in whole.items()
