@@ -13,7 +13,7 @@ from functools import cache
 from zlens.catalog import aggregation, caveats, expressions, layouts, metrics, roles, rules
 from zlens.errors import QueryError
 from zlens.explain_cpumf import counter_names, counter_pages, formula_lines, name_lines
-from zlens.explain_lineage import lineages, raw_lines
+from zlens.explain_lineage import known, raw_lines
 from zlens.explain_records import (
     WIDTH,
     Facts,
@@ -202,7 +202,7 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
             ("Names", name_lines(column) if column.by else []),
             ("Defined", column.definition),
-            ("Inputs", input_lines(table, _references(table, column))),
+            ("Inputs", input_lines(table, known().sources(table, column))),
             ("Raw", raw),
             ("Rows by", rows),
             ("--every", metrics.AGGREGATES[column.aggregate]),
@@ -228,13 +228,6 @@ def _mean(column: metrics.Column) -> str:
     if column.unweighted:
         return f"NULL over time: {column.unweighted}; of several subjects: {subjects}"
     return f"of rows over time by {column.weight or 'seconds'}; of several subjects: {subjects}"
-
-
-def _references(table: metrics.Table, column: metrics.Column) -> list[str]:
-    """What a column's formula names in the end; of one by machine what it is told by, for counters are many."""
-    if column.by:
-        return expressions.names(column.given) if column.given else []
-    return lineages().references(table.name, column.name) if column.formula else []
 
 
 def _status(status: str) -> str:

@@ -1,4 +1,4 @@
-"""What `zlens explain` says of lineage: the roles and raw columns behind a column, and how helpers compute."""
+"""What `zlens explain` says of lineage: the raw columns behind a column of a measure."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import json
 import threading
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.metadata import version
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from zlens.catalog import metrics, roles
+from zlens.catalog import metrics
 from zlens.catalog.columns import FIXED
-from zlens.catalog.compile import nodes, tree
-from zlens.catalog.compile.lineage import Lineages, Place
-from zlens.catalog.compile.nodes import ROLE, Nodes
-
-_UNFED = "none: the session makes the table itself"
-_CONSTANT = "none: which rows there are says it"
+from zlens.catalog.compile import nodes
+from zlens.catalog.compile.kept import Kept
+from zlens.catalog.compile.known import Known
+from zlens.catalog.compile.tree import Tree
 
 if TYPE_CHECKING:
     from zlens.engine.connection import Connection
+
+_UNFED = "none: the session makes the table itself"
+_CONSTANT = "none: which rows there are says it"
 
 
 class _Parser:
@@ -33,7 +35,7 @@ class _Parser:
         """The tree of a statement."""
         return self._asked("SELECT json_serialize_sql(?)", sql)
 
-    def text(self, expression: tree.Tree) -> str:
+    def text(self, expression: Tree) -> str:
         """An expression as SQL."""
         parsed = json.loads(self.serialized("SELECT 1"))
         parsed["statements"][0]["node"]["select_list"] = [{**expression, "alias": ""}]
@@ -48,71 +50,23 @@ class _Parser:
             return str(self._connection.execute(query, [parameter]).fetchall()[0][0])
 
 
-_PARSER = _Parser()
-
-
 @cache
-def lineages() -> Lineages:
+def known() -> Known:
     """The lineage of all columns of measures."""
-    from zlens import session_tables
-
-    session = {
-        name: [(column.name, column.type) for column in columns]
-        for name, columns in session_tables.always().items()
-    }
-    return Lineages(Nodes(_PARSER.serialized, session))
-
-
-def entities_of(query: str) -> list[str]:
-    """The entities of roles that a question reads, by way of measures and their helpers."""
-    known = lineages().nodes
-    found: set[str] = set()
-    for name in tree.tables(known.tree(query)):
-        if name.startswith(ROLE) or nodes.fed(name):
-            found |= known.entities(name)
-    return sorted(found)
-
-
-def roles_behind(table: str, column: str) -> list[tuple[str, str]]:
-    """The roles that a measure's value is computed from, by way of earlier columns and helpers."""
-    return lineages().roles(table, [column]) if nodes.fed(table) else []
-
-
-def used_by(entity: str, role: str) -> list[str]:
-    """The columns of measures that a role's value goes into."""
-    known = lineages()
-    found = []
-    for name in metrics.tables():
-        if not nodes.fed(name) or entity not in known.nodes.entities(name):
-            continue
-        columns = [column.name for column in metrics.table(name).columns]
-        found += [f"{name}.{column}" for column in _reaching(name, columns, (entity, role))]
-    return found
-
-
-def _reaching(measure: str, columns: list[str], role: tuple[str, str]) -> list[str]:
-    """The columns whose values a role goes into; most measures have none, which is told of all at once."""
-    if role not in lineages().roles(measure, columns):
-        return []
-    if len(columns) == 1:
-        return columns
-    half = len(columns) // 2
-    return [*_reaching(measure, columns[:half], role), *_reaching(measure, columns[half:], role)]
-
-
-def computed(place: Place) -> str:
-    """How a helper computes a column; '' where it takes it over."""
-    return " or ".join(dict.fromkeys(map(_PARSER.text, lineages().computed(place))))
+    parser = _Parser()
+    # As the engine has it, which would take long to import.
+    return Known(parser.serialized, parser.text, Kept("lineage", version("duckdb")))
 
 
 def raw_lines(table: metrics.Table, column: metrics.Column) -> tuple[list[str], list[str]]:
-    """The raw columns that a column's values come from, and those that find its rows, a line for each table."""
+    """The raw columns that a column's values come from, and those that find its rows, by table."""
     if not nodes.fed(table.name):
         return [] if table.empty else [_UNFED], []
-    found = lineages().of(table.name, column.name)
-    rows = {name: [one for one in columns if one not in FIXED] for name, columns in found.rows.items()}
+
+    raw, read = known().raw(table.name, column.name)
+    rows = {name: [one for one in columns if one not in FIXED] for name, columns in read.items()}
     constant = [_CONSTANT] if column.formula or column in metrics.LEADING else []
-    return _lines(found.raw) or constant, _lines(rows)
+    return _lines(raw) or constant, _lines(rows)
 
 
 def _lines(reads: Mapping[str, Iterable[str]]) -> list[str]:

@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens import explain_lineage, explain_smf
+from zlens import explain_smf
 from zlens.catalog import caveats, layouts, metrics, rmf_reports, roles, toml
-from zlens.catalog.compile.lineage import Place
+from zlens.catalog.compile.known import Source
 from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
+from zlens.explain_lineage import known
 
 WIDTH = 100
 _MARGIN = 9
@@ -92,41 +93,43 @@ def role_pages(name: str) -> Iterator[str]:
             )
         elif role in what.roles and of in (entity, ""):
             first, *rest = role_lines(entity, role)
-            used = ", ".join(explain_lineage.used_by(entity, role))
+            used = ", ".join(known().uses(entity, role))
             facts: Facts = [("From", [line[2:] for line in rest]), ("Used by", used or "no measure")]
             yield page(f"role.{first}", facts)
 
 
-def input_lines(table: metrics.Table, names: Iterable[str]) -> list[str]:
-    """What the formulas of a measure refer to: leading columns, roles, and what helpers compute."""
+def input_lines(table: metrics.Table, sources: Mapping[str, Iterable[Source]]) -> list[str]:
+    """What the formulas of a measure name: leading columns, roles, and what helpers compute."""
     lines: list[str] = []
-    told: set[Place] = set()
-    for name in names:
+    told: set[tuple[str, str]] = set()
+    for name, meant in sources.items():
         if "." not in name:
             column = table.column(name)
             lines.append(f"{name}: {column.text}" if column else name)
-            continue
-        for place in explain_lineage.lineages().named(table.name, name):
-            lines += _place_lines(place, told)
+        for source in meant:
+            lines += _source_lines(source, told)
     return lines
 
 
-def _place_lines(place: Place, told: set[Place]) -> list[str]:
-    """A column of a role, or of what stands between roles and measures; a role told already by its name."""
-    node, column = place
-    if node.startswith(ROLE):
-        entity = node.removeprefix(ROLE)
-        # What all roles begin with is told as the leading columns of measures are.
-        known = column in roles.entity(entity).roles
-        lines = role_lines(entity, column)[: 1 if place in told else None] if known else []
-        told.add(place)
-        return lines
-    behind = explain_lineage.lineages().roles(node, [column])
-    entities = ", ".join(dict.fromkeys(f"role.{entity}" for entity, _ in behind))
-    lines = [f"{node.removeprefix('_')}.{column}: {explain_lineage.computed(place) or 'taken over'}"]
-    lines.append(f"  catalog/helpers/{node[1:]}.sql" + (f", from {entities}" if entities else ""))
+def _source_lines(source: Source, told: set[tuple[str, str]]) -> list[str]:
+    """A role, or what a helper computes and from which roles."""
+    if source.node.startswith(ROLE):
+        return _role_lines(source.roles, told)
+    entities = ", ".join(dict.fromkeys(f"role.{entity}" for entity, _ in source.roles))
+    return [
+        f"{source.node.removeprefix('_')}.{source.column}: {source.computed or 'taken over'}",
+        f"  catalog/helpers/{source.node[1:]}.sql" + (f", from {entities}" if entities else ""),
+        *(f"  {line}" for line in _role_lines(source.roles, told)),
+    ]
+
+
+def _role_lines(behind: Iterable[tuple[str, str]], told: set[tuple[str, str]]) -> list[str]:
+    """Roles with where they come from, but for those told already; none for what all roles begin with."""
+    lines: list[str] = []
     for entity, role in behind:
-        lines += [f"  {line}" for line in _place_lines((f"{ROLE}{entity}", role), told)]
+        if role in roles.entity(entity).roles:
+            lines += role_lines(entity, role)[: 1 if (entity, role) in told else None]
+            told.add((entity, role))
     return lines
 
 

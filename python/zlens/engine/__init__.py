@@ -20,9 +20,10 @@ from zlens import _native
 from zlens.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.cancelling import check, interruptible
 from zlens.catalog import expressions, metrics, roles
+from zlens.catalog.compile import tree
 from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.plan import Input
-from zlens.catalog.compile.tree import rename, tables
+from zlens.catalog.compile.tree import rename
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
 from zlens.engine.admission import shows_tables
@@ -122,7 +123,7 @@ class Engine:
     def tables(self, query: str) -> frozenset[str]:
         """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""
         try:
-            return tables(self._parsed(self._store.cursor(), query).tree)
+            return tree.tables(self._parsed(self._store.cursor(), query).tree)
         except Error as error:
             raise query_error(error) from None
 

@@ -174,7 +174,7 @@ def names(folder: Path = FOLDER) -> list[str]:
 
 def numbers(folder: Path = FOLDER) -> dict[str, str]:
     """The numbers of reports, and the short names they lead to; the files are not read beyond that."""
-    found = {}
+    found: dict[str, str] = {}
     for name in names(folder):
         line = _NUMBER_LINE.search((folder / f"{name}.toml").read_text(encoding="utf-8"))
         if line and line[1]:

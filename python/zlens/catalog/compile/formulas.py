@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from zlens.catalog import cpumf_formulas, expressions, metrics
-from zlens.catalog.compile import tree
 from zlens.catalog.compile.tree import Tree
 from zlens.catalog.cpumf_formulas import Present, Trust
 from zlens.catalog.roles import SQL_TYPES
@@ -46,12 +45,12 @@ class Formulas:
     def __init__(
         self,
         table: metrics.Table,
-        base: str,
+        base: str = "",
         *,
-        grouped: bool,
         trust: Trust,
-        present: Present,
-        published: bool,
+        grouped: bool = False,
+        present: Present = None,
+        published: bool = False,
     ) -> None:
         self.table = table
         self.base = base
@@ -141,7 +140,7 @@ class Formulas:
         return formula
 
     def references(self, name: str) -> list[str]:
-        """What the formula of a column names that is no column with a formula itself, by way of such columns."""
+        """What the formula of a column names in the end: `table.column`, or a leading column."""
         found: dict[str, None] = {}
         pending, met = [name], set[str]()
         while pending:

@@ -19,6 +19,10 @@ from zlens.catalog.roles import Entity, entity
 Place = tuple[str, str]
 
 
+#: Whatever may be shown.
+_TRUST = Trust(unverified=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Lineage:
     """What columns of a node are made from.
@@ -61,13 +65,13 @@ class Lineages:
 
     def roles(self, node: str, columns: Collection[str]) -> list[tuple[str, str]]:
         """The roles among what the values of some columns are made from, as entity and role."""
-        found = self._behind(node, {*columns}, rows=False)
+        found = {node: {*columns}, **self._behind(node, {*columns}, rows=False)}
         read = ((name, ones) for name, ones in found.items() if name.startswith(ROLE))
         return sorted((name.removeprefix(ROLE), one) for name, ones in read for one in ones)
 
     def references(self, measure: str, column: str) -> list[str]:
         """What the formulas of a column name in the end: `table.column`, or a leading column."""
-        return self._measure(measure)[1].references(column)
+        return formulas.Formulas(metrics.table(measure), trust=_TRUST).references(column)
 
     def named(self, measure: str, reference: str) -> list[Place]:
         """The columns of nodes that a reference means."""
@@ -78,10 +82,9 @@ class Lineages:
             self._named[key] = [(node, one) for node, ones in sorted(reads.items()) for one in sorted(ones)]
         return self._named[key]
 
-    def computed(self, place: Place) -> list[Tree]:
+    def computed(self, helper: str, column: str) -> list[Tree]:
         """The expressions by which a helper computes a column; none where it takes it over."""
-        node, column = place
-        return tree.computed(self.nodes.helper(node, {column}, None), column, self.nodes.columns)
+        return tree.computed(self.nodes.helper(helper, {column}, None), column, self.nodes.columns)
 
     def _behind(self, node: str, columns: set[str], *, rows: bool) -> Reads:
         """What some columns of a node are made from, of every node below it; with `rows` all that is read."""
@@ -123,7 +126,7 @@ class Lineages:
 
     def _measure(self, name: str) -> tuple[Tree, formulas.Formulas]:
         parsed = self.nodes.tree(nodes.text(name))
-        return parsed, formulas.of(parsed, metrics.table(name), trust=Trust(unverified=True))
+        return parsed, formulas.of(parsed, metrics.table(name), trust=_TRUST)
 
 
 def _add(reads: Reads, more: Reads) -> None:

@@ -88,8 +88,8 @@ def _node(tree: Tree) -> Tree:
     return node
 
 
-def tables(parsed: Tree) -> frozenset[str]:
-    """The tables that a statement names (`cpu`, `role.processor`), without the queries of its WITH clauses."""
+def tables(parsed: Mapping[str, Any]) -> frozenset[str]:
+    """The tables that a statement names (`cpu`, `role.processor`), but for the queries of its WITH."""
     return frozenset(name for _, name in _named(parsed))
 
 
@@ -103,7 +103,7 @@ def rename(parsed: Tree, names: Mapping[str, str]) -> None:
             node["qualified_name"] = {"path": [new]}
 
 
-def _named(parsed: Tree) -> Iterator[tuple[Tree, str]]:
+def _named(parsed: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
     """The tables that a statement names, each with its node."""
     own = {one["key"].lower() for node in walk(parsed) for one in (node.get("cte_map") or {}).get("map", [])}
     for node in walk(parsed):
