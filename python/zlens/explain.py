@@ -13,6 +13,7 @@ from functools import cache
 from zlens.catalog import aggregation, caveats, expressions, layouts, metrics, roles, rules
 from zlens.errors import QueryError
 from zlens.explain_cpumf import counter_names, counter_pages, formula_lines, name_lines
+from zlens.explain_lineage import known, raw_lines
 from zlens.explain_records import (
     WIDTH,
     Facts,
@@ -189,6 +190,7 @@ def _also(column: metrics.Column, wanted: str) -> str:
 
 
 def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
+    raw, rows = raw_lines(table, column)
     return page(
         f"{table.name}.{column.name}: {column.text}",
         [
@@ -200,7 +202,9 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
             ("Names", name_lines(column) if column.by else []),
             ("Defined", column.definition),
-            ("Inputs", [line for name in inputs(table, column) for line in input_lines(name)]),
+            ("Inputs", input_lines(table, known().sources(table, column))),
+            ("Raw", raw),
+            ("Rows by", rows),
             ("--every", metrics.AGGREGATES[column.aggregate]),
             ("Mean", _mean(column)),
             ("Differs", f"with --every: {column.every}" if column.every else ""),
@@ -251,25 +255,11 @@ def _null(table: metrics.Table, column: metrics.Column) -> str:
     return "always, so far: no known record field gives it"
 
 
-def inputs(table: metrics.Table, column: metrics.Column) -> list[str]:
-    """The roles and leading columns behind a formula, those of the columns it names included."""
-    found: dict[str, None] = {}
-    formula = column.formula or column.given
-    pending = expressions.names(formula) if formula else []
-    while pending:
-        name = pending.pop(0)
-        earlier = None if "." in name else table.column(name)
-        if earlier is not None and earlier.formula:
-            pending = [*expressions.names(earlier.formula), *pending]
-        else:
-            found[name] = None
-    return list(found)
-
-
 def _rules(name: str) -> Iterator[str]:
-    from zlens.findings.explain import rule_pages
+    if name.lower() == "findings" or rules.is_id(name.upper()):
+        from zlens.findings.explain import rule_pages
 
-    yield from rule_pages(name)
+        yield from rule_pages(name)
 
 
 # Reports
@@ -280,12 +270,16 @@ def _report_names() -> tuple[str, ...]:
     """Names and numbers of all reports."""
     from zlens.reports import definition
 
-    names = definition.names()
-    return tuple(filter(None, [*names, *(definition.load(name).number for name in names)]))
+    return (*definition.names(), *definition.numbers())
+
+
+@cache
+def _lower_report_names() -> frozenset[str]:
+    return frozenset(name.lower() for name in _report_names())
 
 
 def _is_report(name: str) -> bool:
-    return name.lower() in {known.lower() for known in _report_names()}
+    return name.lower() in _lower_report_names()
 
 
 def _report(name: str) -> Iterator[str]:

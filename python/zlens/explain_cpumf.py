@@ -35,6 +35,8 @@ def name_lines(column: Column) -> list[str]:
 def counter_pages(name: str) -> Iterator[str]:
     """A counter by the name formulas give it (E145) or by the name it has on a machine (DCW_REQ)."""
     wanted = name.strip().upper()
+    if not cpumf.may_be_counter(wanted):
+        return
     for number in sorted({number for each in _generations() for number in each.counters}):
         label = label_of(number)
         on = {each.name: each.counters[number] for each in _generations() if number in each.counters}

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from zlens import explain_smf
-from zlens.catalog import caveats, cpumf_formulas, expressions, layouts, metrics, rmf_reports, roles, toml
-from zlens.catalog.compile import nodes
+from zlens.catalog import caveats, layouts, metrics, rmf_reports, roles, toml
+from zlens.catalog.compile.known import Source
+from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
+from zlens.explain_lineage import known
 
 WIDTH = 100
 _MARGIN = 9
@@ -91,133 +93,44 @@ def role_pages(name: str) -> Iterator[str]:
             )
         elif role in what.roles and of in (entity, ""):
             first, *rest = role_lines(entity, role)
-            used = ", ".join(_used_by(entity, role))
+            used = ", ".join(known().uses(entity, role))
             facts: Facts = [("From", [line[2:] for line in rest]), ("Used by", used or "no measure")]
             yield page(f"role.{first}", facts)
 
 
-def roles_behind(table: str, column: str) -> list[tuple[str, str]]:
-    """The roles that a measure's value is computed from, by way of earlier columns and helpers."""
-    found: dict[tuple[str, str], None] = {}
-    wanted, met = [column], set()
-    while wanted:
-        name = wanted.pop()
-        if name in met:
-            continue
-        met.add(name)
-        entity, dot, role = name.partition(".")
-        if dot and entity in roles.entities():
-            found[entity, role] = None
-        elif dot:
-            text = _helper(entity)
-            found |= dict.fromkeys(_helper_roles(text, role) if text else [])
-        else:
-            told = metrics.table(table).column(name)
-            wanted += _named(told) if told is not None else []
-    return list(found)
-
-
-def entities_of(query: str) -> list[str]:
-    """The entities of roles that a question reads, by way of measures and their helpers."""
-    found: dict[str, None] = {}
-    texts, met = [query], set()
-    while texts:
-        text = texts.pop()
-        found |= dict.fromkeys(name for name in _entities(text) if name in roles.entities())
-        for name in re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", text, re.IGNORECASE):
-            if name not in met and nodes.fed(name):
-                met.add(name)
-                texts.append(nodes.text(name))
-    return list(found)
-
-
-def input_lines(name: str) -> list[str]:
-    """What a formula refers to: a leading column, a role, or what a helper of the measures computes."""
-    entity, dot, role = name.partition(".")
-    if not dot:
-        leading = next((column.text for column in metrics.LEADING if column.name == name), "")
-        return [f"{name}: {leading}" if leading else name]
-    if entity in roles.entities() and role in roles.entity(entity).roles:
-        return role_lines(entity, role)
-    text = _helper(entity)
-    if text is None:
-        raise CatalogError(f"{name} is neither a role nor of a helper of measures")
-    computed = _computed(text, role)
-    entities = ", ".join(f"role.{each}" for each in _entities(text))
-    lines = [f"{name}: {computed or 'taken over'}"]
-    lines.append(f"  catalog/helpers/{entity}.sql" + (f", from {entities}" if entities else ""))
-    for each, used in _helper_roles(text, role):
-        lines += [f"  {line}" for line in role_lines(each, used)]
+def input_lines(table: metrics.Table, sources: Mapping[str, Iterable[Source]]) -> list[str]:
+    """What the formulas of a measure name: leading columns, roles, and what helpers compute."""
+    lines: list[str] = []
+    told: set[tuple[str, str]] = set()
+    for name, meant in sources.items():
+        if "." not in name:
+            column = table.column(name)
+            lines.append(f"{name}: {column.text}" if column else name)
+        for source in meant:
+            lines += _source_lines(source, told)
     return lines
 
 
-def _used_by(entity: str, role: str) -> list[str]:
-    return list(dict.fromkeys(_uses().get((entity, role), ())))
-
-
-@cache
-def _uses() -> dict[tuple[str, str], list[str]]:
-    """The columns that each role goes into, by itself or by way of a helper."""
-    found: dict[tuple[str, str], list[str]] = {}
-    entities = set(roles.entities())
-    for table, column in metrics.all_columns():
-        for name in _named(column):
-            of, _, what = name.partition(".")
-            text = None if of in entities else _helper(of)
-            for role in ((of, what), *(_helper_roles(text, what) if text else ())):
-                found.setdefault(role, []).append(f"{table.name}.{column.name}")
-    return found
-
-
-@cache
-def _named(column: metrics.Column) -> list[str]:
-    """The roles and columns that a column's formula names, on any machine."""
-    if column.by:
-        told = cpumf_formulas.column_formula(column.name, cpumf_formulas.Trust(unverified=True))
-        formulas = [formula for formula in (column.given, told) if formula]
-        return list(dict.fromkeys(name for formula in formulas for name in expressions.names(formula)))
-    return expressions.names(column.formula) if column.formula else []
-
-
-@cache
-def _helper(name: str) -> str | None:
-    """The SQL of a private helper of the measures, if there is one of that name."""
-    return nodes.text(f"_{name}") if nodes.is_helper(f"_{name}") else None
-
-
-def _computed(text: str, name: str) -> str:
-    """What a helper's SQL names so; '' where it only passes it on."""
-    made = re.search(rf"^(?:SELECT )?\s*(.*?)\s+AS\s+{re.escape(name)}\b", text, re.MULTILINE)
-    return made[1].removeprefix("SELECT ").rpartition("* , ")[2] if made else ""
-
-
-def _entities(text: str) -> list[str]:
-    return list(dict.fromkeys(re.findall(r"\brole\.(\w+)", text)))
-
-
-@cache
-def _helper_roles(text: str, name: str) -> list[tuple[str, str]]:
-    """The roles whose names stand in what a helper computes under a name."""
-    words = set(re.findall(r"\w+", _computed(text, name) or name))
-    found = [
-        (entity, role) for entity in _entities(text) for role in roles.entity(entity).roles if role in words
+def _source_lines(source: Source, told: set[tuple[str, str]]) -> list[str]:
+    """A role, or what a helper computes and from which roles."""
+    if source.node.startswith(ROLE):
+        return _role_lines(source.roles, told)
+    entities = ", ".join(dict.fromkeys(f"role.{entity}" for entity, _ in source.roles))
+    return [
+        f"{source.node.removeprefix('_')}.{source.column}: {source.computed or 'taken over'}",
+        f"  catalog/helpers/{source.node[1:]}.sql" + (f", from {entities}" if entities else ""),
+        *(f"  {line}" for line in _role_lines(source.roles, told)),
     ]
-    # A helper may stand on another.
-    for other in re.findall(r"\b(?:FROM|JOIN)\s+_(\w+)", text):
-        below = _helper(other)
-        found += [each for word in sorted(words) for each in (_helper_roles(below, word) if below else [])]
-    # Or on a measure.
-    for table in re.findall(r"\b(?:FROM|JOIN)\s+([a-z]\w*)", text):
-        if table in metrics.tables():
-            found += [
-                each
-                for word in sorted(words)
-                if metrics.table(table).column(word) is not None
-                for each in roles_behind(table, word)
-                # The generation is worked out, no role of the counters.
-                if each[1] in roles.entity(each[0]).roles
-            ]
-    return list(dict.fromkeys(found))
+
+
+def _role_lines(behind: Iterable[tuple[str, str]], told: set[tuple[str, str]]) -> list[str]:
+    """Roles with where they come from, but for those told already; none for what all roles begin with."""
+    lines: list[str] = []
+    for entity, role in behind:
+        if role in roles.entity(entity).roles:
+            lines += role_lines(entity, role)[: 1 if (entity, role) in told else None]
+            told.add((entity, role))
+    return lines
 
 
 def role_lines(entity: str, role: str) -> list[str]:
@@ -370,21 +283,21 @@ def _with_page(name: str) -> str | None:
     """The record a page such as MRSYTPRP is of."""
     if not re.fullmatch(r"mr[a-z0-9]{3,6}", name):
         return None
-    return next(iter(_containing(rf'dsect = "{name.upper()}"')), None)
+    return next(iter(_containing(f'dsect = "{name.upper()}"')), None)
 
 
 def _mentioning(field: str) -> list[str]:
-    return _containing(rf'"(?:\w+_)?{re.escape(field)}"')
+    """Records with a field of that name; its record's prefix may stand before it."""
+    return list(dict.fromkeys([*_containing(f'"{field}"'), *_containing(f'_{field}"')]))
 
 
-def _containing(pattern: str) -> list[str]:
-    """Records whose files have the text; parsing them all would be slow."""
-    found = re.compile(pattern, re.IGNORECASE)
+def _containing(text: str) -> list[str]:
+    """Records whose files have a text, in any case; parsing them all would be slow."""
     root = layouts.pack_root()
     return [
         record
         for record in layouts.records(root)
-        if any(found.search(_text(path, path.stat().st_mtime_ns)) for path in _files(record, root))
+        if any(text.upper() in _text(path, path.stat().st_mtime_ns) for path in _files(record, root))
     ]
 
 
@@ -396,8 +309,8 @@ def _files(record: str, root: Path) -> list[Path]:
 
 @cache
 def _text(path: Path, changed: int) -> str:
-    """A file as it was when it was last changed."""
-    return path.read_text(encoding="utf-8")
+    """A file as it was when it was last changed, in upper case."""
+    return path.read_text(encoding="utf-8").upper()
 
 
 def field_names() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from zlens.catalog import roles, smf, smf_sections
+from zlens.catalog import expressions, roles, smf, smf_sections
 from zlens.catalog.smf_sections import Field, Layout, Section
 
 #: A title, and facts under it.
@@ -138,6 +138,6 @@ def _roles(table: str, column: str) -> Iterator[str]:
         for origin in roles.entity(entity).origins:
             for role, how in origin.roles.items():
                 named = {field.lower() for field in roles.fields(how)}
-                named |= set(re.findall(r"\w+", str(how.get("expression", ""))))
+                named |= {*expressions.names(how["expression"])} if "expression" in how else set()
                 if origin.table == table and column in named:
                     yield f"{entity}.{role}"

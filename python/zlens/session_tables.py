@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zlens import doubts, other_intervals
-from zlens.catalog import metrics
+from zlens.catalog import metrics, session_columns
 from zlens.catalog.resets import called
 from zlens.readers import ArrowSource, Column, Interval, RawTable, SystemInfo
 
@@ -24,63 +24,6 @@ THROUGHPUT = "throughput_file"
 SHORT = 0.5
 #: A row that is longer than its interval by this factor is of another kind of interval.
 GAP = 1.5
-
-INVENTORY = (
-    Column("system", "text", "", "system"),
-    Column("source", "text", "", "where it comes from"),
-    Column("file", "text", "", "file"),
-    Column("domain", "int", "", "domain of a monitor record"),
-    Column("record", "int", "", "number of a monitor record"),
-    Column("name", "text", "", "record, or section of a report"),
-    Column("title", "text", "", "what it is"),
-    Column("class", "text", "", "sample, event or section"),
-    Column("count", "int", "count", "how many"),
-    Column("bytes", "int", "bytes", "how many bytes, headers included"),
-    Column("first_time", "time", "", "first time stamp, UTC"),
-    Column("last_time", "time", "", "last time stamp, UTC"),
-    Column("min_length", "int", "bytes", "shortest"),
-    Column("mean_length", "float", "bytes", "their mean"),
-    Column("max_length", "int", "bytes", "longest"),
-    Column("layout", "text", "", "pack and release of the layout it is decoded with; NULL: none is known"),
-    Column(
-        "duplicates", "int", "count", "how many have the same bytes as one before them; NULL: not looked for"
-    ),
-    Column("out_of_order", "int", "count", "stretches of records that are earlier than one before them"),
-    Column("gaps", "int", "count", "steps of more than 1.5 times interval_s; NULL: no regular pace"),
-    Column("interval_s", "float", "s", "time that usually passes until the next ones come"),
-)
-
-_INTERVAL = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("interval_end", "time"),
-    Column("interval_start", "time"),
-    Column("seconds", "float"),
-    Column("flag", "text"),
-    Column("samples", "int"),
-    Column("bucket_end", "time"),
-    Column("bucket_flag", "text"),
-    Column("longest", "float"),
-)
-
-#: The stretch of time that the user asks for.
-_ASKED = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("first", "time"),
-    Column("last", "time"),
-)
-
-_RESET = (
-    Column("system", "text"),
-    Column("source", "text"),
-    Column("time", "time"),
-    Column("kind", "text"),
-    Column("subject", "text"),
-    Column("detail", "text"),
-    Column("inferred", "bool"),
-    Column("record", "text"),
-)
 
 
 class Made:
@@ -110,10 +53,6 @@ class Made:
             [(name, self.columns[place[name]].type) for name in columns],
             [tuple(row[index] for index in chosen) for row in self._rows],
         )
-
-
-def _columns(table: str) -> tuple[Column, ...]:
-    return tuple(Column(c.name, c.type, c.unit, c.text) for c in metrics.table(table).columns)
 
 
 def tables(
@@ -189,19 +128,19 @@ def tables(
             spans[row[0], row[1]] = (min(first or row[3], row[3]), max(last, row[2]))
         return [(*subject, *span) for subject, span in spans.items()]
 
-    made: tuple[Made, ...] = (
-        Made("system", _columns("system"), systems),
-        Made("interval", _columns("interval"), shown),
-        Made(
-            "problem",
-            _columns("problem"),
-            problems,
-            [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS],
-        ),
-        Made("inventory", INVENTORY, inventory),
-        Made("_interval", _INTERVAL, joined),
-        Made("_asked", _ASKED, asked),
-        Made("_reset", _RESET, resets),
+    rows = {
+        "system": systems,
+        "interval": shown,
+        "problem": problems,
+        "inventory": inventory,
+        "_interval": joined,
+        "_asked": asked,
+        "_reset": resets,
+    }
+    reads = {"problem": [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS]}
+    made = tuple(
+        Made(name, columns, rows[name], reads.get(name, ()))
+        for name, columns in session_columns.always().items()
     )
     if session.throughput is not None:
         from zlens import throughput

@@ -301,6 +301,14 @@ def generation(name: str) -> Generation:
     )
 
 
+def may_be_counter(name: str) -> bool:
+    """Whether a name has the form of a counter's (E145), or stands in the text of a file."""
+    files = root().glob("*.toml")
+    return _COUNTER.fullmatch(name) is not None or any(
+        f'"{name}"' in path.read_text(encoding="utf-8") for path in files
+    )
+
+
 def keys(name: str) -> set[str]:
     """What the file of a generation says something of."""
     return set(_facts(name))

@@ -276,6 +276,7 @@ def generation_by_sql() -> str:
     )
 
 
+@cache
 def breaches_sql(present: Present = None) -> str:
     """What contradicts itself in a row of counters: a list with NULL for what is well."""
     tests = []

@@ -20,6 +20,7 @@ from zlens import _native
 from zlens.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.cancelling import check, interruptible
 from zlens.catalog import expressions, metrics, roles
+from zlens.catalog.compile import tree
 from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.plan import Input
 from zlens.catalog.compile.tree import rename
@@ -118,6 +119,13 @@ class Engine:
     def fills(self, name: str, tables: Container[str] | None = None) -> bool:
         """Whether the input, or these raw tables, have any that a measure or role (role.entity) reads."""
         return self._store.compiler.fills(name, tables)
+
+    def tables(self, query: str) -> frozenset[str]:
+        """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""
+        try:
+            return tree.tables(self._parsed(self._store.cursor(), query).tree)
+        except Error as error:
+            raise query_error(error) from None
 
     def rows(self, name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """Rows of a helper: what zlens itself asks, and no user."""

@@ -172,16 +172,25 @@ def names(folder: Path = FOLDER) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml") if not path.stem.startswith("_"))
 
 
+def numbers(folder: Path = FOLDER) -> dict[str, str]:
+    """The numbers of reports, and the short names they lead to; the files are not read beyond that."""
+    found: dict[str, str] = {}
+    for name in names(folder):
+        line = _NUMBER_LINE.search((folder / f"{name}.toml").read_text(encoding="utf-8"))
+        if line and line[1]:
+            found.setdefault(line[1], name)
+    return found
+
+
 def find(wanted: str, folder: Path = FOLDER) -> str:
     """The short name for a short name or a number, in any case."""
     asked = wanted.strip().lower()
     known = names(folder)
     if asked in known:
         return asked
-    for name in known:
-        line = _NUMBER_LINE.search((folder / f"{name}.toml").read_text(encoding="utf-8"))
-        if line and line[1] and line[1].lower() == asked:
-            return name
+    numbered = {number.lower(): name for number, name in numbers(folder).items()}
+    if asked in numbered:
+        return numbered[asked]
     menu = menus.find(asked)
     if menu is not None:
         raise QueryError(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import layouts, roles
-from zlens.explain_records import entities_of, roles_behind
+from zlens.explain_lineage import known
 from zlens.reports.definition import FOLDER, Column, load, names
 from zlens.reports.explain import Entry, entry, expect, values_of, with_values
 from zlens.reports.rows import Session
@@ -78,7 +78,7 @@ def lacks(session: Session, given: Input, folder: Path | None = None) -> list[La
                     one.missing.update(_missing(column, given))
             if not one.missing and not filled:
                 # Its columns say nothing; then what its question reads counts.
-                for entity in entities_of(table.query):
+                for entity in known().entities(table.query):
                     one.missing.update(_entity(entity, given))
         found.append(one)
     return sorted(found, key=lambda one: (one.entry.group, one.entry.name))
@@ -96,7 +96,7 @@ def _missing(column: Column, given: Input) -> dict[str, Missing]:
     found = {}
     for measure in column.measures:
         table, _, name = measure.partition(".")
-        for entity, role in roles_behind(table, name):
+        for entity, role in known().roles(table, name):
             missing = _role(entity, role, given)
             if missing is not None:
                 found[missing.role] = missing

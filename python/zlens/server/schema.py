@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from typing import Any
 
 import zlens
@@ -17,8 +16,6 @@ from zlens.server import hints
 from zlens.server.place import Place
 from zlens.session import Session
 
-#: Tables that the question of a report reads.
-_FROM = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_.]*)", re.IGNORECASE)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -145,10 +142,11 @@ def _reports(place: Place) -> list[dict[str, Any]]:
         return filled[table]
 
     known = {*metrics.tables(), *(f"role.{name}" for name in roles.entities())}
+    engine = place.session.engine
     found = []
     for name in definition.names():
         one = definition.load(name)
-        asked = {table for each in one.tables for table in _FROM.findall(each.query)} & known
+        asked = {table for each in one.tables for table in engine.tables(each.query)} & known
         columns = [column for table in one.tables for column in table.columns]
         possible = sum(
             all(fills(measure.partition(".")[0]) for measure in column.measures)

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from zlens.catalog import cpumf_formulas, expressions, metrics
+from zlens.catalog.compile.tree import Tree
 from zlens.catalog.cpumf_formulas import Present, Trust
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError
@@ -27,6 +28,10 @@ class Columns:
     above: list[list[str]] = field(default_factory=list)
     reads: dict[str, set[str]] = field(default_factory=dict)
 
+    def paths(self) -> list[tuple[str, str]]:
+        """What the first layer reads, as table and column."""
+        return [(alias, one) for alias, ones in self.reads.items() for one in sorted(ones)]
+
 
 class Formulas:
     """The formulas of one measure as they are for an input.
@@ -40,12 +45,12 @@ class Formulas:
     def __init__(
         self,
         table: metrics.Table,
-        base: str,
+        base: str = "",
         *,
-        grouped: bool,
         trust: Trust,
-        present: Present,
-        published: bool,
+        grouped: bool = False,
+        present: Present = None,
+        published: bool = False,
     ) -> None:
         self.table = table
         self.base = base
@@ -101,12 +106,16 @@ class Formulas:
         self.made.reads.setdefault(alias, set()).add(name)
         return f"{expressions.quote(alias)}.{expressions.quote(name)}"
 
+    def path(self, reference: str) -> tuple[str, str]:
+        """The table and column that a name in a formula means."""
+        entity, dot, role = reference.partition(".")
+        # Formulas of a generation name the role; a helper that adds counters up names its sums alike.
+        return (self.base if entity == "counter" else entity, role) if dot else (self.base, reference)
+
     def role(self, reference: str) -> str:
         """SQL of what a formula names that is no column of the measure."""
         if "." in reference:
-            entity, _, role = reference.partition(".")
-            # Formulas of a generation name the role; a helper that adds counters up names its sums alike.
-            return self.of(self.base if entity == "counter" else entity, role)
+            return self.of(*self.path(reference))
         if reference == "seconds" and self.grouped:
             return f"max({self.of(self.base, 'seconds')})"
         if reference in LEADING:
@@ -117,11 +126,34 @@ class Formulas:
 
     def plain(self, name: str, type: str = "") -> str:
         """SQL of a column by its formula, with the formulas of the columns it names in their places."""
+        formula = self.formula(name)
+        return expressions.compile_sql(formula, self._inline, type) if formula else "NULL"
+
+    def formula(self, name: str) -> str:
+        """The formula of a column as it is for the input; '' where it has none."""
         column = self._columns[name]
-        formula = (self.published and column.published) or column.formula
-        if not formula:
-            return "NULL"
-        return expressions.compile_sql(formula, self._inline, type)
+        if not column.by:
+            return (self.published and column.published) or column.formula
+        formula = cpumf_formulas.column_formula(name, self.trust, self._by, self.present)
+        if column.given:
+            return f"coalesce({column.given}, {formula})" if formula else column.given
+        return formula
+
+    def references(self, name: str) -> list[str]:
+        """What the formula of a column names in the end: `table.column`, or a leading column."""
+        found: dict[str, None] = {}
+        pending, met = [name], set[str]()
+        while pending:
+            one = pending.pop(0)
+            if one in met:
+                continue
+            met.add(one)
+            formula = self.formula(one) if one in self._columns and one not in LEADING else ""
+            if formula:
+                pending = [*expressions.names(formula), *pending]
+            elif "." in one or one in LEADING:
+                found[one] = None
+        return list(found)
 
     def _inline(self, name: str) -> str:
         column = self._columns.get(name)
@@ -143,12 +175,8 @@ class Formulas:
             name = pending.pop()
             if name in formulas:
                 continue
-            formula = cpumf_formulas.column_formula(name, self.trust, self._by, self.present)
-            given = self._columns[name].given
-            if given:
-                formula = f"coalesce({given}, {formula})" if formula else given
-            formulas[name] = formula
-            pending += _names(formula) & self._by
+            formulas[name] = self.formula(name)
+            pending += _names(formulas[name]) & self._by
         # In the order of the table, so that the statement is the same each time.
         left = {name: formulas[name] for name in self._columns if name in formulas}
         layers: list[dict[str, str]] = []
@@ -159,6 +187,28 @@ class Formulas:
             layers.append(layer)
             left = {name: formula for name, formula in left.items() if name not in layer}
         return layers
+
+
+def of(
+    parsed: Tree, table: metrics.Table, *, trust: Trust, present: Present = None, published: bool = False
+) -> Formulas:
+    """The formulas of a measure over the tree of its rows."""
+    node = parsed["statements"][0]["node"]
+    return Formulas(
+        table,
+        _base(node["from_table"]),
+        grouped=bool(node["group_expressions"]),
+        trust=trust,
+        present=present,
+        published=published,
+    )
+
+
+def _base(ref: Tree) -> str:
+    """The name of the table that a FROM clause begins with."""
+    while ref["type"] == "JOIN":
+        ref = ref["left"]
+    return str(ref.get("alias") or ref.get("table_name"))
 
 
 def _names(formula: str) -> set[str]:

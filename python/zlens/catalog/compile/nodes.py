@@ -64,7 +64,7 @@ class Nodes:
         self, parse: Parse, session_tables: dict[str, list[tuple[str, str]]], kept: Kept | None
     ) -> None:
         self._parse = parse
-        self._session_tables = session_tables
+        self.session = session_tables
         self._kept = kept
         self._texts: dict[str, str] = {}
         facts = kept.read("graph", session_tables) if kept is not None else None
@@ -85,7 +85,7 @@ class Nodes:
         """Keep what was found out of the nodes, where that is more than before."""
         known = sum(map(len, self._facts()))
         if self._kept is not None and known > self._known:
-            self._kept.write(self._facts(), "graph", self._session_tables)
+            self._kept.write(self._facts(), "graph", self.session)
             self._known = known
 
     def tree(self, sql: str) -> Tree:
@@ -115,8 +115,8 @@ class Nodes:
     def _columns_of(self, name: str) -> list[str]:
         if name.startswith(ROLE):
             return [column for column, _ in roles.columns(name.removeprefix(ROLE))]
-        if name in self._session_tables:
-            return [column for column, _ in self._session_tables[name]]
+        if name in self.session:
+            return [column for column, _ in self.session[name]]
         if name in metrics.tables():
             return [column.name for column in metrics.table(name).columns]
         sums = cpumf_formulas.summed_names() if "{counter_sums}" in text(name) else []
@@ -132,19 +132,13 @@ class Nodes:
     def _read_by(self, name: str) -> frozenset[str]:
         if name.startswith(ROLE) or not fed(name):
             return frozenset()
-        parsed = self.helper(name, None, None)
-        own = {one["key"] for node in tree.walk(parsed) for one in (node.get("cte_map") or {}).get("map", [])}
-        tables = (node for node in tree.walk(parsed) if node.get("type") == "BASE_TABLE")
-        named = {(str(node.get("schema_name") or ""), str(node["table_name"])) for node in tables}
-        return frozenset(
-            f"{schema}.{table}" if schema else table for schema, table in named if table not in own
-        )
+        return tree.tables(self.helper(name, None, None))
 
     def depth(self, name: str) -> int:
         """How far a node is from the raw tables: it reads only nodes of less depth."""
         name = _plain(name)
         if name not in self._depths:
-            below = self.read_by(name) if name not in self._session_tables else ()
+            below = self.read_by(name) if name not in self.session else ()
             self._depths[name] = 1 + max(map(self.depth, below), default=0)
         return self._depths[name]
 
@@ -154,7 +148,7 @@ class Nodes:
         if name.startswith(ROLE):
             return frozenset({name.removeprefix(ROLE)})
         if name not in self._entities:
-            below = () if name in self._session_tables else self.read_by(name)
+            below = () if name in self.session else self.read_by(name)
             self._entities[name] = sorted(frozenset().union(*map(self.entities, below)))
         return frozenset(self._entities[name])
 

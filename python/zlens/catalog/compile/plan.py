@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.catalog import events, expressions, groups, metrics
-from zlens.catalog.compile import absent, nodes, roles, tree
-from zlens.catalog.compile.formulas import Formulas
+from zlens.catalog.compile import absent, formulas, nodes, roles, tree
 from zlens.catalog.compile.kept import Kept, digest
 from zlens.catalog.compile.nodes import ROLE, UNSUMMED, Nodes
 from zlens.catalog.compile.tree import Tree
@@ -288,31 +287,23 @@ class Compiler:
     def _rows(self, name: str, wanted: Collection[str], demand: _Demand, *, unsummed: bool = False) -> str:
         parsed = self.nodes.tree(nodes.text(name))
         node = parsed["statements"][0]["node"]
+        place = node["select_list"]
         table = metrics.table(name)
         by_generation = any(one.by for one in table.columns if one.name in wanted)
         demand.by_generation |= by_generation
-        formulas = Formulas(
+        columns = formulas.of(
+            parsed,
             table,
-            _base(node["from_table"]),
-            grouped=bool(node["group_expressions"]),
             trust=self.input.trust,
             present=self._present() if by_generation else None,
             published=self.input.published,
-        )
-        columns = formulas.select({*wanted})
-        place = node["select_list"][0]
-        node["select_list"] = [
-            tree.column([alias, one], f"{alias}.{one}")
-            for alias, ones in columns.reads.items()
-            for one in sorted(ones)
-        ] or [place]
-        everything = [f"{alias}.{one}" for alias, ones in columns.reads.items() for one in ones]
-        reads = tree.narrow(parsed, everything, self.nodes.columns)
+        ).select({*wanted})
+        reads = tree.narrow_to(parsed, columns.paths(), self.nodes.columns)
         absent.drop(parsed, reads, self._absent, self.nodes.tree)
         renamed = {one: _placed(one, unsummed=unsummed) for one in reads}
         demand.add({renamed[one]: ones for one, ones in reads.items()})
         tree.rename(parsed, renamed)
-        node["select_list"] = [place]
+        node["select_list"] = place
         sql = self._render(parsed).replace(f'"{nodes.PLACE}"', ", ".join(columns.first or ["1 AS one"]), 1)
         for layer in columns.above:
             sql = f"SELECT *, {', '.join(layer)} FROM ({sql})"
@@ -359,13 +350,6 @@ def _placed(name: str, *, unsummed: bool) -> str:
     if name.startswith(ROLE):
         return UNSUMMED + name.removeprefix(ROLE)
     return UNSUMMED + name if name.startswith("_") and nodes.is_helper(name) else name
-
-
-def _base(ref: Tree) -> str:
-    """The name of the table that a FROM clause begins with."""
-    while ref["type"] == "JOIN":
-        ref = ref["left"]
-    return str(ref.get("alias") or ref.get("table_name"))
 
 
 def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:

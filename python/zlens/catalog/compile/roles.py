@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, smf_sections
 from zlens.catalog.columns import FIXED
 from zlens.catalog.layouts import release_key
 from zlens.catalog.roles import (
@@ -291,6 +291,57 @@ def _summed(what: Entity, roles: list[Role], union: str, made: Rows) -> str:
         "AND r.seconds < i.longest "
         f"GROUP BY r.system, r.source, i.bucket_end{keys}"
     )
+
+
+def reads(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """What some columns of a role are read from where everything is there: what gives them, and all others.
+
+    Those others find the rows: they are joined, compared and grouped by.
+    """
+    what = entity(name)
+    tables = {table: _named(what, table) for origin in what.origins for table in read(origin)}
+    values = Rows()
+    for origin in what.origins:
+        for release in _ANY:
+            part = _Part(what, origin, tables, release, values)
+            for column in wanted:
+                if column in what.roles:
+                    part.role(what.roles[column])
+                else:
+                    part.column(column)
+    whole = rows(name, wanted, tables, _ANY).reads
+    others = {
+        table: columns - values.reads.get(table, set())
+        for table, columns in whole.items()
+        if not table.startswith("_")
+    }
+    return _without_whole(values.reads), _without_whole(others)
+
+
+#: A release before every limit, and one that is none.
+_ANY: Releases = {"0": ["#"], None: ["#"]}
+
+
+def _without_whole(found: dict[str, set[str]]) -> dict[str, set[str]]:
+    return {table.removesuffix(WHOLE): columns for table, columns in found.items()}
+
+
+def _named(what: Entity, table: str) -> frozenset[str]:
+    """The columns that a raw table may have: of a section those that are known, else what roles name."""
+    found = smf_sections.find(table)
+    if found is not None:
+        return frozenset({*FIXED, *(column.name for column in smf_sections.columns(*found))})
+    named = set(FIXED)
+    for origin in what.origins:
+        if origin.table == table:
+            ways = list(origin.roles.values())
+            for how in ways:
+                suffix = "_d" if how.get("take") == "difference" else ""
+                named |= {field.lower() + suffix for field in fields(how)}
+                named |= {*expressions.names(how["expression"])} if "expression" in how else set()
+                ways += [how["else"]] if "else" in how else []
+            named |= {*expressions.names(origin.where)} if origin.where else set()
+    return frozenset(named)
 
 
 def raw_tables(name: str) -> list[str]:

@@ -7,7 +7,7 @@ find at most one row for each row, so that one from which nothing is wanted is l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ Reads = dict[str, set[str]]
 #: Joins of which either side may be without a row: a column of USING is of both.
 _BOTH_SIDES = ("FULL", "OUTER", "RIGHT")
 _LEFT_ALONE = ("SEMI", "ANTI")
+#: The parts of a SELECT that say which rows there are, and in what order.
+_ROWS = ("where_clause", "group_expressions", "having", "qualify", "modifiers")
 
 
 def walk(tree: object) -> Iterator[Tree]:
@@ -48,26 +50,67 @@ def narrow(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
     return analysis.reads
 
 
+def narrow_to(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> Reads:
+    """The same for a SELECT of columns of its tables, by their paths, in the place of what it selects."""
+    return narrow(tree, _select(tree, paths), schema)
+
+
+def values(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
+    """What the values of some columns of a statement are made from.
+
+    What says only which rows there are is left out: conditions, groups, what joins compare.
+    """
+    analysis = _Analysis(schema, rows=False)
+    analysis.query(_node(tree), set(wanted), {}, [])
+    return {name: columns for name, columns in analysis.reads.items() if columns}
+
+
+def values_of(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> Reads:
+    """The same for a SELECT of columns of its tables, by their paths, in the place of what it selects."""
+    return values(tree, _select(tree, paths), schema)
+
+
+def _select(tree: Tree, paths: Collection[Sequence[str]]) -> list[str]:
+    """Have a statement select columns of its tables, if any; their names."""
+    named = {".".join(path): column([*path], ".".join(path)) for path in paths}
+    if named:
+        _node(tree)["select_list"] = [*named.values()]
+    return [*named]
+
+
+def computed(tree: Tree, name: str, schema: Schema) -> list[Tree]:
+    """The expressions by which a statement computes a column, one for each part of a UNION that does."""
+    return _Analysis(schema).computed(_node(tree), name, {})
+
+
 def _node(tree: Tree) -> Tree:
     node: Tree = tree["statements"][0]["node"]
     return node
 
 
+def tables(parsed: Mapping[str, Any]) -> frozenset[str]:
+    """The tables that a statement names (`cpu`, `role.processor`), but for the queries of its WITH."""
+    return frozenset(name for _, name in _named(parsed))
+
+
 def rename(parsed: Tree, names: Mapping[str, str]) -> None:
     """Let a tree read nodes by the names that the queries of a statement have."""
-    own = {one["key"].lower() for node in walk(parsed) for one in (node.get("cte_map") or {}).get("map", [])}
-    for node in walk(parsed):
-        if node.get("type") != "BASE_TABLE":
-            continue
-        schema, table = str(node.get("schema_name") or "").lower(), str(node["table_name"]).lower()
-        if not schema and table in own:
-            continue
-        old = f"{schema}.{table}" if schema else table
+    for node, old in list(_named(parsed)):
         new = names.get(old, old)
-        if schema or new != old:
-            node["alias"] = node.get("alias") or table
+        if "." in old or new != old:
+            node["alias"] = node.get("alias") or old.rpartition(".")[2]
             node["schema_name"], node["table_name"] = "", new
             node["qualified_name"] = {"path": [new]}
+
+
+def _named(parsed: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
+    """The tables that a statement names, each with its node."""
+    own = {one["key"].lower() for node in walk(parsed) for one in (node.get("cte_map") or {}).get("map", [])}
+    for node in walk(parsed):
+        if node.get("type") == "BASE_TABLE":
+            schema, table = str(node.get("schema_name") or "").lower(), str(node["table_name"]).lower()
+            if schema or table not in own:
+                yield node, f"{schema}.{table}" if schema else table
 
 
 @dataclass
@@ -109,8 +152,10 @@ _Queries = Mapping[str, _Query]
 
 
 class _Analysis:
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, *, rows: bool = True) -> None:
         self.schema = schema
+        #: Whether what says which rows there are counts as read.
+        self.rows = rows
         self.reads: Reads = {}
         self._names: dict[int, list[str]] = {}
         self._queries: _Queries = {}
@@ -150,6 +195,22 @@ class _Analysis:
             else:
                 made.append(expression)
         return made
+
+    def computed(self, node: Tree, name: str, queries: _Queries) -> list[Tree]:
+        """The expressions that give a column, those left out that are a column themselves."""
+        inner = self.with_clause(node, queries)
+        if node["type"] == "SET_OPERATION_NODE":
+            by_name = node["setop_type"] == "UNION_BY_NAME"
+            at = None if by_name else self.names(node, queries).index(name)
+            return [
+                each
+                for child in node["children"]
+                for own in (self.names(child, inner),)
+                if at is not None or name in own
+                for each in self.computed(child, name if at is None else own[at], inner)
+            ]
+        items = self.expanded(node, self.scope(node["from_table"], inner))
+        return [item for item in items if _name(item) == name and item["class"] != "COLUMN_REF"]
 
     # -- FROM ----------------------------------------------------------------------------------------
 
@@ -202,7 +263,8 @@ class _Analysis:
 
     def union(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
         children = node["children"]
-        if wanted is None or not node["setop_all"] or any(map(_all_matter, _selects(node))):
+        distinct = not node["setop_all"] or any(map(_all_matter, _selects(node)))
+        if wanted is None or (self.rows and distinct):
             for child in children:
                 self.query(child, None, queries, outer)
         elif node["setop_type"] == "UNION_BY_NAME":
@@ -210,7 +272,8 @@ class _Analysis:
                 self.query(child, wanted & {*self.names(child, queries)}, queries, outer)
         else:
             first = self.names(node, queries)
-            self.places(node, {at for at, name in enumerate(first) if name in wanted} or {0}, queries, outer)
+            places = {at for at, name in enumerate(first) if name in wanted}
+            self.places(node, places or ({0} if self.rows else places), queries, outer)
 
     def places(self, node: Tree, places: set[int], queries: _Queries, outer: list[_Scope]) -> None:
         """Narrow a part of a UNION to the columns at some places, whatever it calls them."""
@@ -230,12 +293,12 @@ class _Analysis:
         items = self.expanded(node, scope)
         others = node.pop("#others", [])
         aliases = {_name(item): item for item in [*others, *items] if item.get("alias")}
-        if wanted is None or _all_matter(node):
+        if wanted is None or (self.rows and _all_matter(node)):
             kept = items
         else:
-            kept = [item for item in items if _name(item) in wanted] or items[:1]
+            kept = [item for item in items if _name(item) in wanted] or items[: int(self.rows)]
         pending = list(kept)
-        for part in ("where_clause", "group_expressions", "having", "qualify", "modifiers"):
+        for part in _ROWS if self.rows else ():
             pending += self.expression(node[part], scopes, aliases)
         needed: set[int] = set()
         while pending:
@@ -262,11 +325,12 @@ class _Analysis:
             for item in right:
                 scope.remove(item)
             return self.joins(ref["left"], scope, scopes)
-        self.expression(ref.get("condition"), scopes, {})
+        if self.rows:
+            self.expression(ref.get("condition"), scopes, {})
         within |= {id(node) for node in _tables(ref["left"])}
         for name in (name.lower() for name in ref.get("using_columns", [])):
             for item in scope:
-                if id(item.node) in within and name in item.names:
+                if self.rows and id(item.node) in within and name in item.names:
                     item.wanted.add(name)
         ref["right"] = self.joins(ref["right"], scope, scopes)
         ref["left"] = self.joins(ref["left"], scope, scopes)
@@ -304,7 +368,10 @@ class _Analysis:
                 if not self.resolve(path, scopes) and path[0] in aliases:
                     named.append(aliases[path[0]])
             elif item.get("class") == "SUBQUERY":
+                # Which rows a subquery has is part of its value.
+                around, self.rows = self.rows, True
                 self.query(item["subquery"]["node"], None, self._queries, scopes)
+                self.rows = around
                 pending.append(item.get("child"))
             else:
                 pending.extend(item.values())

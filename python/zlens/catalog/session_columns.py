@@ -1,0 +1,80 @@
+"""Columns of the tables that a session makes itself: systems, intervals, inventory, problems."""
+
+from __future__ import annotations
+
+from zlens.catalog import metrics
+from zlens.catalog.columns import Column
+
+INVENTORY = (
+    Column("system", "text", "", "system"),
+    Column("source", "text", "", "where it comes from"),
+    Column("file", "text", "", "file"),
+    Column("domain", "int", "", "domain of a monitor record"),
+    Column("record", "int", "", "number of a monitor record"),
+    Column("name", "text", "", "record, or section of a report"),
+    Column("title", "text", "", "what it is"),
+    Column("class", "text", "", "sample, event or section"),
+    Column("count", "int", "count", "how many"),
+    Column("bytes", "int", "bytes", "how many bytes, headers included"),
+    Column("first_time", "time", "", "first time stamp, UTC"),
+    Column("last_time", "time", "", "last time stamp, UTC"),
+    Column("min_length", "int", "bytes", "shortest"),
+    Column("mean_length", "float", "bytes", "their mean"),
+    Column("max_length", "int", "bytes", "longest"),
+    Column("layout", "text", "", "pack and release of the layout it is decoded with; NULL: none is known"),
+    Column(
+        "duplicates", "int", "count", "how many have the same bytes as one before them; NULL: not looked for"
+    ),
+    Column("out_of_order", "int", "count", "stretches of records that are earlier than one before them"),
+    Column("gaps", "int", "count", "steps of more than 1.5 times interval_s; NULL: no regular pace"),
+    Column("interval_s", "float", "s", "time that usually passes until the next ones come"),
+)
+
+_INTERVAL = (
+    Column("system", "text"),
+    Column("source", "text"),
+    Column("interval_end", "time"),
+    Column("interval_start", "time"),
+    Column("seconds", "float"),
+    Column("flag", "text"),
+    Column("samples", "int"),
+    Column("bucket_end", "time"),
+    Column("bucket_flag", "text"),
+    Column("longest", "float"),
+)
+
+#: The stretch of time that the user asks for.
+_ASKED = (
+    Column("system", "text"),
+    Column("source", "text"),
+    Column("first", "time"),
+    Column("last", "time"),
+)
+
+_RESET = (
+    Column("system", "text"),
+    Column("source", "text"),
+    Column("time", "time"),
+    Column("kind", "text"),
+    Column("subject", "text"),
+    Column("detail", "text"),
+    Column("inferred", "bool"),
+    Column("record", "text"),
+)
+
+
+def always() -> dict[str, tuple[Column, ...]]:
+    """The columns of the tables that every session has."""
+    return {
+        "system": _columns("system"),
+        "interval": _columns("interval"),
+        "problem": _columns("problem"),
+        "inventory": INVENTORY,
+        "_interval": _INTERVAL,
+        "_asked": _ASKED,
+        "_reset": _RESET,
+    }
+
+
+def _columns(table: str) -> tuple[Column, ...]:
+    return tuple(Column(c.name, c.type, c.unit, c.text) for c in metrics.table(table).columns)

@@ -1,0 +1,154 @@
+"""Lineage: what columns of measures are made from, held against what their statements read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from zlens.catalog import expressions, metrics, roles, smf_sections
+from zlens.catalog.columns import FIXED
+from zlens.catalog.compile import nodes
+from zlens.catalog.compile.plan import Compiler, Input
+from zlens.catalog.cpumf_formulas import Trust
+from zlens.catalog.roles import WHOLE
+from zlens.explain import explain
+from zlens.explain_lineage import known, raw_lines
+
+FED = [name for name in metrics.tables() if nodes.fed(name)]
+Raw = dict[str, set[str]]
+
+
+def everything() -> Raw:
+    """Raw tables with all columns that roles name, those of sections where the layout has them."""
+    found: Raw = {}
+
+    def note(table: str, names: Iterable[str]) -> None:
+        section = smf_sections.find(table)
+        known = {column.name for column in smf_sections.columns(*section)} if section else {*names}
+        found.setdefault(table, {*FIXED}).update(known)
+
+    def named(how: Mapping[str, object]) -> set[str]:
+        suffix = "_d" if how.get("take") == "difference" else ""
+        own = {field.lower() + suffix for field in roles.fields(how)}
+        own |= set(expressions.names(str(how["expression"]))) if "expression" in how else set()
+        other = how.get("else")
+        return own | named(other) if isinstance(other, dict) else own
+
+    for name in roles.entities():
+        for origin in roles.entity(name).origins:
+            note(origin.table, {one for how in origin.roles.values() for one in named(how)})
+            note(origin.table, expressions.names(origin.where) if origin.where else ())
+            for join in origin.joins:
+                note(join.table, ())
+    return found
+
+
+class Statements:
+    """What the compiled statements of single columns read, down to the raw tables."""
+
+    def __init__(self, raw: Raw) -> None:
+        graph = known().lineages.nodes
+        source = Input(raw, graph.session, {"0": ["a"], None: ["b"]}, trust=Trust(unverified=True))
+        # Nothing is run: the text of a statement need not be one, but for the place of its columns.
+        place = f'"{nodes.PLACE}"'
+        self.compiler = Compiler(source, graph._parse, lambda _: place, lambda: None, None)
+        self.compiler.nodes = graph
+        self.known: dict[tuple[str, frozenset[str]], Raw] = {}
+
+    def reads(self, name: str, columns: frozenset[str]) -> Raw:
+        if (name, columns) not in self.known:
+            plan = self.compiler.plan(name, columns)
+            found: Raw = {}
+            makes: Raw = {}
+            for table, ones in plan.reads.items():
+                found.setdefault(table.removesuffix(WHOLE), set()).update(ones)
+            for made, ones in plan.makes.items():
+                if made in self.compiler.input.session:
+                    makes.setdefault(made, set()).update(ones)
+                else:
+                    for table, below in self.reads(made, frozenset(ones)).items():
+                        found.setdefault(table, set()).update(below)
+            found.update({one: ones for one, ones in makes.items() if not one.startswith("_")})
+            self.known[name, columns] = found
+        return self.known[name, columns]
+
+
+@pytest.fixture(scope="module")
+def statements() -> Statements:
+    return Statements(everything())
+
+
+@pytest.mark.parametrize("name", FED)
+def test_what_is_told_is_what_the_statement_reads(name: str, statements: Statements) -> None:
+    for column in metrics.table(name).columns:
+        read = statements.reads(name, frozenset({column.name}))
+        found = known().lineages.of(name, column.name)
+        told: Raw = {}
+        for part in (found.raw, found.rows):
+            for table, ones in part.items():
+                told.setdefault(table, set()).update(ones)
+        assert told == {table: ones for table, ones in read.items() if ones}, f"{name}.{column.name}"
+
+
+def test_a_column_has_raw_columns_or_says_why_not() -> None:
+    for table, column in metrics.all_columns():
+        if column.status == "constructed":
+            continue
+        raw, _ = raw_lines(table, column)
+        why = "always, so far" in explain(f"{table.name}.{column.name}") if not raw else ""
+        assert raw or why, f"{table.name}.{column.name}"
+
+
+def test_only_constants_come_from_no_raw_column() -> None:
+    told = {
+        f"{table.name}.{column.name}"
+        for table, column in metrics.all_columns()
+        if raw_lines(table, column)[0] == ["none: which rows there are says it"]
+    }
+    assert told == {
+        "cpumf_polarity.processors",
+        "job.flag",
+        "lock.mode",
+        "network.kind",
+        "paging.area",
+        "storage.zone",
+    }
+
+
+def test_a_helper_is_followed_to_the_roles_that_a_column_reads() -> None:
+    # The helper _share reads roles of partitions by a dozen names, and _pool many more.
+    shares = [each for each in known().roles("cpu", "entitlement_pct") if each[0] == "partition"]
+    assert shares == [("partition", "dedicated"), ("partition", "logical_cpus"), ("partition", "weight")]
+    assert ("processor", "user_time") not in known().roles("cpu", "cpu_type")
+    assert known().roles("cpu", "user_pct") == [("processor", "seconds"), ("processor", "user_time")]
+
+
+def test_a_table_of_a_formula_is_that_of_the_join_and_no_entity_of_the_same_name() -> None:
+    # The rows of guest are of the helper _guest, and there is an entity guest as well.
+    assert ("_guest", "cpu_time") in known().lineages.named("guest", "guest.cpu_time")
+    assert "catalog/helpers/guest.sql, from role.guest, role.guest_end" in explain("guest.cpu_pct")
+
+
+def test_what_a_role_goes_into_by_way_of_helpers_and_measures() -> None:
+    used = known().uses("processor", "user_time")
+    # By way of the measure load and the helper _cost.
+    assert {"cpu.user_pct", "load.chargeable_cp_pct", "per_transaction.cp_s"} <= {*used}
+    assert "cpu.cpu_type" not in used
+    assert used == [
+        f"{table.name}.{column.name}"
+        for table, column in metrics.all_columns()
+        if ("processor", "user_time") in known().roles(table.name, column.name)
+    ]
+    # Values of a helper that has them from VALUES beside its rows.
+    assert "workload_response.ended" in known().uses("class_period", "bucket3")
+
+
+def test_values_and_what_finds_the_rows_are_told_apart() -> None:
+    found = known().lineages.of("cpu", "user_pct")
+    assert found.raw["d0r2"] == ["seconds", "sytprp_pfxutime_d"]
+    assert "sytprp_pfxutime_d" not in found.rows["d0r2"]
+    told = explain("per_transaction.cp_s")
+    assert "Raw      d0r2: seconds, sytprp_pfxprbtm_d, sytprp_pfxtmsys_d, sytprp_pfxutime_d" in told
+    assert "Rows by  " in told
+    assert "c128_d to c139_d" in told
