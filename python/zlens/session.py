@@ -318,6 +318,8 @@ class Session:
         return [path for source in self.sources for path in getattr(source, "paths", ())]
 
     def _holds(self, info: SystemInfo, interval: Interval) -> bool:
+        if not (self.options.start or self.options.end or self.options.shift):
+            return True
         zone = dt.UTC if self.options.utc else info.zone()
         end = _EPOCH + dt.timedelta(microseconds=interval.end_us)
         local = end.astimezone(zone)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from zlens import doubts, other_intervals
@@ -48,11 +49,13 @@ class Made:
         if self._rows is None:
             self._rows = self._make()
         place = {column.name: index for index, column in enumerate(self.columns)}
+        typed = [(name, self.columns[place[name]].type) for name in columns]
         chosen = [place[name] for name in columns]
-        return _native.ArrowTable(
-            [(name, self.columns[place[name]].type) for name in columns],
-            [tuple(row[index] for index in chosen) for row in self._rows],
-        )
+        if chosen == list(range(len(self.columns))):
+            return _native.ArrowTable(typed, self._rows)
+        # Of one column itemgetter gives the value alone.
+        take = itemgetter(*chosen) if len(chosen) > 1 else lambda row: tuple(row[index] for index in chosen)
+        return _native.ArrowTable(typed, [*map(take, self._rows)])
 
 
 def tables(
