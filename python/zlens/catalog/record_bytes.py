@@ -6,7 +6,7 @@ The decoder proper is native; this one is slow and simple, and is what the nativ
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 from zlens.catalog.columns import column_type, field_parts
@@ -17,7 +17,9 @@ _SIGNED_MAX = 2**63 - 1
 _RECORD_MAX = 0xFFFF
 _BLANKS = b"\x40\x00"
 _TEXT = (str, bytes)
-_overlay = attrgetter("overlay")
+_place = itemgetter(0)
+#: By identity of a layout's fields, which are kept so that no others take their place.
+_NAMES: dict[int, tuple[Sequence[Field], dict[str, tuple[tuple[bool, int], Field]]]] = {}
 
 
 def encode(
@@ -35,7 +37,7 @@ def encode(
     they are and how many are filled in. `length` cuts the record or pads it with zeros.
     """
     given = dict(values)
-    known = {field.name for field in layout.fields}
+    known = _by_name(layout.fields)
     for name in given:
         if name not in known:
             raise CatalogError(f"{layout.record} {layout.release} has no field {name}")
@@ -46,10 +48,9 @@ def encode(
         if section is None:
             raise CatalogError(f"{layout.record} {layout.release} has no section {name}")
         tail += _entries(layout, section, rows, given, len(data) + len(tail))
-    written = [field for field in layout.fields if given.get(field.name) is not None]
     # Overlays come last: whoever gives both a group and a part of it means the part.
-    written.sort(key=_overlay)
-    for field in written:
+    written = [known[name] for name, value in given.items() if value is not None]
+    for _, field in sorted(written, key=_place):
         value = _field_bytes(field, given[field.name])
         if field.length == 0:
             tail += value
@@ -214,17 +215,26 @@ def _entry(layout: Layout, section: Section, stride: int, row: Mapping[str, Any]
 
 
 def _fixed(section: Section, fields: Sequence[Field], length: int, values: Mapping[str, Any]) -> bytes:
-    known = {field.name: field for field in fields}
+    known = _by_name(fields)
     written = bytearray(length)
     for name, value in values.items():
         if name not in known:
             raise CatalogError(f"section {section.name} has no field {name}")
         if value is not None:
-            field = known[name]
+            _, field = known[name]
             data = _field_bytes(field, value)
             # What was said to be shorter than described is cut off.
             written[field.offset : field.end] = data[: max(length - field.offset, 0)]
     return bytes(written)
+
+
+def _by_name(fields: Sequence[Field]) -> dict[str, tuple[tuple[bool, int], Field]]:
+    """Fields and the order they are written in; worked out once for the fields of a layout."""
+    known = _NAMES.get(id(fields))
+    if known is None or known[0] is not fields:
+        made = {field.name: ((field.overlay, at), field) for at, field in enumerate(fields)}
+        known = _NAMES[id(fields)] = (fields, made)
+    return known[1]
 
 
 def _field_bytes(field: Field, value: Any) -> bytes:
