@@ -28,8 +28,8 @@ KINDS = ("counter", "time", "ratio", "gauge")
 
 
 @pytest.fixture(scope="module")
-def demo_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return {path.name: path for path in demo.write(tmp_path_factory.mktemp("demo"))}
+def demo_files(demo_folder: Path) -> dict[str, Path]:
+    return {path.name: path for path in demo_folder.iterdir()}
 
 
 def measured(table: Table) -> list[Column]:

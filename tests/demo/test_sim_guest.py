@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-import zlens
 from zlens.demo import sim, sim_guest
 from zlens.session import Session
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
-    sim.write(str(path), 530)
-    with zlens.open([path]) as opened:
-        yield opened
 
 
 def test_all_time_of_users_is_found_in_the_guests(session: Session) -> None:

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 import zlens
 from zlens.demo import sim, sim_io
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zlens.Session]:
-    path = tmp_path_factory.mktemp("demo") / "sim.monwrite"
-    sim.write(str(path), 530)
-    with zlens.open([path]) as opened:
-        yield opened
 
 
 def test_control_units_count_what_the_disks_did(session: zlens.Session) -> None:

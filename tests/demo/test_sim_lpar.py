@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-import zlens
 from zlens.demo import sim, sim_lpar, sim_processors
 from zlens.session import Session
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    path: Path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
-    sim.write(str(path), 530)
-    with zlens.open([path]) as opened:
-        yield opened
 
 
 def test_partitions_use_no_more_than_the_machine_has(session: Session) -> None:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import zlens
 from zlens.catalog import layouts
 from zlens.demo import sim, sim_processors
 from zlens.session import Session
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
-    sim.write(str(path), 530)
-    with zlens.open([path]) as opened:
-        yield opened
 
 
 def test_it_says_what_it_is(session: Session) -> None:

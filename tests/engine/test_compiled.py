@@ -24,19 +24,14 @@ SHARES = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return demo.write(tmp_path_factory.mktemp("demo"))
-
-
-@pytest.fixture(scope="module")
-def whole(files: list[Path]) -> Iterator[Session]:
-    with zlens.open(files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
+def whole(demo_files: list[Path]) -> Iterator[Session]:
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def parts(files: list[Path]) -> Iterator[Session]:
-    with zlens.open(files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
+def parts(demo_files: list[Path]) -> Iterator[Session]:
+    with zlens.open(demo_files, options=Options(tz=parse_zone(demo.ZONE))) as opened:
         yield opened
 
 
