@@ -44,6 +44,11 @@ def session() -> FakeSession:
     )
 
 
+@pytest.fixture(scope="module")
+def shared() -> FakeSession:
+    return session()
+
+
 def test_csv_has_keys_and_exact_values() -> None:
     rows = list(csv.DictReader(io.StringIO(reports.render("prclog", session(), "csv", now=NOW))))
     interval = [row for row in rows if row["row"] == "interval"]
@@ -115,8 +120,8 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize("name", reports.names())
-def test_html_is_one_file_that_fetches_nothing(name: str) -> None:
-    page = Page(reports.render(name, session(), "html", now=NOW))
+def test_html_is_one_file_that_fetches_nothing(shared: FakeSession, name: str) -> None:
+    page = Page(reports.render(name, shared, "html", now=NOW))
     assert not page.open
     assert not {"link", "img", "iframe", "base", "object"} & set(page.tags)
     assert not {"src", "href", "onclick", "style"} & {key for key, _ in page.attributes}

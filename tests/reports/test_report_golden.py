@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -21,11 +22,12 @@ import zlens
 from zlens import demo, reports
 from zlens.cli import inputs, parser
 from zlens.options import Options, parse_zone
+from zlens.session import Session
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name for path in GOLDEN.glob("report-*"))
 NOW = datetime(2026, 11, 21, 8, 0, 0)
-DOUBLE = re.compile(r"-?\d+\.\d{9,}(e-?\d+)?")
+DOUBLE = re.compile(r"-?\d+\.\d{5,}(e-?\d+)?")
 
 
 def stable(text: str) -> str:
@@ -34,12 +36,31 @@ def stable(text: str) -> str:
     return DOUBLE.sub(lambda found: f"{float(found[0]):.10g}", text)
 
 
+@pytest.fixture(scope="module")
+def place(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the inputs of all cases."""
+    made = tmp_path_factory.mktemp("golden")
+    for path in (*demo_folder.iterdir(), *GOLDEN.glob("report-*/*.*")):
+        if path.name != "expected.txt":
+            (made / path.name).symlink_to(path)
+    return made
+
+
+@pytest.fixture(scope="module")
+def sessions() -> Iterator[dict[str, Session]]:
+    """Those that are open, by what was opened: cases of one input and the same options share one."""
+    made: dict[str, Session] = {}
+    yield made
+    for session in made.values():
+        session.close()
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_golden(case: str, demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_golden(
+    case: str, place: Path, sessions: dict[str, Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
     folder = GOLDEN / case
-    for path in (*demo_folder.iterdir(), *folder.iterdir()):
-        (tmp_path / path.name).symlink_to(path)
-    monkeypatch.chdir(tmp_path)
     program, *words = shlex.split((folder / "command").read_text(encoding="utf-8"))
     # Not an option of the command, which asks the terminal.
     width = None
@@ -49,8 +70,11 @@ def test_golden(case: str, demo_folder: Path, tmp_path: Path, monkeypatch: pytes
         del words[at : at + 2]
     assert program == "zlens"
     asked = parser.build().parse_args(words)
-    with zlens.open(asked.inputs, options=inputs.options_of(asked)) as session:
-        text = stable(reports.render(asked.name, session, asked.format, now=NOW, width=width))
+    options = inputs.options_of(asked)
+    key = f"{asked.inputs} {options}"
+    if key not in sessions:
+        sessions[key] = zlens.open(asked.inputs, options=options)
+    text = stable(reports.render(asked.name, sessions[key], asked.format, now=NOW, width=width))
     held(folder / "expected.txt", text)
 
 
