@@ -48,7 +48,7 @@ def test_the_system_is_worth_comparing(one: dict[str, Table]) -> None:
     assert {row[3] for row in one["event"][2]} >= {"counters began anew"}
 
 
-@pytest.mark.parametrize("order", first(2, sorted(itertools.permutations(range(3)), reverse=True)))
+@pytest.mark.parametrize("order", first(1, sorted(itertools.permutations(range(3)), reverse=True)))
 def test_the_order_of_imports_does_not_matter(
     tmp_path: Path, one: dict[str, Table], three: list[str], order: tuple[int, ...]
 ) -> None:
