@@ -24,7 +24,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates \( -name '*.rs' -o -name Cargo
 .PHONY: help
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' \
-		| while IFS=$$'\t' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+		| while IFS=$$'\t' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
 
 $(TOOLS): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -74,12 +74,21 @@ browser: ## Chromium for the tests of the page (installed with apt-get where it 
 		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
 	} || { echo "install Chromium by hand; without it the tests of the page are skipped" >&2; exit 2; }
 
+# Tests of Python run side by side, in the order they stand in: whoever is done early takes over from the others.
+CARGO_TEST := cargo test --workspace --exclude zlens-native --locked --quiet
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
 .PHONY: test
-test: setup $(PAGE) ## every test, Rust, TypeScript and Python (those of the page need `make browser`)
-	cargo test --workspace --exclude zlens-native --locked --quiet
+test: setup $(PAGE) ## Rust, TypeScript and Python, all but long tests (those of the page need `make browser`)
+	$(CARGO_TEST)
 	cd ui && npm test --silent
-	# Side by side, in the order they stand in: whoever is done early takes over from the others.
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(PYTEST)
+
+.PHONY: test-all
+test-all: setup $(PAGE) ## long tests too, properties tried many times, every view at every size: before a release
+	$(CARGO_TEST) -- --include-ignored
+	cd ui && npm test --silent
+	$(PYTEST) --all
 
 .PHONY: lint
 lint: setup $(PAGE) ## formatting, clippy, ruff, mypy, eslint, svelte-check

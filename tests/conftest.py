@@ -2,23 +2,89 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+import rounds
+import zlens
+from zlens import demo
+from zlens.session import Session
 
 # Started in the background of a script, a program ignores Ctrl-C, and so would every program it starts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Beside other tests an example may take long, and that says nothing of it.
-settings.register_profile("zlens", deadline=None)
-settings.load_profile("zlens")
+settings.register_profile("zlens", deadline=None, max_examples=25)
+settings.register_profile("zlens-all", deadline=None, max_examples=100)
 
 #: One test that takes a minute: begun last, it would keep one processor busy and the others waiting.
 LONGEST = "test_guide.py"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all", action="store_true", help="tests marked long too, and many rounds of the others"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    everything = config.getoption("--all")
+    settings.load_profile("zlens-all" if everything else "zlens")
+    if everything:
+        rounds.try_all()
+    elif not config.option.markexpr:
+        config.option.markexpr = "not long"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where tests run side by side, the longest of them begins first."""
     items.sort(key=lambda item: item.path.name != LONGEST)
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo files, made once for all workers: to be read only."""
+    # A worker's own folder stands in one that all of them share.
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "demo"
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            unfinished = folder.with_suffix(".new")
+            demo.write(unfinished)
+            unfinished.rename(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def demo_files(demo_folder: Path) -> list[Path]:
+    """The files as `demo.write` lists them."""
+    names = (demo.MONWRITE_NAME, demo.RMF_NAME, demo.SMF_NAME, demo.SIM_NAME)
+    return [demo_folder / name for name in names]
+
+
+@pytest.fixture(scope="session")
+def sim_file(demo_folder: Path) -> Path:
+    """The demo's second z/VM: partitions, cores of two threads, guests."""
+    return demo_folder / demo.SIM_NAME
+
+
+@pytest.fixture(scope="session")
+def sim_session(sim_file: Path) -> Iterator[Session]:
+    """Opened for all who only ask."""
+    with zlens.open([sim_file]) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def dump_session(demo_folder: Path) -> Iterator[Session]:
+    """The demo's SMF dump, opened for all who only ask."""
+    with zlens.open([demo_folder / demo.SMF_NAME]) as opened:
+        yield opened

@@ -10,16 +10,13 @@ import pytest
 
 import zlens
 from zlens import _native
-from zlens.demo import sim
 
 PAGE, SECTOR = 4096, 512
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
-    sim.write(str(path), 530)
-    return path.read_bytes()
+def whole(sim_file: Path) -> bytes:
+    return sim_file.read_bytes()
 
 
 class Damaged:

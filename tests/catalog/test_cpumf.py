@@ -9,7 +9,6 @@ import duckdb
 import pytest
 
 from zlens.catalog import check, check_cpumf, cpumf, cpumf_formulas, cpumf_weights, expressions, metrics
-from zlens.catalog import reference_cpumf as page
 from zlens.catalog.cpumf_formulas import Trust, told
 from zlens.errors import CatalogError, InputError
 
@@ -40,13 +39,6 @@ def test_counts(name: str) -> None:
     generation = cpumf.generation(name)
     extended = [each for each in generation.counters.values() if each.set == "extended"]
     assert (len(extended), len(generation.counters), len(generation.metrics)) == COUNTS[name]
-
-
-def test_the_reference_page_is_fresh() -> None:
-    text = page.cpumf_page()
-    assert (ROOT / page.CPUMF_PAGE).read_text(encoding="utf-8") == text, "it is stale: make docs"
-    for name in cpumf.GENERATIONS:
-        assert f"\n## {name}\n" in text
 
 
 # Machines and sets

@@ -8,7 +8,7 @@ from pathlib import Path
 import page_render
 import pytest
 
-from zlens.catalog import layouts, packs, pages, reference, resets
+from zlens.catalog import layouts, packs, pages, resets
 from zlens.catalog.describe import describe, summary
 from zlens.catalog.layouts import Field
 from zlens.errors import CatalogError
@@ -68,11 +68,6 @@ def test_every_record_can_be_described() -> None:
 def test_an_unknown_record_is_an_error() -> None:
     with pytest.raises(CatalogError, match="does not know D31R9"):
         describe("D31R9", root=NOWHERE)
-
-
-def test_the_page_of_records_is_not_stale() -> None:
-    page = (ROOT / reference.RECORDS_PAGE).read_text(encoding="utf-8")
-    assert page == reference.records_page()
 
 
 def test_evidence_of_resets() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rounds import rounds
 from zlens.catalog import groups, metrics
 from zlens.errors import InputError
 
@@ -181,7 +182,7 @@ def weighted(pairs: Sequence[tuple[float | None, float | None]]) -> float | None
     return math.fsum(v * w for v, w in kept if v is not None and w) / math.fsum(w for _, w in kept if w)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=rounds(30, 6), deadline=None)
 @given(ROWS, st.booleans())
 def test_group_rows_are_sums_and_weighted_means(drawn: Sequence[tuple[Any, ...]], mean: bool) -> None:
     wanted = groups.Groups(PAGING.patterns, mean)
@@ -208,7 +209,7 @@ def test_group_rows_are_sums_and_weighted_means(drawn: Sequence[tuple[Any, ...]]
         assert {key: value for key, value in same.items() if key in row} == row
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=rounds(20, 5), deadline=None)
 @given(ROWS, st.booleans())
 def test_groups_of_one_change_nothing(drawn: Sequence[tuple[Any, ...]], mean: bool) -> None:
     rows = rows_of(drawn)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rounds import rounds
 from zlens.catalog import layouts, write
 from zlens.catalog.layouts import Field, Head, Layout, RecordFile, Section
 from zlens.errors import CatalogError
@@ -240,7 +241,7 @@ _sections = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=rounds(40, 15), deadline=None)
 @given(st.lists(_fields, max_size=2), st.lists(_sections, max_size=1), _text, st.integers(0, 2))
 def test_whatever_a_page_says_is_written_and_read_back(
     some: list[Field], sections: list[Section], text: str, copies: int

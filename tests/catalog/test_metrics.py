@@ -13,62 +13,13 @@ from zlens.errors import CatalogError
 
 ROOT = Path(__file__).parents[2]
 
-#: Every table that views may read, with columns that must be there.
-TABLES = {
-    "alias_pool": "share entitlement in_use queued",
-    "cache": "io_rate read_pct read_hit_pct write_hit_pct ssid",
-    "cec": "physical dedicated lgclc_pct ovrhd_pct lpmgt_pct total_pct type_tl machine observer cpu_type",
-    "channel": "util_pct read_rate write_rate",
-    "core": "core_id cpu_type core_busy_pct thread_density productivity_pct capacity_factor_pct "
-    "max_capacity_factor_pct mt_utilization_pct",
-    "core_type": "sampled_s cores core_busy_pct thread_density productivity_pct capacity_factor_pct "
-    "max_capacity_factor_pct mt_utilization_pct",
-    "cpu": "cpu_id core_id thread_id cpu_type polarity entitlement_pct parked_pct busy_pct user_pct "
-    "emulation_pct system_pct wait_pct suspend_pct runci_rate runpf_rate runcp_rate",
-    "cpumf": "cpi problem_state_pct l1mp l15p l2lp l2rp l2p l3p l4lp l4rp memp est_instr_cmplx_cpi "
-    "est_finite_cpi est_scpl1m rni workload_hint ghz basis polarity parked_pct",
-    "cpumf_polarity": "cpu_type polarity processors parked_pct lpar_cpu_pct cpi problem_state_pct l1mp l15p "
-    "l2lp l2rp l2p l3p l4lp l4rp memp est_instr_cmplx_cpi est_finite_cpi est_scpl1m rni ghz",
-    "cpumf_type": "cpu_type processors cpi problem_state_pct l1mp l15p l2lp l2rp l2p l3p l4lp l4rp memp "
-    "est_instr_cmplx_cpi est_finite_cpi est_scpl1m rni workload_hint ghz basis crypto_busy_pct",
-    "device": "rate pend_s disc_s conn_s serv_s resp_s queued read_pct",
-    "event": "time kind subject detail inferred",
-    "guest": "userid share cpu_s mt1_s prorated_s virtual_s dispatch_wait_s",
-    "guest_cpu": "userid vcpu cpu_s mt1_s prorated_s virtual_s dispatch_wait_s",
-    "guest_wait": "userid vcpu samples running_samples dormant_samples",
-    "interval": "system interval_end seconds source flag",
-    "job": "kind job job_id step program cp_s ziip_s task_instructions ziip_instructions cp_mips",
-    "load": "online unparked busy_pct guest_pct chargeable_cp_pct nonchargeable_cp_pct tv capture_pct "
-    "logged_on active page_rate virtual_io_rate etr itr",
-    "lock": "collision_rate avg_spin_s spin_pct",
-    "network": "in_bytes_rate out_bytes_rate in_discards_rate out_discards_rate",
-    "paging": "read_rate write_rate slots_used_pct mload_s queue block_size",
-    "partition": "weight logical_cpus effective_s total_s entitlement vh vm vl machine observer cpu_type",
-    "pci": "function function_type load_rate store_rate received_rate sent_rate",
-    "per_transaction": "etr itr response_s busy_pct cpu_s guest_s chargeable_cp_s nonchargeable_cp_s cp_s "
-    "instructions cpi est_finite_cpi est_instr_cmplx_cpi ghz counted_cpu_s complexity_s finite_cache_s",
-    "problem": "system source file offset record kind detail bytes",
-    "storage": "frames available reserved overcommit",
-    "system": "system source machine_type model serial release lpar utc_offset_s",
-    "throughput": "etr response_s",
-    "workload": "velocity_pct performance_index response_s ended_rate appl_cp_pct appl_ziip_pct",
-    "workload_response": "class period bucket bound_pct bound_s ended reached_pct",
-    "workload_service": "class period service_rate promoted_blocked_s dasd_rate dasd_resp_s",
-    "workload_state": "class period samples delay_pct cpu_delay_pct ziip_delay_pct idle_pct",
-}
 
-
-def test_all_tables_are_there() -> None:
-    assert metrics.tables() == sorted(TABLES)
-
-
-@pytest.mark.parametrize("name", sorted(TABLES))
-def test_tables_have_their_columns(name: str) -> None:
-    table = metrics.table(name)
-    names = [column.name for column in table.columns]
-    assert not set(TABLES[name].split()) - set(names)
-    if not table.plain:
-        assert names[:5] == ["system", "source", "interval_end", "seconds", "flag"]
+def test_measures_begin_alike() -> None:
+    for name in metrics.tables():
+        table = metrics.table(name)
+        if not table.plain:
+            names = [column.name for column in table.columns]
+            assert names[:5] == ["system", "source", "interval_end", "seconds", "flag"], name
 
 
 def test_the_catalog_is_well_formed() -> None:
@@ -107,12 +58,6 @@ def test_a_bare_column_is_found_in_every_table_that_has_it() -> None:
     assert {"cpu", "load", "device"} <= {table.name for table, _ in metrics.find("busy_pct")}
     assert metrics.find("cpu.nothing") == []
     assert metrics.find("nothing.busy_pct") == []
-
-
-def test_the_reference_page_is_up_to_date() -> None:
-    written = (ROOT / reference_measures.MEASURES_PAGE).read_text(encoding="utf-8")
-    made = reference_measures.measures_page()
-    assert written == made, "make it anew: python -m zlens.catalog.reference_measures"
 
 
 def test_the_reference_page_tells_every_column() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import page_render
 import pytest
 
+from rounds import rounds
 from zlens.catalog import layouts, packs, page_files, page_text, pages
 from zlens.cli import main
 from zlens.errors import CatalogError
@@ -199,7 +200,8 @@ def test_damaged_zips_give_pages_or_a_sentence(tmp_path: Path) -> None:
     whole = [make(tmp_path / "seed.zip").read_bytes() for make in made]
     path = tmp_path / "x.zip"
     read = failed = 0
-    for round_ in range(400):
+    tried = rounds(400, 80)
+    for round_ in range(tried):
         path.write_bytes(damaged(bytearray(whole[round_ % 2]), chance))
         try:
             report = pages.import_pages([path], pack_root=tmp_path / "packs", dry_run=True)
@@ -207,9 +209,9 @@ def test_damaged_zips_give_pages_or_a_sentence(tmp_path: Path) -> None:
             failed += bool(error.message)
         else:
             read += bool(report.imported)
-    assert read + failed == 400
-    assert read > 50
-    assert failed > 50
+    assert read + failed == tried
+    assert read > tried / 8
+    assert failed > tried / 8
 
 
 def test_the_command_reads_a_zip(

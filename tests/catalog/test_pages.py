@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rounds import rounds
 from zlens.catalog import choose, layouts, packs, page_kinds, page_layout, page_table, page_text, pages
 from zlens.catalog.layouts import BUILTIN, Field, Layout
 from zlens.catalog.page_layout import Built, build
@@ -197,7 +198,7 @@ def shuffled(draw: st.DrawFn) -> Layout:
     return replace(layout, fields=tuple(fields), length=at)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=rounds(60, 12), deadline=None, derandomize=True)
 @given(shuffled(), st.sampled_from(page_render.STYLES))
 def test_known_names_keep_their_kind_wherever_they_stand(layout: Layout, style: str) -> None:
     made = built(page_render.page(layout, style))

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from some_records import TOD, some_record
 
+from rounds import rounds
 from zlens.catalog import layouts, plans
 from zlens.catalog.columns import FIXED, column_type, field_parts
 from zlens.catalog.layouts import Field, Layout, Section
@@ -288,13 +289,13 @@ def test_every_layout_is_written_and_read_back(layout: Layout) -> None:
         check_round_trip(layout, seed)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=rounds(100, 25), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32))
 def test_any_layout_is_written_and_read_back(layout: Layout, seed: int) -> None:
     check_round_trip(layout, seed)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=rounds(50, 15), deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**32), st.integers(20, 400))
 def test_what_is_beyond_the_end_is_none(layout: Layout, seed: int, cut: int) -> None:
     data, expected, _ = some_record(layout, random.Random(seed))

@@ -14,6 +14,7 @@ import pytest
 
 import monwrite_made as made
 import zlens
+from rounds import rounds
 from zlens import _native
 from zlens.catalog import check, layouts, pages, plans, roles, rules, user_roles
 from zlens.catalog.layouts import Field, Layout
@@ -279,7 +280,8 @@ def test_mutated_files_bind_something_or_are_a_sentence(data: Path) -> None:
         "[0-9]",
     )
     bound = refused = 0
-    for _ in range(2_000):
+    tried = rounds(2_000, 400)
+    for _ in range(tried):
         text = whole
         for _ in range(chance.choice((1, 1, 2, 6))):
             at = chance.randrange(len(text))
@@ -291,5 +293,5 @@ def test_mutated_files_bind_something_or_are_a_sentence(data: Path) -> None:
             continue
         except CatalogError as error:
             refused += bool(error.file)
-    assert bound > 20
-    assert refused > 20
+    assert bound > tried / 100
+    assert refused > tried / 100

@@ -9,18 +9,14 @@ from typing import Any
 import pytest
 
 from zlens.cli import main
-from zlens.demo import sim
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 Z15 = SAMPLES / "rmf" / "rmf-postprocessor-cpu-8562-z15.xml"
 
 
 @pytest.fixture(scope="module")
-def monwrite(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The demo's second file: a z/VM with partitions, cores of two threads and guests."""
-    path = tmp_path_factory.mktemp("plan") / "sim.monwrite"
-    sim.write(str(path), 530)
-    return str(path)
+def monwrite(sim_file: Path) -> str:
+    return str(sim_file)
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

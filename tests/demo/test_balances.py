@@ -14,7 +14,6 @@ import moved_pages
 import pytest
 
 import zlens
-from zlens import demo
 from zlens.catalog import layouts, plans
 from zlens.demo import sim
 from zlens.session import Session
@@ -28,13 +27,6 @@ HELD = {
 }
 #: Reports whose own tests feed no moved pages.
 REPORTS = ("chargeback", "iochange", "lparlog", "lsharact", "pciconf", "syslog", "uconf")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("demo")
-    demo.write(place)
-    return place
 
 
 def held(path: Path, wanted: set[str]) -> None:
@@ -55,12 +47,12 @@ def printed(session: Session) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_balances_are_held(folder: Path, name: str) -> None:
-    held(folder / name, HELD[name])
+def test_balances_are_held(demo_folder: Path, name: str) -> None:
+    held(demo_folder / name, HELD[name])
 
 
 def test_pages_of_a_release_hold_them_too_and_tell_the_same(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Where its counters begin, a record of counters says itself, and the demo says where ours do.
     counters = ("D5R13", "D5R20")
@@ -78,7 +70,7 @@ def test_pages_of_a_release_hold_them_too_and_tell_the_same(
     with zlens.open([tmp_path / "moved.monwrite"]) as session:
         assert session.sql("SELECT release FROM system").rows == [("7.3",)]
         theirs = printed(session)
-    with zlens.open([folder / "sim.monwrite"]) as session:
+    with zlens.open([demo_folder / "sim.monwrite"]) as session:
         ours = printed(session)
     assert [name for name in REPORTS if not moved_pages.same(ours[name], theirs[name])] == []
     held(tmp_path / "moved.monwrite", HELD["sim.monwrite"] - {"BAL-005", "BAL-006"})

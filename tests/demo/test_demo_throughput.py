@@ -15,16 +15,9 @@ from zlens.options import Options, parse_zone
 PER_PERCENT = 10.0
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("demo")
-    demo.write(made)
-    return made
-
-
 @pytest.mark.parametrize("every", [None, 1800])
-def test_load_of_rmf_and_counters_of_smf(folder: Path, every: int | None) -> None:
-    inputs = [folder / demo.RMF_NAME, folder / demo.SMF_NAME]
+def test_load_of_rmf_and_counters_of_smf(demo_folder: Path, every: int | None) -> None:
+    inputs = [demo_folder / demo.RMF_NAME, demo_folder / demo.SMF_NAME]
     zone = parse_zone("+01:00")
     with zlens.open(inputs, options=Options(tz=zone)) as session:
         busy = session.sql("SELECT interval_end, busy_pct FROM load WHERE source = 'rmf-xml' ORDER BY 1").rows
@@ -34,7 +27,7 @@ def test_load_of_rmf_and_counters_of_smf(folder: Path, every: int | None) -> Non
     quarter = dt.timedelta(minutes=15)
     for end, percent in busy:
         rows.append(f"{(end - quarter).isoformat()},{end.isoformat()},{percent * PER_PERCENT}")
-    path = folder / "achieved.csv"
+    path = demo_folder / "achieved.csv"
     path.write_text("\n".join(rows))
     options = Options(tz=zone, throughput=str(path), every_s=every)
     with zlens.open(inputs, options=options) as session:

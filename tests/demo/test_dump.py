@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,16 +16,8 @@ from zlens.session import Session
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    demo.write(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def session(folder: Path) -> Iterator[Session]:
-    with zlens.open(folder / demo.SMF_NAME) as opened:
-        yield opened
+def session(dump_session: Session) -> Session:
+    return dump_session
 
 
 def test_an_hour_of_three_processors(session: Session) -> None:
@@ -71,10 +62,10 @@ def test_counters_fit_each_other(session: Session) -> None:
     assert ranges[7] == pytest.approx(0, abs=1e-9)
 
 
-def test_cycles_are_what_the_hypervisor_dispatched(folder: Path) -> None:
+def test_cycles_are_what_the_hypervisor_dispatched(demo_folder: Path) -> None:
     """Against the RMF report of the same system, whose times are cut off at the millisecond."""
     options = zlens.Options(tz=parse_zone(demo.ZONE), every_s=900)
-    with zlens.open([folder / demo.SMF_NAME, folder / demo.RMF_NAME], options=options) as both:
+    with zlens.open([demo_folder / demo.SMF_NAME, demo_folder / demo.RMF_NAME], options=options) as both:
         rows = both.sql(
             "select p.effective_s, c.used from partition as p join ("
             "select i.bucket_end as interval_end, sum(s.c0_d / s.cpsp / 1e6) as used from smf113 as s "
@@ -87,7 +78,7 @@ def test_cycles_are_what_the_hypervisor_dispatched(folder: Path) -> None:
 
 
 def test_counters_speak_for_no_partitions(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A system that comes first by name, but tells of no partitions, does not hide what another tells."""
     monkeypatch.setattr(Quarters, "seen", lambda *_: [])
@@ -96,7 +87,7 @@ def test_counters_speak_for_no_partitions(
     data = first.read_bytes()
     first.write_bytes(data.replace(machine.ZOS_SYSTEM.encode("cp037"), "AAAA".encode("cp037")))
     query = "select count(*), min(observer) from partition"
-    with zlens.open(folder / demo.MONWRITE_NAME) as alone:
+    with zlens.open(demo_folder / demo.MONWRITE_NAME) as alone:
         expected = alone.sql(query).rows
-    with zlens.open([folder / demo.MONWRITE_NAME, first]) as both:
+    with zlens.open([demo_folder / demo.MONWRITE_NAME, first]) as both:
         assert both.sql(query).rows == expected

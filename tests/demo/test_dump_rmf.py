@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,16 +23,8 @@ SERVICE = "class_kind = 'service'"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    demo.write(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def session(folder: Path) -> Iterator[Session]:
-    with zlens.open(folder / demo.SMF_NAME) as opened:
-        yield opened
+def session(dump_session: Session) -> Session:
+    return dump_session
 
 
 def test_nothing_is_doubtful(session: Session) -> None:
@@ -49,7 +40,7 @@ def test_counters_have_polarity_and_parked_time(session: Session) -> None:
     assert sorted(rows) == [("Vh", 0.0, "CP", cpu, 60) for cpu in range(3)]
 
 
-def test_both_tell_the_same_of_partitions_and_processors(folder: Path) -> None:
+def test_both_tell_the_same_of_partitions_and_processors(demo_folder: Path) -> None:
     """The report cuts times off at the millisecond and prints two decimals."""
     # What z/VM varies off is offline for a while by SMF, in the report only by its number of processors.
     partitions = (
@@ -64,8 +55,8 @@ def test_both_tell_the_same_of_partitions_and_processors(folder: Path) -> None:
         "SELECT interval_end, cpu_type, physical, effective_s, total_s, phys_total_pct FROM cec ORDER BY ALL"
     )
     with (
-        zlens.open(folder / demo.SMF_NAME) as smf,
-        zlens.open(folder / demo.RMF_NAME, options=zlens.Options(tz=parse_zone(demo.ZONE))) as xml,
+        zlens.open(demo_folder / demo.SMF_NAME) as smf,
+        zlens.open(demo_folder / demo.RMF_NAME, options=zlens.Options(tz=parse_zone(demo.ZONE))) as xml,
     ):
         for question in (partitions, processors, pools):
             found, printed = smf.sql(question).rows, xml.sql(question).rows

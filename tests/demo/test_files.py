@@ -15,14 +15,9 @@ from zlens.session import Session
 
 
 @pytest.fixture(scope="module")
-def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return demo.write(tmp_path_factory.mktemp("demo"))
-
-
-@pytest.fixture(scope="module")
-def session(paths: list[Path]) -> Iterator[Session]:
+def session(demo_files: list[Path]) -> Iterator[Session]:
     options = zlens.Options(tz=parse_zone(demo.ZONE))
-    with zlens.open(paths, options=options) as opened:
+    with zlens.open(demo_files, options=options) as opened:
         yield opened
 
 
@@ -31,14 +26,14 @@ def one(session: Session, query: str) -> tuple[object, ...]:
     return row
 
 
-def test_the_same_each_time(paths: list[Path], tmp_path: Path) -> None:
-    for first, second in zip(paths, demo.write(tmp_path), strict=True):
+def test_the_same_each_time(demo_files: list[Path], tmp_path: Path) -> None:
+    for first, second in zip(demo_files, demo.write(tmp_path), strict=True):
         assert first.read_bytes() == second.read_bytes()
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in paths)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in demo_files)
 
 
-def test_it_says_that_it_is_made(paths: list[Path], session: Session) -> None:
-    assert "no machine has run this" in paths[1].read_text(encoding="utf-8")
+def test_it_says_that_it_is_made(demo_files: list[Path], session: Session) -> None:
+    assert "no machine has run this" in demo_files[1].read_text(encoding="utf-8")
     assert one(session, "select bool_and(made) from system") == (True,)
 
 

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-import zlens
 from zlens.demo import sim, sim_guest
 from zlens.session import Session
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
-    sim.write(str(path), 530)
-    with zlens.open([path]) as opened:
-        yield opened
 
 
 def test_all_time_of_users_is_found_in_the_guests(session: Session) -> None:
@@ -53,13 +42,3 @@ def test_states_are_sampled_all_the_time(session: Session) -> None:
     assert {samples for samples, _, seconds in rows if seconds > 50} == {sim_guest.SAMPLES}
     (ran,) = session.sql("SELECT 100 * sum(cpu_s) / sum(seconds) FROM guest_cpu").rows[0]
     assert 100 * sum(r for _, r, _ in rows) / sum(s for s, _, _ in rows) == pytest.approx(ran, abs=3)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["user", "upage", "ustat", "uconf", "syssumlg", "indload", "dispwait", "relocations", "chargeback"],
-)
-def test_reports_of_guests_have_something_to_tell(session: Session, name: str) -> None:
-    text = session.report(name)
-    assert "nothing for this report" not in text
-    assert name in ("syssumlg", "indload") or sim_guest.MOVED in text

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 import zlens
 from zlens.demo import sim, sim_io
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zlens.Session]:
-    path = tmp_path_factory.mktemp("demo") / "sim.monwrite"
-    sim.write(str(path), 530)
-    with zlens.open([path]) as opened:
-        yield opened
 
 
 def test_control_units_count_what_the_disks_did(session: zlens.Session) -> None:
@@ -90,11 +81,3 @@ def test_paging_misses_the_cache_when_the_load_is_high(session: zlens.Session) -
     calm, busy = rows[0], rows[-1]
     assert busy[1] > 2 * calm[1]
     assert busy[2] < calm[2] - 10
-
-
-def test_every_report_of_devices_has_something_to_show(session: zlens.Session) -> None:
-    for name in (
-        "device", "device110", "ctlunit", "iochange", "fchannel", "hpalias", "pciconf", "pciact", "pcilog",
-    ):  # fmt: skip
-        rows = [line for line in session.report(name, "csv").split("\n") if "ZLSIM" in line]
-        assert len(rows) >= 3, name

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-import zlens
 from zlens.demo import sim, sim_lpar, sim_processors
 from zlens.session import Session
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    path: Path = tmp_path_factory.mktemp("sim") / "sim.monwrite"
-    sim.write(str(path), 530)
-    with zlens.open([path]) as opened:
-        yield opened
 
 
 def test_partitions_use_no_more_than_the_machine_has(session: Session) -> None:
@@ -71,12 +59,3 @@ def test_the_pool_is_held_back_at_its_limit(session: Session) -> None:
     ).rows
     assert {limited for limited, _ in rows} == {True, False}
     assert max(used for _, used in rows) < 1.05 * sim_lpar.WEB_LIMIT
-
-
-@pytest.mark.parametrize(
-    "name", ["lpar", "lparlog", "lsharact", "physlog", "locklog", "lockact", "cplconf", "cplact", "syslog"]
-)
-def test_reports_have_something_to_show(session: Session, name: str) -> None:
-    text = session.report(name)
-    assert "nothing in it was measured" in text
-    assert "This input has nothing for this report" not in text

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import zlens
-from zlens.demo import sim, sim_store
+from zlens.demo import sim_store
 from zlens.options import Options
 from zlens.session import Session
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("sim") / "sim.monwrite"
-    sim.write(str(made), 530)
-    return made
-
-
-@pytest.fixture(scope="module")
-def session(path: Path) -> Iterator[Session]:
-    with zlens.open([path]) as opened:
-        yield opened
 
 
 def test_pages_of_volumes_are_those_of_processors(session: Session) -> None:
@@ -79,9 +65,9 @@ def test_reports_have_something_to_say(session: Session) -> None:
     assert "PAGE01" in session.report("cpowned")
 
 
-def test_paging_volumes_as_a_group(path: Path, tmp_path: Path, session: Session) -> None:
+def test_paging_volumes_as_a_group(sim_file: Path, tmp_path: Path, session: Session) -> None:
     (tmp_path / "g.toml").write_text('[volume]\n"PAGE??" = "PAGING"\n', encoding="utf-8")
-    with zlens.open([path], options=Options(group=str(tmp_path / "g.toml"))) as opened:
+    with zlens.open([sim_file], options=Options(group=str(tmp_path / "g.toml"))) as opened:
         (found,) = opened.sql("SELECT sum(rate), any_value(volume) FROM device WHERE device = 'PAGING'").rows
     (wanted,) = session.sql("SELECT sum(rate) FROM device WHERE volume LIKE 'PAGE%'").rows
     assert found == (pytest.approx(wanted[0]), None)

@@ -150,11 +150,10 @@ def _digests(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_lake_stays_as_it_is(tmp_path, capsys):
+def test_a_lake_stays_as_it_is(tmp_path, demo_folder, capsys):
     """Paths that the engine may read are not paths that a question may write."""
     lake = tmp_path / "lake"
-    demo.write(tmp_path / "demo")
-    assert main(["import", str(tmp_path / "demo" / demo.MONWRITE_NAME), "--lake", str(lake)]) == 0
+    assert main(["import", str(demo_folder / demo.MONWRITE_NAME), "--lake", str(lake)]) == 0
     before = _digests(lake)
     victim = next(path for path in lake.rglob("*.parquet") if "d0r2" in path.as_posix())
     copy = f"COPY (SELECT 'evil') TO '{victim}' (FORMAT csv, USE_TMP_FILE false)"

@@ -111,9 +111,13 @@ def test_what_cannot_be_computed_is_null():
     assert asked.sql("SELECT tv FROM load").rows == [(None,)]
 
 
+@pytest.fixture(scope="module")
+def asked():
+    return opened()[0]
+
+
 @pytest.mark.parametrize("name", metrics.tables())
-def test_every_measure_exists_typed_and_commented(name):
-    asked, _ = opened()
+def test_every_measure_exists_typed_and_commented(asked, name):
     answer = asked.table(name)
     assert list(zip(answer.columns, answer.types, strict=True)) == [
         (column.name, column.type) for column in metrics.table(name).columns

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-import zlens
-from zlens.demo import sim
 from zlens.errors import QueryError
 from zlens.findings.evidence import evidence
 from zlens.session import Session
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory):
-    path: Path = tmp_path_factory.mktemp("evidence") / "sim.monwrite"
-    sim.write(str(path), 1)
-    with zlens.open([path]) as opened:
-        yield opened
+def session(sim_session: Session) -> Session:
+    return sim_session
 
 
 def test_the_evidence_holds_where_the_finding_says(session: Session):

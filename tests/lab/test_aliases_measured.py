@@ -14,7 +14,6 @@ import pytest
 
 from reports.fake_session import FakeSession
 from zlens.cli import main
-from zlens.demo import sim
 from zlens.errors import QueryError
 from zlens.lab import aliases, moments
 from zlens.models.answer import by_name
@@ -131,10 +130,8 @@ def test_a_use_of_which_nothing_was_counted() -> None:
     assert any(note.startswith("MDISK: the data do not tell") for note in answer.notes)
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "sim.monwrite"
-    sim.write(str(path), 530)
-    assert main(["solve", "aliases", "--from", str(path), "--format", "json"]) == 0
+def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "aliases", "--from", str(sim_file), "--format", "json"]) == 0
     rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "uses"]
     assert {row["name"]: row["share"] for row in rows} == {"MDISK": 20, "PAGING": 140}
     assert all(row["error"] == pytest.approx(row["gets"] - row["observed"]) for row in rows)

@@ -11,7 +11,6 @@ import pytest
 
 from reports.fake_session import FakeSession
 from zlens.cli import main
-from zlens.demo import sim
 from zlens.errors import QueryError
 from zlens.lab import capacity
 from zlens.models.answer import by_name
@@ -115,13 +114,20 @@ def test_no_processor() -> None:
     assert "no processor" in answer.notes[0]
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The demo's machine has no curve that is known: it is said, and one can be named."""
-    path = tmp_path / "sim.monwrite"
-    sim.write(str(path), 530)
-    assert main(["solve", "capacity", "--from", str(path)]) == 2
+    assert main(["solve", "capacity", "--from", str(sim_file)]) == 2
     assert "--set machine=NAME" in capsys.readouterr().err
-    arguments = ["solve", "capacity", "--from", str(path), "--set", "machine=z15-lt1-400", "--format", "json"]
+    arguments = [
+        "solve",
+        "capacity",
+        "--from",
+        str(sim_file),
+        "--set",
+        "machine=z15-lt1-400",
+        "--format",
+        "json",
+    ]
     assert main(arguments) == 0
     rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "measured"]
     assert [(row["type"], row["online"]) for row in rows] == [("IFL", 6)]

@@ -11,7 +11,6 @@ import pytest
 
 from reports.fake_session import FakeSession
 from zlens.cli import main
-from zlens.demo import sim
 from zlens.lab import moments, partitions
 from zlens.models.answer import by_name
 
@@ -224,10 +223,8 @@ def test_a_real_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert told == dict.fromkeys(("QCK2", "TRNG", "VIDVLP", "VIRPT"), "yes")
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "sim.monwrite"
-    sim.write(str(path), 530)
-    assert main(["solve", "partitions", "--from", str(path), "--format", "json"]) == 0
+def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "partitions", "--from", str(sim_file), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     compared = {row["name"]: row for row in rows if row["table"] == "compared"}
     assert {name: row["entitlement"] for name, row in compared.items()} == pytest.approx(

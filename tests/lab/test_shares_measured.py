@@ -11,7 +11,6 @@ import pytest
 
 from reports.fake_session import FakeSession
 from zlens.cli import main
-from zlens.demo import sim
 from zlens.errors import QueryError, ScenarioError
 from zlens.lab import moments, shares
 from zlens.models.answer import Answer, by_name
@@ -183,15 +182,13 @@ def test_the_system() -> None:
         moments.system(given, "guest", "VM2")
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "sim.monwrite"
-    sim.write(str(path), 530)
-    assert main(["solve", "shares", "--from", str(path), "--format", "json"]) == 0
+def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "shares", "--from", str(sim_file), "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     compared = [row for row in rows if row["table"] == "compared"]
     assert {row["name"] for row in compared} >= {"LINUX01", "LINUX02"}
     assert all(row["error"] == pytest.approx(row["observed"] - row["expected"]) for row in compared)
-    assert main(["solve", "queueing", "--from", str(path)]) == 2
+    assert main(["solve", "queueing", "--from", str(sim_file)]) == 2
     assert "no scenario of queueing can be made" in capsys.readouterr().err
 
 

@@ -19,7 +19,6 @@ from measures.test_smf70 import ZIIP_S, four_ziips
 from reports.fake_session import FakeSession
 from smf70_made import session as smf70
 from zlens.cli import main
-from zlens.demo import sim
 from zlens.errors import ScenarioError
 from zlens.lab import EXPECTED, moments, smt
 from zlens.models.answer import Answer, by_name
@@ -299,12 +298,10 @@ def test_two_sources_of_one_system_are_not_mixed() -> None:
     assert list(by_name(answer.table("compared"))) == ["0"]
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The demo's records are consistent: what is solved of them is what they say, but for their rounding."""
     assert "smt" in EXPECTED
-    path = tmp_path / "sim.monwrite"
-    sim.write(str(path), 530)
-    assert main(["solve", "smt", "--from", str(path), "--format", "json"]) == 0
+    assert main(["solve", "smt", "--from", str(sim_file), "--format", "json"]) == 0
     rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "compared"]
     assert len(rows) == 6
     for row in rows:

@@ -14,6 +14,7 @@ import pytest
 from lake_made import piece, write
 
 import zlens
+from rounds import rounds
 from zlens import lake
 from zlens.errors import InputError, ZlensError
 from zlens.lake import document, manifest, names
@@ -216,7 +217,7 @@ def test_any_change_of_a_byte_is_read_or_refused(made: Path) -> None:
     """Bytes changed by chance: a manifest or an InputError, nothing else."""
     data = (made / "manifest.json").read_bytes()
     chance = random.Random(5)
-    for _ in range(300):
+    for _ in range(rounds(300, 60)):
         changed = bytearray(data)
         for _ in range(chance.randint(1, 3)):
             changed[chance.randrange(len(changed))] = chance.choice(b'0"{}[]:,.-xe\\')

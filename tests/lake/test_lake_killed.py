@@ -18,6 +18,7 @@ import pytest
 from lake_made import configuration, differences, piece, samples, tables, write
 
 import zlens
+from rounds import rounds
 from zlens import lake
 from zlens.lake import names
 from zlens.options import Options, parse_moment
@@ -100,13 +101,13 @@ def seen(made: Path | list[str]) -> list[tuple[object, ...]]:
         return session.sql(f"SELECT {columns} FROM d0r2 ORDER BY ALL").rows
 
 
-def test_killed_at_twenty_moments(tmp_path: Path, files: list[str]) -> None:
+def test_killed_at_any_moment(tmp_path: Path, files: list[str]) -> None:
     base, made = tmp_path / "base", tmp_path / "lake"
     lake.add([files[1]], base)
     # What a lake may show: more and more of the files, each of them whole.
     stages = [seen(some) for some in ([files[1]], files[:2], files)]
     moments = random.Random(29)
-    reached = []
+    reached, kills = [], rounds(20, 4)
     with served() as server:
         server.begin(tmp_path / "timed", files[1])
         server.end()
@@ -115,7 +116,7 @@ def test_killed_at_twenty_moments(tmp_path: Path, files: list[str]) -> None:
         assert server.end() == 0
         whole = time.monotonic() - begin
         stage = len(stages) - 1
-        for _ in range(20):
+        for _ in range(kills):
             if stage == len(stages) - 1:
                 shutil.rmtree(made, ignore_errors=True)
                 shutil.copytree(base, made)
@@ -131,13 +132,14 @@ def test_killed_at_twenty_moments(tmp_path: Path, files: list[str]) -> None:
             stage = stages.index(shown)
             reached.append(stage)
             assert {fault.kind for fault in lake.check(made).faults} <= {"orphan"}
-            if stage == len(stages) - 1 or len(reached) == 20:
+            if stage == len(stages) - 1 or len(reached) == kills:
                 # The same command again brings what is missing, and leaves nothing over.
                 lake.add([files[0], files[2]], made)
                 assert seen(made) == stages[-1]
                 assert lake.check(made).faults == []
                 assert not list((made / names.STAGING).iterdir())
-    assert set(reached) == {0, 1, 2}
+    # So many do hit every stage.
+    assert kills < 20 or set(reached) == {0, 1, 2}
 
 
 KILLED = """

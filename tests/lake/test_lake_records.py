@@ -16,6 +16,7 @@ from readers.sections_made import START_US as RMF_US
 from readers.sections_made import Sections, job, rmf
 from readers.smf_made import START_US as COUNTERS_US
 from readers.smf_made import dump, record
+from rounds import first, rounds
 from zlens import lake
 from zlens.options import Options, parse_moment
 
@@ -123,8 +124,8 @@ def count(made: Path, table: str) -> int:
     return int(rows)
 
 
-@pytest.mark.parametrize("counted", [False, True])
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("counted", first(1, [True, False]))
+@pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
 def test_two_dumps_that_overlap(tmp_path: Path, order: tuple[int, ...], counted: bool) -> None:
     files = [
         dump(tmp_path / "a.smf", written(range(6), counted=counted)),
@@ -146,7 +147,8 @@ def test_two_dumps_that_overlap(tmp_path: Path, order: tuple[int, ...], counted:
     assert {(p.record, p.detail.split(" ")[0]) for p in found} == {("SMF 70.1", "3"), ("SMF 72.3", "12")}
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+@pytest.mark.long
+@pytest.mark.parametrize("order", [(1, 2, 0), (2, 1, 0), (0, 1, 2)])
 def test_three_dumps_of_which_one_goes_and_comes_back(tmp_path: Path, order: tuple[int, ...]) -> None:
     # Each ends at another time, so that it can be named by it.
     files = [
@@ -184,7 +186,8 @@ def test_one_dump_of_many_goes_and_leaves_no_trace(tmp_path: Path) -> None:
     assert rows(made) == rows(alone)
 
 
-def test_dumps_that_meet_in_one_moment_lose_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
+def test_dumps_that_meet_in_one_moment_lose_nothing(tmp_path: Path, order: tuple[int, ...]) -> None:
     """The classes of one interval stand in two dumps, one of them in both."""
     end = QUARTER * 2
     records = [*processors(end), *(work(end, name) for name in CLASSES)]
@@ -192,10 +195,9 @@ def test_dumps_that_meet_in_one_moment_lose_nothing(tmp_path: Path) -> None:
         dump(tmp_path / "a.smf", [*written(range(1)), *records[:3]]),
         dump(tmp_path / "b.smf", [*records[2:], *written(range(2, 3))]),
     ]
-    for name, order in (("one", (0, 1)), ("other", (1, 0))):
-        made = imported(tmp_path / name, files, order)
-        same(made, files)
-        assert count(made, "smf72_wms") == 3 * len(CLASSES)
+    made = imported(tmp_path / "lake", files, order)
+    same(made, files)
+    assert count(made, "smf72_wms") == 3 * len(CLASSES)
 
 
 def test_dumps_one_behind_the_other_have_no_seam(tmp_path: Path) -> None:
@@ -226,20 +228,21 @@ def test_records_that_differ_in_anything_are_two(tmp_path: Path) -> None:
     assert count(made, "smf70_product") == 3
 
 
-def test_counters_in_one_dump_and_rmf_in_both(tmp_path: Path) -> None:
+@pytest.mark.long
+@pytest.mark.parametrize("order", [(1, 0), (0, 1)])
+def test_counters_in_one_dump_and_rmf_in_both(tmp_path: Path, order: tuple[int, ...]) -> None:
     files = [
         dump(tmp_path / "a.smf", written(range(4), counted=True)),
         dump(tmp_path / "b.smf", written(range(2, 6))),
     ]
-    for name, order in (("one", (0, 1)), ("other", (1, 0))):
-        same(imported(tmp_path / name, files, order), files)
+    same(imported(tmp_path / "lake", files, order), files)
 
 
 def test_random_cuts_of_a_dump(tmp_path: Path) -> None:
     chance = random.Random(70)
     records = written(range(6), counted=True)
     whole = direct([dump(tmp_path / "whole.smf", records)])
-    for number in range(6):
+    for number in range(rounds(6, 1)):
         cuts = [sorted(chance.sample(range(len(records) + 1), 2)) for _ in range(chance.choice((2, 3)))]
         pieces = [records[first:last] for first, last in cuts]
         area = tmp_path / str(number)
@@ -271,18 +274,19 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     return imported(folder / "lake", files, (1, 2, 0)), files
 
 
-@pytest.mark.parametrize(("start", "end"), [("01:00", "02:00"), ("01:45", "02:20"), ("00:10", "00:40")])
-def test_times_that_are_asked_for(long: tuple[Path, list[Path]], start: str, end: str) -> None:
+@pytest.mark.parametrize("asked", first(1, [("01:00", "02:00"), ("01:45", "02:20"), ("00:10", "00:40")]))
+def test_times_that_are_asked_for(long: tuple[Path, list[Path]], asked: tuple[str, str]) -> None:
     made, files = long
-    asked = Options(
+    start, end = asked
+    options = Options(
         start=parse_moment(f"2026-01-01 {start}"), end=parse_moment(f"2026-01-01 {end}"), utc=True
     )
-    expected = direct(files, asked)
+    expected = direct(files, options)
     assert expected["smf70_cpu"][2]
-    assert differences(shown(made, asked), expected) == []
+    assert differences(shown(made, options), expected) == []
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
 def test_records_that_were_broken_into_pieces(tmp_path: Path, order: tuple[int, ...]) -> None:
     """All pieces of each are in both dumps, but for one record that only the second has."""
 

@@ -9,6 +9,7 @@ from lake_made import differences, tables
 
 import zlens
 from readers.smf_made import dump, other, record
+from rounds import first
 from zlens import lake
 from zlens.options import Options
 
@@ -55,7 +56,7 @@ def duplicates(inputs: Path | list[str]) -> list[tuple[object, ...]]:
         ]
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+@pytest.mark.parametrize("order", first(1, [(2, 0, 1), (0, 1, 2)]))
 def test_subtype_2_is_compared_across_dumps(tmp_path: Path, order: tuple[int, ...]) -> None:
     records = steps(range(12))
     parts = (records[:11], records[11:20], records[20:])

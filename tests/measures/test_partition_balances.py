@@ -17,9 +17,8 @@ from zlens.session import Session
 
 
 @pytest.fixture(scope="module")
-def hour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    paths = demo.write(tmp_path_factory.mktemp("demo"))
-    with zlens.open([path for path in paths if path.name == demo.MONWRITE_NAME]) as session:
+def hour(demo_folder: Path) -> Iterator[Session]:
+    with zlens.open([demo_folder / demo.MONWRITE_NAME]) as session:
         yield session
 
 

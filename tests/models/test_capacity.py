@@ -24,6 +24,7 @@ from monwrite_made import (
     sim_record,
     write,
 )
+from rounds import rounds
 from zlens import models
 from zlens.catalog import machines
 from zlens.cli import main
@@ -347,7 +348,8 @@ def test_whatever_is_asked_is_answered_or_refused() -> None:
         return rng.choice([1, 2, 3, 64, 9999, 10_000, rng.randint(1, 200)])
 
     answered = 0
-    for _ in range(400):
+    tried = rounds(400, 80)
+    for _ in range(tried):
         run: list[dict[str, Any]] = [
             {"processors": size(), "itr": rng.choice([1e-9, 1.0, 1e14, rng.uniform(0.1, 100)])}
             for _ in range(rng.randint(0, 6))
@@ -373,4 +375,4 @@ def test_whatever_is_asked_is_answered_or_refused() -> None:
         assert as_text.render(answer)
         assert as_html.render(answer)
         answered += 1
-    assert answered > 300
+    assert answered > tried * 3 / 4

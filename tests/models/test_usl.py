@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import least_squares, linprog  # type: ignore[import-untyped]
 from scipy.stats import t as student_t  # type: ignore[import-untyped]
 
+from rounds import rounds
 from zlens.catalog import machines
 from zlens.models import student, usl
 
@@ -44,7 +45,8 @@ def test_no_other_law_is_nearer() -> None:
     """scipy's bounded least squares, from two starts, never finds a smaller sum of squares."""
     rng = random.Random(1)
     checked = 0
-    for _ in range(120):
+    tried = rounds(120, 24)
+    for _ in range(tried):
         sizes = np.array(sorted(rng.sample(range(1, 128), rng.randint(4, 12))), float)
         gamma, alpha, beta = 10 ** rng.uniform(-2, 5), rng.choice([0, 0.1]), rng.choice([0, 1e-5, 1e-3])
         noise = rng.choice([0.01, 0.05, 0.15])
@@ -61,7 +63,7 @@ def test_no_other_law_is_nearer() -> None:
         ours = sum((np.array(fit.values) - rates) ** 2) / top**2
         assert ours <= other * (1 + 1e-6)
         checked += 1
-    assert checked > 110
+    assert checked > tried * 0.9
 
 
 def _least(sizes: Any, rates: Any, begin: list[float], unit: float) -> float:

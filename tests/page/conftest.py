@@ -6,8 +6,6 @@ Without Chromium these tests are skipped, but not where CI is set: `make browser
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,11 +16,8 @@ from browsing import CHROMIUM, FLAGS, served, watched
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo files, and throughput for the first of them."""
-    folder = tmp_path_factory.mktemp("page") / "demo"
-    subprocess.run([sys.executable, "-m", "zlens", "demo", str(folder)], check=True, capture_output=True)
-    return folder
+def demo(demo_folder: Path) -> Path:
+    return demo_folder
 
 
 @pytest.fixture(scope="session")

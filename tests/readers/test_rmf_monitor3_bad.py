@@ -13,6 +13,7 @@ import pytest
 
 from damage import mutated, peak_of
 from rmf_made import CPC_HEADS, DECLARATION, cells, document, kinds, monitor3, rows, variables
+from rounds import first, rounds
 from zlens import cli
 from zlens.errors import InputError
 from zlens.options import Options
@@ -128,13 +129,20 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("hostile", "kind"), HOSTILE.values(), ids=HOSTILE)
-def test_lengths_are_bounded(read: Read, tmp_path: Path, hostile: str, kind: str) -> None:
+def test_lengths_are_bounded(read: Read, hostile: str, kind: str) -> None:
     hurt = monitor3(body=f"{hostile}<row>{cells(['ALPHA'] * 15)}</row>")
     source = read(document(hurt, monitor3(end="140320")))
     whole(source)
     assert kind in kinds(source)
     assert len(source.problems()) <= rmf_notes.MAX_NOTES + 5
     assert rows(source, "rmf3_cpc")[-1]["interval_end"].strftime("%H%M%S") == "140320"
+
+
+@pytest.mark.parametrize("hostile", first(2, [hostile for hostile, _ in HOSTILE.values()]), ids=HOSTILE)
+def test_memory_is_bounded(read: Read, tmp_path: Path, hostile: str) -> None:
+    hurt = monitor3(body=f"{hostile}<row>{cells(['ALPHA'] * 15)}</row>")
+    source = read(document(hurt, monitor3(end="140320")))
+    assert source.systems
     path = str(tmp_path / "answer.xml")
     assert peak_of(lambda: open_files([path], Options())) < 16_000_000
 
@@ -229,14 +237,15 @@ def test_answers_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_mutations(tmp_path: Path) -> None:
-    """Thousands of damaged copies of two answers: a source or an InputError, nothing else."""
+    """Damaged copies of two answers: a source or an InputError, nothing else."""
     chance = random.Random(20260303)
     seed = document(*(monitor3(end=end) for end in ENDS[:2])).encode()
     path = tmp_path / "mutation.xml"
     # Emptying a file anew thousands of times is slow on some file systems; writing over it is not.
     fd = os.open(path, os.O_RDWR | os.O_CREAT)
     read = refused = unseen = 0
-    for _ in range(2_500):
+    tried = rounds(2_500, 250)
+    for _ in range(tried):
         data = mutated(seed, chance)
         os.pwrite(fd, data, 0)
         os.ftruncate(fd, len(data))
@@ -253,6 +262,6 @@ def test_mutations(tmp_path: Path) -> None:
         if read % 32 == 0:
             whole(found)
     os.close(fd)
-    assert read > 2_000
-    assert refused > 20
-    assert unseen < 250
+    assert read > tried * 0.8
+    assert refused > tried / 125
+    assert unseen < tried / 10

@@ -26,6 +26,7 @@ from rmf_made import (
     table,
     utc,
 )
+from rounds import first, rounds
 from zlens.errors import InputError
 from zlens.options import Options
 from zlens.problems import KINDS
@@ -179,7 +180,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("hostile", "kind"), HOSTILE.values(), ids=HOSTILE)
-def test_lengths_are_bounded(opened: Opened, tmp_path: Path, hostile: str, kind: str) -> None:
+def test_lengths_are_bounded(opened: Opened, hostile: str, kind: str) -> None:
     hurt = report(body=segment("CPU Activity", hostile))
     good = report(end="03/02/2026-10.00.00", start="03/02/2026-09.30.00")
     source = opened(document(hurt, good))
@@ -187,6 +188,14 @@ def test_lengths_are_bounded(opened: Opened, tmp_path: Path, hostile: str, kind:
     assert kind in kinds(source)
     assert len(source.problems()) <= rmf_notes.MAX_NOTES + 5
     assert rows(source, "rmf_interval")[-1]["interval_end"] == utc("2026-03-02 10:00")
+
+
+@pytest.mark.parametrize("hostile", first(2, [hostile for hostile, _ in HOSTILE.values()]), ids=HOSTILE)
+def test_memory_is_bounded(opened: Opened, tmp_path: Path, hostile: str) -> None:
+    hurt = report(body=segment("CPU Activity", hostile))
+    good = report(end="03/02/2026-10.00.00", start="03/02/2026-09.30.00")
+    source = opened(document(hurt, good))
+    assert source.systems
     path = str(tmp_path / "report0.xml")
     assert peak_of(lambda: open_files([path], Options())) < 12_000_000
 
@@ -244,14 +253,15 @@ def test_a_file_that_changes_while_it_is_read(opened: Opened, tmp_path: Path) ->
 
 
 def test_mutations(tmp_path: Path) -> None:
-    """Thousands of damaged copies of a small report: an answer or an InputError, nothing else."""
+    """Damaged copies of a small report: an answer or an InputError, nothing else."""
     chance = random.Random(20260302)
     seed = document(*half_hours(2)).encode()
     path = tmp_path / "mutation.xml"
     # Emptying a file anew thousands of times is slow on some file systems; writing over it is not.
     fd = os.open(path, os.O_RDWR | os.O_CREAT)
     read = refused = unseen = 0
-    for _ in range(2_500):
+    tried = rounds(2_500, 250)
+    for _ in range(tried):
         data = mutated(seed, chance)
         os.pwrite(fd, data, 0)
         os.ftruncate(fd, len(data))
@@ -268,9 +278,9 @@ def test_mutations(tmp_path: Path) -> None:
         if read % 32 == 0:
             whole(found)
     os.close(fd)
-    assert read > 2_000
-    assert refused > 20
-    assert unseen < 200
+    assert read > tried * 0.8
+    assert refused > tried / 125
+    assert unseen < tried / 12.5
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from smf_made import dump, opened, other, record, rows
 
 import zlens
+from rounds import rounds
 from zlens.cli import main
 from zlens.errors import InputError
 from zlens.problems import KINDS
@@ -125,8 +126,8 @@ def test_a_name_that_is_odd(tmp_path: Path) -> None:
 def test_any_damage_ends_in_rows_and_problems(good: Path) -> None:
     generator = random.Random(20_260_113)
     whole = good.read_bytes()
-    problems = 0
-    for nth in range(60):
+    problems, tried = 0, rounds(60, 20)
+    for nth in range(tried):
         data = bytearray(whole)
         for _ in range(generator.randrange(1, 8)):
             at = generator.randrange(len(data))
@@ -149,4 +150,4 @@ def test_any_damage_ends_in_rows_and_problems(good: Path) -> None:
         assert {p.kind for p in found} <= set(KINDS)
         assert all(p.offset is None or 0 <= p.offset <= len(data) for p in found)
         problems += len(found)
-    assert problems > 50
+    assert problems > tried * 5 / 6

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import duckdb
@@ -22,6 +23,7 @@ from zlens.problems import Problem
 METRICS = Path(zlens.__path__[0]) / "catalog" / "metrics"
 FIRST = ("system", "source", "interval_end", "seconds", "flag")
 TABLES = tuple(metrics.tables())
+NUMBERS = count()
 SQL_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "time": "TIMESTAMP"}
 TYPES = {"interval_end": "time", "seconds": "float"}
 INVENTORY = {
@@ -43,6 +45,7 @@ INVENTORY = {
 }
 
 
+@cache
 def columns_of(table: str) -> dict[str, str]:
     """Name and type of the columns of a table."""
     if table == "inventory":
@@ -52,7 +55,6 @@ def columns_of(table: str) -> dict[str, str]:
     return own if data.get("plain") else {name: TYPES.get(name, "text") for name in FIRST} | own
 
 
-@cache
 def empty_roles() -> str:
     views = (
         f'CREATE VIEW role."{name}" AS {rows(name, roles.entity(name).roles, {}, {}).sql}'
@@ -64,6 +66,25 @@ def empty_roles() -> str:
         for view in views
     )
     return "; ".join(["CREATE SCHEMA role", *plain])
+
+
+def create(place: str, columns: Mapping[str, str]) -> str:
+    typed = ", ".join(f'"{name}" {SQL_TYPES[kind]}' for name, kind in columns.items())
+    return f"CREATE TABLE {place} ({typed})"
+
+
+@cache
+def base() -> duckdb.DuckDBPyConnection:
+    """Every table without rows, for all sessions."""
+    made = duckdb.connect(":memory:", config={"threads": 1})
+    for macro in MACROS:
+        made.execute(macro)
+    for table in (*TABLES, "inventory"):
+        made.execute(create(f'"{table}"', columns_of(table)))
+    made.execute('CREATE VIEW "_interval" AS SELECT * FROM "interval"')
+    # Roles without rows: a report may ask them too.
+    made.execute(empty_roles())
+    return made
 
 
 @dataclass
@@ -89,25 +110,27 @@ class FakeSession:
         self.problems = list(problems)
         self.utc = utc
         self.questions: list[str] = []
-        self.connection = duckdb.connect(":memory:", config={"threads": 1})
+        self.connection = base().cursor()
+        own = f"session_{next(NUMBERS)}"
+        self.connection.execute(f"ATTACH ':memory:' AS {own}")
+        # A table that is not given is the empty one of the base.
+        self.connection.execute(f"SET search_path = '{own}.main,memory.main,memory.role'")
         self.connection.execute("SET TimeZone = 'UTC'")
-        for macro in MACROS:
-            self.connection.execute(macro)
-        for table in (*TABLES, "inventory"):
+        for table, given in tables.items():
             columns = columns_of(table)
-            typed = ", ".join(f'"{name}" {SQL_TYPES[kind]}' for name, kind in columns.items())
-            self.connection.execute(f'CREATE TABLE "{table}" ({typed})')
-            rows = list(tables.get(table, ()))
+            rows = list(given)
             strange = {name for row in rows for name in row} - set(columns)
             assert not strange, f"{table} has no column {strange}"
+            self.connection.execute(create(f'{own}.main."{table}"', columns))
             if rows:
                 self.connection.executemany(
                     f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})',
                     [[_naive(row.get(name)) for name in columns] for row in rows],
                 )
-        self.connection.execute('CREATE VIEW "_interval" AS SELECT * FROM "interval"')
-        # Roles without rows: a report may ask them too.
-        self.connection.execute(empty_roles())
+        if "interval" in tables:
+            self.connection.execute(
+                f'CREATE VIEW {own}.main."_interval" AS SELECT * FROM {own}.main."interval"'
+            )
         self.offsets = {str(row["system"]): row.get("utc_offset_s") or 0 for row in tables.get("system", ())}
 
     def expect(self, queries: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from io_made import activity, configured, devices
 
 import zlens
 from monwrite_made import MINUTE_US, SIM_CONFIG, START_US, configuration, event, interval, sim_record, write
+from rounds import rounds
 from store_made import Minute, alike
 from zlens import reports
 from zlens.options import Options
@@ -153,7 +154,7 @@ BUSY = st.lists(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=rounds(8, 2), deadline=None)
 @given(intervals=BUSY)
 def test_means_are_of_all_operations_and_every_computes_anew(
     tmp_path_factory: pytest.TempPathFactory, intervals: list[tuple[int, int, int, int]]

@@ -44,6 +44,11 @@ def session() -> FakeSession:
     )
 
 
+@pytest.fixture(scope="module")
+def shared() -> FakeSession:
+    return session()
+
+
 def test_csv_has_keys_and_exact_values() -> None:
     rows = list(csv.DictReader(io.StringIO(reports.render("prclog", session(), "csv", now=NOW))))
     interval = [row for row in rows if row["row"] == "interval"]
@@ -115,8 +120,8 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize("name", reports.names())
-def test_html_is_one_file_that_fetches_nothing(name: str) -> None:
-    page = Page(reports.render(name, session(), "html", now=NOW))
+def test_html_is_one_file_that_fetches_nothing(shared: FakeSession, name: str) -> None:
+    page = Page(reports.render(name, shared, "html", now=NOW))
     assert not page.open
     assert not {"link", "img", "iframe", "base", "object"} & set(page.tags)
     assert not {"src", "href", "onclick", "style"} & {key for key, _ in page.attributes}
@@ -167,7 +172,7 @@ def test_the_list_counts_what_is_there() -> None:
     assert entries["prclog"].available == 5
     assert entries["prclog"].state == "partial"
     assert entries["partition"].state == "none"
-    text = reports.listing_text(reports.listing(session()))
+    text = reports.listing_text(list(entries.values()))
     words = " ".join(text.split())
     assert "FCX304 Processor Activity, by Time 21 of 22 columns, 5 available (partial)" in words
     assert "17 columns, 0 available (no data)" in text

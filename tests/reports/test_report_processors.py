@@ -25,7 +25,6 @@ from monwrite_made import (
     write,
 )
 from zlens.cli import main
-from zlens.demo import sim
 from zlens.options import Options, parse_moment
 
 OWN = (sim_record, SIM_CONFIG)
@@ -207,11 +206,9 @@ def test_decisions(tmp_path: Path) -> None:
     assert rows(text, ">>Mean>>") == [[*same_words, "7.0", "MIX"]]
 
 
-def test_decisions_of_a_part_of_the_time(tmp_path: Path) -> None:
-    path = tmp_path / "sim.monwrite"
-    sim.write(str(path), 530)
+def test_decisions_of_a_part_of_the_time(sim_file: Path) -> None:
     options = Options(start=parse_moment("10:00"), end=parse_moment("10:10"))
-    with zlens.open([path], options=options) as session:
+    with zlens.open([sim_file], options=options) as session:
         times = re.findall(r"^(\d\d:\d\d):\d\d IFL", session.report("pucfglog"), re.MULTILINE)
     assert len(times) == 20
     assert set(times) == {f"10:{minute:02}" for minute in range(10)}

@@ -378,6 +378,14 @@ def test_local_times() -> None:
     assert "local to a zone it does not name" in reports.render(report(), FakeSession(unknown), now=NOW)
 
 
+def test_a_line_of_its_own_names_the_day_where_it_changes() -> None:
+    tables = {"system": [system("A")], "cpu": [cpu("A", minute, 0, 10.0) for minute in (1, 2, 3)]}
+    printed = reports.render(report(), FakeSession(tables, utc=True), now=NOW)
+    assert "\n2026/11/20\n23:59:00" in printed
+    assert "\n2026/11/21\n00:00:00" in printed
+    assert printed.count("\n2026/11/21\n") == 1
+
+
 def test_footnotes() -> None:
     noted = report(
         REPORT + '[[notes]]\ntext = "Always."\n'

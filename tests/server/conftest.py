@@ -13,7 +13,6 @@ import uvicorn
 from sockets import free_socket
 
 import zlens
-from zlens import demo
 from zlens.cli.serve import config
 from zlens.server.app import create
 from zlens.server.guard import Guard
@@ -59,11 +58,6 @@ def serving(
         server.should_exit = True
         thread.join(10)
         listening.close()
-
-
-@pytest.fixture(scope="session")
-def demo_files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return list(demo.write(tmp_path_factory.mktemp("demo"), 530))
 
 
 @pytest.fixture(scope="session")

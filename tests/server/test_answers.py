@@ -35,9 +35,9 @@ def test_the_schema_tells_systems_tables_reports_and_models(served):
     assert [one["name"] for one in found["inputs"]] == ["zldemo.monwrite"]
 
 
-def test_what_a_system_fills_is_told_of_its_own_inputs(tmp_path):
+def test_what_a_system_fills_is_told_of_its_own_inputs(demo_folder):
     """A z/OS system beside one of z/VM has no guests, and the view of them stays away."""
-    vm, rmf, *_ = demo.write(tmp_path, 530)
+    vm, rmf = demo_folder / demo.MONWRITE_NAME, demo_folder / demo.RMF_NAME
     with zlens.open([vm, rmf]) as session:
         found = schema.answer(Place(session, [str(vm), str(rmf)]), {})
     fills = {one["system"]: set(one["fills"]) for one in found["systems"]}

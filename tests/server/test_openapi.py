@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rounds import rounds
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.openapi import document
 
@@ -120,7 +121,7 @@ def test_nothing_that_is_asked_makes_the_server_fail(served, endpoint):
     schema = endpoint.record.schema()
 
     @settings(
-        max_examples=25,
+        max_examples=rounds(25, 8),
         deadline=None,
         database=None,
         derandomize=True,
