@@ -20,15 +20,15 @@ from zlens.catalog.metrics import Column, Table
 from zlens.errors import CatalogError, QueryError
 
 #: What can be asked of a column.
-STATISTICS = ("mean", "total", "min", "max", "p50", "p95", "first", "last")
+STATISTICS = ("mean", "total", "min", "max", "p50", "p95", "first", "last", "mode", "count")
 #: What each kind gives.
 _GIVES: Mapping[str, tuple[str, ...]] = {
-    "counter": ("mean", "total", "min", "max", "p50", "p95", "first", "last"),
-    "time": ("mean", "total", "min", "max", "p50", "p95", "first", "last"),
-    "ratio": ("mean", "min", "max", "p50", "p95", "first", "last"),
-    "gauge": ("mean", "min", "max", "p50", "p95", "first", "last"),
-    "state": ("first", "last"),
-    "key": ("first", "last"),
+    "counter": ("mean", "total", "min", "max", "p50", "p95", "first", "last", "count"),
+    "time": ("mean", "total", "min", "max", "p50", "p95", "first", "last", "count"),
+    "ratio": ("mean", "min", "max", "p50", "p95", "first", "last", "count"),
+    "gauge": ("mean", "min", "max", "p50", "p95", "first", "last", "count"),
+    "state": ("first", "last", "mode", "count"),
+    "key": ("first", "last", "mode", "count"),
 }
 #: Units of amounts: several subjects have together what each of them has.
 _AMOUNTS = frozenset(
@@ -155,7 +155,7 @@ def _statistic(column: Column, what: str, mean: str, total: str) -> str:
         return mean if what == "mean" else total
     if what in ("first", "last"):
         return f"{'arg_min' if what == 'first' else 'arg_max'}({value}, interval_end)"
-    if what in ("min", "max"):
+    if what in ("min", "max", "mode", "count"):
         return f"{what}({value}) FILTER (WHERE {kept()})"
     return f"quantile_cont({value}, {int(what[1:]) / 100}) FILTER (WHERE {kept()})"
 
