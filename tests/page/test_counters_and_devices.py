@@ -43,7 +43,7 @@ def test_devices_are_those_of_the_program(page: Page, address: str, demo: Path):
     shown = [dict(zip(heads, line.split(","), strict=True)) for line in lines[1:]]
     assert len(shown) == len(program) > 10
     for on_page, told in zip(shown, program, strict=True):
-        for key in ("device", "rate", "resp_ms", "resp_p95_ms", "resp_max_ms", "queue_ms", "disc_ms"):
+        for key in ("device", "rate_mean", "resp_s_mean", "resp_s_max", "queue_s_mean", "disc_s_mean"):
             value = told[key]
             assert on_page[key] == "" if value is None else str(on_page[key]) != ""
             if isinstance(value, str):
@@ -51,9 +51,9 @@ def test_devices_are_those_of_the_program(page: Page, address: str, demo: Path):
             elif value is not None:
                 assert float(on_page[key]) == pytest.approx(float(str(value)), rel=1e-14)
     # Slowest first; what is not computable last.
-    known = [float(one["resp_ms"]) for one in shown if one["resp_ms"]]
+    known = [float(one["resp_s_mean"]) for one in shown if one["resp_s_mean"]]
     assert known == sorted(known, reverse=True)
-    assert [one["resp_ms"] == "" for one in shown] == sorted(one["resp_ms"] == "" for one in shown)
+    assert [one["resp_s_mean"] == "" for one in shown] == sorted(one["resp_s_mean"] == "" for one in shown)
 
 
 def test_the_parts_of_a_response_are_the_response(page: Page, address: str):
@@ -63,9 +63,11 @@ def test_the_parts_of_a_response_are_the_response(page: Page, address: str):
     seen = 0
     for line in lines[1:]:
         row = dict(zip(heads, line.split(","), strict=True))
-        if row["resp_ms"]:
-            parts = sum(float(row[key]) for key in ("queue_ms", "pend_ms", "disc_ms", "conn_ms"))
-            assert abs(parts - float(row["resp_ms"])) < 1e-6 * parts
+        if row["resp_s_mean"]:
+            parts = sum(
+                float(row[key]) for key in ("queue_s_mean", "pend_s_mean", "disc_s_mean", "conn_s_mean")
+            )
+            assert abs(parts - float(row["resp_s_mean"])) < 1e-6 * parts
             seen += 1
     assert seen > 10
 
@@ -89,7 +91,7 @@ def test_a_device_is_chosen_and_searched_for(page: Page, address: str):
 
 def test_an_alias_pool_is_chosen(page: Page, address: str):
     opened(page, address, "io", system="ZLSIM")
-    expect(page.locator('[data-testid="chart-alias-entitlement-paging"]')).to_contain_text("entitled")
+    expect(page.locator('[data-testid="chart-alias-entitlement-paging"]')).to_contain_text("entitlement")
     page.locator('[data-testid="table-alias-pools"] tbody tr.opens').last.click()
     ready(page, "io")
     pool = setting(page, "pool")

@@ -16,7 +16,6 @@ from zlens import _native
 from zlens.answers import exact, type_name
 from zlens.catalog import metrics, roles
 from zlens.catalog.compile.roles import rows
-from zlens.macros import MACROS
 from zlens.problems import Problem
 
 METRICS = Path(zlens.__path__[0]) / "catalog" / "metrics"
@@ -91,8 +90,6 @@ class FakeSession:
         self.questions: list[str] = []
         self.connection = duckdb.connect(":memory:", config={"threads": 1})
         self.connection.execute("SET TimeZone = 'UTC'")
-        for macro in MACROS:
-            self.connection.execute(macro)
         for table in (*TABLES, "inventory"):
             columns = columns_of(table)
             typed = ", ".join(f'"{name}" {SQL_TYPES[kind]}' for name, kind in columns.items())
