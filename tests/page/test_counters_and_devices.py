@@ -89,6 +89,27 @@ def test_a_device_is_chosen_and_searched_for(page: Page, address: str):
     expect(body.locator("tr.opens")).to_have_count(0)
 
 
+def test_a_table_shows_every_column_of_its_measure(page: Page, address: str):
+    """What the catalog has of devices, by its own names: a new column needs nothing of the page."""
+    opened(page, address, "io", system="ZLSIM")
+    table = '[data-testid="table-devices"]'
+    few = copied(page, table, "Copy CSV").splitlines()[0].split(",")
+    page.locator(table).get_by_role("button", name="All columns").click()
+    ready(page, "io")
+    assert setting(page, "devices.all") == "1"
+    schema = page.request.get(f"{address}/api/v1/schema").json()["tables"]
+    [device] = [one for one in schema if one["name"] == "device"]
+    # No device is of a group here: that column stays away.
+    leading = {"system", "source", "interval_end", "seconds", "flag", "group_name"}
+    names = {one["name"] for one in device["columns"]} - leading
+    heads = copied(page, table, "Copy CSV").splitlines()[0].split(",")
+    assert heads[: len(few)] == few
+    assert {"device", *(head.rpartition("_")[0] for head in heads[1:])} >= names
+    by_name = {one["name"]: one for one in device["columns"]}
+    heading = page.locator(f"{table} th", has_text="Seek cylinders").get_by_role("button").first
+    assert (heading.get_attribute("title") or "").startswith(by_name["seek_cylinders"]["text"])
+
+
 def test_an_alias_pool_is_chosen(page: Page, address: str):
     opened(page, address, "io", system="ZLSIM")
     expect(page.locator('[data-testid="chart-alias-entitlement-paging"]')).to_contain_text("entitlement")

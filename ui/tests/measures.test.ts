@@ -123,7 +123,7 @@ describe("columns of a table", () => {
     file.schema = schema(COLUMNS);
     const columns = tableColumns("disk", ["disk"], [{ column: "resp_s", what: "p95" }, { column: "busy_s" }]);
     expect(columns.map((one) => [one.key, one.heading, one.unit, one.times])).toEqual([
-      ["disk", "Disk", "", undefined],
+      ["disk", "Disk", undefined, undefined],
       ["resp_s_p95", "Resp, p95", "ms", 1000],
       ["busy_s_total", "Busy", "s", undefined],
     ]);

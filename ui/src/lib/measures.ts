@@ -175,6 +175,9 @@ export function unitOf(about: ColumnInfo | undefined): { unit: string | null; ti
   return { unit: about?.unit ?? null };
 }
 
+/** Units of the catalog that say nothing to a reader. */
+const WORDS = ["", "count", "index", "ratio"];
+
 /** The columns of a table, in the words of the catalog. */
 export function tableColumns(table: string, keys: string[], shown: Shown[]): TableColumn[] {
   const of = (name: string, what?: Statistic, decimals?: number): TableColumn => {
@@ -185,7 +188,7 @@ export function tableColumns(table: string, keys: string[], shown: Shown[]): Tab
       key: what ? `${name}_${what}` : name,
       heading: heading(name, what),
       type: whole ? "int" : number ? "float" : (about?.type ?? "text"),
-      ...(what === "count" ? {} : unitOf(about)),
+      ...(what === "count" || WORDS.includes(about?.unit ?? "") ? {} : unitOf(about)),
       explain: `${table}.${name}`,
       text: [about?.text ?? name, what ? SAID[what] : null].filter(Boolean).join("; of the intervals: "),
       ...(decimals === undefined ? {} : { decimals }),
