@@ -52,7 +52,7 @@ _ZOOM = """async (hash) => {
   while (!ready() && performance.now() - begin < 60000) await rest(2);
   const drawn = performance.now() - begin;
   await rest(30);
-  const asked = performance.getEntriesByType("resource").filter((one) => /series|sql/.test(one.name));
+  const asked = performance.getEntriesByType("resource").filter((one) => /aggregate|rows|sql/.test(one.name));
   const last = Math.max(begin, ...asked.map((one) => one.responseEnd)) - begin;
   const slowest = Math.max(0, ...asked.map((one) => one.duration));
   return { drawn, last, slowest, count: asked.length };

@@ -132,7 +132,7 @@ def questions(page: Page) -> list[tuple[str, dict[str, object]]]:
 
     def note(request: Request) -> None:
         name = request.url.rpartition("/")[2]
-        if request.method == "POST" and name in ("series", "sql", "cancel"):
+        if request.method == "POST" and name in ("aggregate", "rows", "sql", "cancel"):
             found.append((name, json.loads(request.post_data or "{}")))
         elif request.method == "GET" and "/api/" in request.url:
             found.append((name.partition("?")[0], {}))
@@ -158,14 +158,10 @@ def test_a_brush_asks_again_only_for_its_window(wide: Page, place: str):
     ready(wide, "overview")
     begin, end = int(setting(wide, "from") or 0), int(setting(wide, "to") or 0)
     assert FIRST_S < begin < end
-    series = [said for name, said in found if name == "series"]
-    assert series
-    for said in series:
-        assert (said["from"], said["to"]) == (begin, end)
+    assert found
     for name, said in found:
-        assert name in ("series", "sql"), "findings, schema and the like are those of the whole recording"
-        if name == "sql":
-            assert f"to_timestamp({begin})" in str(said["query"])
+        assert name == "aggregate", "findings, schema and the like are those of the whole recording"
+        assert (said["from"], said["to"]) == (begin, end)
     # Each only once.
     told = [(name, json.dumps({**said, "id": ""}, sort_keys=True)) for name, said in found]
     assert len(told) == len(set(told))
@@ -186,7 +182,14 @@ def test_what_was_overtaken_is_ended(wide: Page, place: str, large: Path):
     ready(wide, "guests")
     until(lambda: not running(wide))
     ended = {said["id"] for name, said in found if name == "cancel"}
-    asked_for = [said for name, said in found if name == "series" and said.get("table") == "guest"]
+    asked_for = [
+        said
+        for name, said in found
+        if name == "aggregate"
+        and said["table"] == "guest"
+        and "cpu_pct" in said["columns"]
+        and "LNX007" in str(said.get("where"))
+    ]
     assert len(ended) > 10
     # All but the last were ended, or were answered before the next came.
     last = [said for said in asked_for if (said["from"], said["to"]) == (begin, end)]

@@ -17,7 +17,6 @@ from zlens import _native
 from zlens.answers import exact, type_name
 from zlens.catalog import metrics, roles
 from zlens.catalog.compile.roles import rows
-from zlens.macros import MACROS
 from zlens.problems import Problem
 
 METRICS = Path(zlens.__path__[0]) / "catalog" / "metrics"
@@ -77,8 +76,6 @@ def create(place: str, columns: Mapping[str, str]) -> str:
 def base() -> duckdb.DuckDBPyConnection:
     """Every table without rows, for all sessions."""
     made = duckdb.connect(":memory:", config={"threads": 1})
-    for macro in MACROS:
-        made.execute(macro)
     for table in (*TABLES, "inventory"):
         made.execute(create(f'"{table}"', columns_of(table)))
     made.execute('CREATE VIEW "_interval" AS SELECT * FROM "interval"')

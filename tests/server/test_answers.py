@@ -87,96 +87,6 @@ def test_kept_columns_give_the_same_numbers(served):
     assert served.post("sql", query="SELECT 1", keep={"nosuch": []}).status_code == 400
 
 
-def test_every_interval_is_shown_where_there_is_room(served):
-    found = told(served.post("series", table="load", columns=["busy_pct", "tv"], system="ZLDEMO"))
-    rows = served.session.sql("SELECT epoch(interval_end), busy_pct FROM load ORDER BY 1").rows
-    busy = found["series"][0]
-    assert found["bucket_s"] == 0
-    assert found["units"]["busy_pct"] == "%"
-    assert list(zip(busy["t"], busy["max"], strict=True)) == rows
-    assert busy["min"] == busy["max"] == busy["first"] == busy["last"] == busy["p50"] == busy["p95"]
-    assert [one["column"] for one in found["series"]] == ["busy_pct", "tv"]
-
-
-def test_buckets_are_whole_intervals_and_hold_what_sql_says(served):
-    found = told(served.post("series", table="cpu", columns=["busy_pct"], by="cpu_id", points=10))
-    nominal = served.session.systems[0].nominal_s
-    assert found["bucket_s"] % nominal == 0
-    assert found["bucket_s"] > nominal
-    rows = served.session.sql(found["sql"]).rows
-    for one in found["series"]:
-        mine = [row for row in rows if row[0] == one["by"]]
-        assert one["t"] == [row[1] for row in mine]
-        for at, name in enumerate(("min", "max", "first", "last", "p50", "p95"), 2):
-            assert one[name] == [row[at] for row in mine]
-    # Nothing is lost between buckets, and the largest of the buckets is the largest of all.
-    largest = served.session.sql("SELECT max(busy_pct) FROM cpu WHERE flag IS NULL").rows[0][0]
-    assert max(max(one["max"]) for one in found["series"]) == largest
-
-
-def test_one_bucket_against_plain_sql(served):
-    found = told(served.post("series", table="load", columns=["busy_pct"], points=10))
-    one, width = found["series"][0], found["bucket_s"]
-    end = one["t"][2]
-    row = served.session.sql(
-        "SELECT min(busy_pct), max(busy_pct), quantile_cont(busy_pct, 0.5), quantile_cont(busy_pct, 0.95) "
-        f"FROM load WHERE flag IS NULL AND epoch(interval_end) > {end - width + 1} "
-        f"AND epoch(interval_end) <= {end + 1}"
-    ).rows[0]
-    assert (one["min"][2], one["max"][2], one["p50"][2], one["p95"][2]) == pytest.approx(row)
-
-
-def test_top_gives_the_largest_first(served):
-    found = told(served.post("series", table="guest", columns=["cpu_pct"], by="userid", top=3))
-    rows = served.session.sql(
-        "SELECT userid FROM guest WHERE flag IS NULL GROUP BY 1 "
-        "ORDER BY sum(cpu_pct * seconds) / sum(seconds) DESC NULLS LAST, 1 LIMIT 3"
-    ).rows
-    assert [one["by"] for one in found["series"]] == [row[0] for row in rows]
-
-
-def test_a_window_and_a_condition(served):
-    rows = served.session.sql("SELECT DISTINCT epoch(interval_end) FROM cpu ORDER BY 1").rows
-    first, last = rows[5][0], rows[15][0]
-    asked = {"from": first, "to": last, "where": {"cpu_id": [0]}}
-    found = told(served.post("series", table="cpu", columns=["busy_pct"], **asked))
-    assert found["series"][0]["t"] == [row[0] for row in rows[6:16]]
-    own = served.session.sql(found["sql"]).rows
-    assert [row[2] for row in own] == found["series"][0]["min"]
-    only = told(served.post("series", table="cpu", columns=["busy_pct"], aggregates=["max"], **asked))[
-        "series"
-    ][0]
-    assert set(only) == {"by", "column", "t", "max"}
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"table": "nosuch", "columns": ["a"]},
-        {"table": "load", "columns": ["nosuch"]},
-        {"table": "load", "columns": ["system"]},
-        {"table": "load", "columns": []},
-        {"table": "load", "columns": ["busy_pct"], "by": "nosuch"},
-        {"table": "load", "columns": ["busy_pct"], "where": {"no'such": 1}},
-        {"table": "load; DROP TABLE load", "columns": ["busy_pct"]},
-        {"table": "system", "columns": ["files"]},
-        {"table": "cpu", "columns": ["busy_pct"], "where": {"cpu_id": "no number"}},
-        {"table": "load", "columns": ["busy_pct"], "from": "nonsense"},
-        {"table": "load", "columns": ["busy_pct"], "points": 0},
-    ],
-)
-def test_wrong_series(served, asked):
-    response = served.post("series", **asked)
-    assert response.status_code == 400
-    assert response.json()["error"]["kind"] == "QueryError"
-
-
-def test_a_text_stays_a_text(served):
-    where = {"userid": "x') OR 1=1 --"}
-    found = told(served.post("series", table="guest", columns=["cpu_pct"], where=where))
-    assert found["series"] == []
-
-
 def test_explain_is_what_the_command_prints(served):
     found = told(served.get("explain", name="load.busy_pct"))
     assert found == {"name": "load.busy_pct", "text": explain.explain("load.busy_pct")}
@@ -338,6 +248,116 @@ def test_what_has_no_mean_says_why(served):
     assert "not 0" in found["unweighted"]["transaction_rate"]
 
 
+def test_every_interval_is_shown_where_there_is_room(served):
+    """Those flagged short or gap too, as they are: the last value."""
+    asked = {"table": "guest", "columns": {"cpu_pct": ["last", "max"]}, "by": ["userid"]}
+    rows, found = aggregated(served, **asked, system="ZLDEMO", buckets=600)
+    own = served.session.sql(
+        "SELECT userid, epoch(interval_end), cpu_pct, flag FROM guest ORDER BY userid, interval_end"
+    ).rows
+    assert found["bucket_s"] == 0
+    assert any(flag and value is not None for *_, value, flag in own)
+    assert [(row["userid"], row["t"], row["cpu_pct_last"]) for row in rows] == [row[:3] for row in own]
+    assert [row["cpu_pct_max"] for row in rows] == [None if flag else value for *_, value, flag in own]
+
+
+def test_buckets_are_whole_intervals_and_hold_what_sql_says(served):
+    asked = {"table": "cpu", "columns": ["busy_pct"], "statistics": ["max"], "by": ["cpu_id"]}
+    rows, found = aggregated(served, **asked, buckets=10)
+    nominal = served.session.systems[0].nominal_s
+    assert found["bucket_s"] % nominal == 0
+    assert found["bucket_s"] > nominal
+    again = served.session.sql(found["sql"])
+    assert [dict(zip(again.columns, row, strict=True)) for row in again.rows] == rows
+    # Nothing is lost between buckets, and the largest of the buckets is the largest of all.
+    largest = served.session.sql("SELECT max(busy_pct) FROM cpu WHERE flag IS NULL").rows[0][0]
+    assert max(row["busy_pct_max"] for row in rows if row["busy_pct_max"] is not None) == largest
+
+
+def test_one_bucket_against_plain_sql(served):
+    told_of = ["min", "max", "p50", "p95"]
+    rows, found = aggregated(served, table="load", columns=["busy_pct"], statistics=told_of, buckets=10)
+    one, width = rows[2], found["bucket_s"]
+    row = served.session.sql(
+        "SELECT min(busy_pct), max(busy_pct), quantile_cont(busy_pct, 0.5), quantile_cont(busy_pct, 0.95) "
+        f"FROM load WHERE flag IS NULL AND epoch(interval_end) > {one['t'] - width + 1} "
+        f"AND epoch(interval_end) <= {one['t'] + 1}"
+    ).rows[0]
+    assert [one[f"busy_pct_{what}"] for what in told_of] == pytest.approx(list(row))
+
+
+def test_top_gives_the_largest_on_average_and_once(served):
+    asked = {"table": "guest", "columns": ["cpu_pct"], "by": ["userid"], "statistics": ["mean", "max"]}
+    rows, _ = aggregated(served, **asked)
+    mean = sorted(rows, key=lambda row: (-(row["cpu_pct_mean"] or 0), row["userid"]))
+    once = sorted(rows, key=lambda row: (-(row["cpu_pct_max"] or 0), row["userid"]))
+    places = {row["userid"]: (min(at, once.index(row)), at) for at, row in enumerate(mean)}
+    largest = sorted(places, key=places.__getitem__)[:4]
+    some, found = aggregated(served, **asked, top=4, buckets=10)
+    assert found["top"] == largest
+    assert {row["userid"] for row in some} == set(largest)
+    assert {row[2] for row in served.session.sql(found["sql"]).rows} == set(largest)
+
+
+def test_statistics_of_single_columns(served):
+    asked = {"busy_pct": ["p95", "count"], "cpu_type": ["mode"]}
+    rows, found = aggregated(served, table="cpu", columns=asked, by=["cpu_id"])
+    assert found["columns"][3:] == ["busy_pct_p95", "busy_pct_count", "cpu_type_mode"]
+    own = served.session.sql(
+        "SELECT cpu_id, count(busy_pct), mode(cpu_type) FROM cpu WHERE flag IS NULL GROUP BY 1 ORDER BY 1"
+    ).rows
+    assert [(row["cpu_id"], row["busy_pct_count"], row["cpu_type_mode"]) for row in rows] == own
+
+
+def test_a_window_and_a_condition(served):
+    rows = served.session.sql("SELECT DISTINCT epoch(interval_end) FROM cpu ORDER BY 1").rows
+    first, last = rows[5][0], rows[15][0]
+    asked = {"table": "cpu", "columns": ["busy_pct"], "from": first, "to": last, "where": {"cpu_id": [0]}}
+    found, _ = aggregated(served, **asked, buckets=600)
+    assert [row["t"] for row in found] == [row[0] for row in rows[6:16]]
+
+
+def test_a_text_stays_a_text(served):
+    where = {"userid": "x') OR 1=1 --"}
+    assert aggregated(served, table="guest", columns=["cpu_pct"], where=where, by=["userid"])[0] == []
+    assert told(served.post("rows", table="guest", columns=["cpu_pct"], where=where))["rows"] == []
+
+
+def test_rows_are_those_of_the_measure(served):
+    asked = {"table": "event", "columns": ["time", "kind", "subject"], "system": "ZLDEMO"}
+    found = told(served.post("rows", **asked))
+    own = served.session.sql("SELECT time, kind, subject FROM event ORDER BY time").rows
+    assert [row[1:] for row in found["rows"]] == [list(row[1:]) for row in own]
+    assert found["types"] == ["time", "text", "text"]
+    assert served.session.sql(found["sql"]).columns == found["columns"]
+    # A window of what has moments, not intervals.
+    middle = found["rows"][len(own) // 2][0]
+    later = told(served.post("rows", **asked, **{"from": middle}))["rows"]
+    assert later == [row for row in found["rows"] if row[0] > middle]
+    some = told(served.post("rows", **asked, order="kind", descending=True, limit=2))
+    assert (len(some["rows"]), some["more"]) == (2, True)
+    assert [row[1] for row in some["rows"]] == sorted((row[1] for row in own), reverse=True)[:2]
+    assert told(served.post("rows", table="problem"))["columns"][0] == "system"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"table": "nosuch"}, "there is no measure"),
+        ({"table": "event; DROP TABLE event"}, "there is no measure"),
+        ({"table": "event", "columns": ["nosuch"]}, "no column"),
+        ({"table": "event", "order": "1"}, "order is"),
+        ({"table": "event", "where": {"no'such": 1}}, "no column"),
+        ({"table": "problem", "from": 0}, "has no times"),
+        ({"table": "event", "limit": 0}, "limit"),
+    ],
+)
+def test_wrong_rows(served, asked, said):
+    response = served.post("rows", **asked)
+    assert response.status_code == 400
+    assert said in response.text
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -353,6 +373,11 @@ def test_what_has_no_mean_says_why(served):
         ({"table": "load", "columns": ["busy_pct"], "where": {'no"such': 1}}, "no column"),
         ({"table": "load", "columns": ["busy_pct"], "buckets": 0}, "buckets"),
         ({"table": "load", "columns": ["busy_pct"], "limit": 1_000_000}, "limit"),
+        ({"table": "load", "columns": {"busy_pct": ["mean", "total"]}}, "has no total"),
+        ({"table": "load", "columns": ["busy_pct"], "from": "nonsense"}, "nonsense"),
+        ({"table": "load; DROP TABLE load", "columns": ["busy_pct"]}, "there is no measure"),
+        ({"table": "cpu", "columns": ["busy_pct"], "where": {"cpu_id": "no number"}}, "no number"),
+        ({"table": "load", "columns": ["busy_pct"], "top": 3}, "top without by"),
         ({"table": "storage", "columns": ["available"]}, "different zone are never put together"),
     ],
 )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { drawScatter, reads, summed, withoutRni, type Hints } from "../src/lib/cpumf";
+import { drawScatter, withoutRni, type Hints } from "../src/lib/cpumf";
 import { svgPainter } from "../src/lib/painter";
 
 const theme = {
@@ -22,17 +22,6 @@ const hints: Hints = {
     { category: "HIGH", l1mp: [3, null], rni: [1, null] },
   ],
 };
-
-describe("metrics of a window", () => {
-  it("are weighted with what they are divided by", () => {
-    expect(summed(["cpi"])).toBe("weighted_mean(cpi, instructions) AS cpi");
-    expect(summed(["memp"])).toBe("weighted_mean(memp, l1mp * instructions) AS memp");
-  });
-
-  it("read their weights too, each once", () => {
-    expect(reads(["l1mp", "cpi"])).toEqual(["l1mp", "cpi", "instructions", "cycles", "seconds"]);
-  });
-});
 
 describe("the nest", () => {
   it("shows regions with open ends, and points that can be opened", () => {

@@ -1,36 +1,24 @@
 import { describe, expect, it } from "vitest";
-import type { SqlAnswer } from "../src/lib/api";
-import { DEVICE_COLUMNS, SPREAD, TIMES, joined, layers, matches, parts } from "../src/lib/devices";
+import { joined, layers, matches, parts } from "../src/lib/devices";
+import { found } from "../src/lib/measures";
 
 describe("parts of a response", () => {
   it("have no rest where service is the sum of its parts", () => {
-    const row = { queue: 0.5, pend: 0.2, disc: 0.3, conn: 0.1, serv: 0.2 + 0.3 + 0.1 };
-    expect(parts(row)).toEqual([0.5, 0.2, 0.3, 0.1, null]);
+    expect(parts([0.5, 0.2, 0.3, 0.1, 0.2 + 0.3 + 0.1])).toEqual([0.5, 0.2, 0.3, 0.1, null]);
   });
 
   it("show what is left of the service", () => {
-    const row = { queue: 0, pend: 0.2, disc: 0.3, conn: 0.1, serv: 1 };
-    expect(parts(row)[4]).toBeCloseTo(0.4);
+    expect(parts([0, 0.2, 0.3, 0.1, 1])[4]).toBeCloseTo(0.4);
   });
 
   it("do not take rounding for a wait, nor the unknown for none", () => {
-    expect(parts({ queue: -1e-18, pend: 1, disc: 1, conn: 1, serv: 3 })[0]).toBe(0);
-    expect(parts({ queue: null, pend: null, disc: null, conn: null, serv: null })).toEqual(
-      Array(5).fill(null),
-    );
+    expect(parts([-1e-18, 1, 1, 1, 3])[0]).toBe(0);
+    expect(parts([null, null, null, null, null])).toEqual(Array(5).fill(null));
   });
 
   it("are layers, the rest only where there is one", () => {
     expect(layers([[1, 2, 3, 4, null]]).map((one) => one.name)).toEqual(["queue", "pend", "disc", "conn"]);
     expect(layers([[1, 2, 3, 4, 5]])).toHaveLength(5);
-  });
-});
-
-describe("the question", () => {
-  it("reads only what is kept", () => {
-    const names = (TIMES + SPREAD).match(/\b[a-z]+_(?:s|rate)\b|\brate\b|\bseconds\b/g) ?? [];
-    expect(names.length).toBeGreaterThan(10);
-    for (const name of names.filter((one) => !one.endsWith("_ms"))) expect(DEVICE_COLUMNS).toContain(name);
   });
 });
 
@@ -44,30 +32,29 @@ describe("a search", () => {
 });
 
 describe("answers about the same devices", () => {
-  const means = {
-    columns: ["device", "rate"],
-    types: ["text", "float"],
+  const means = found({
+    columns: ["system", "device", "rate_mean"],
     rows: [
-      ["B", 2],
-      ["A", 1],
+      ["S", "B", 2],
+      ["S", "A", 1],
     ],
+    sql: "SELECT 1",
     more: false,
-    seconds: 0,
-  } as SqlAnswer;
-  const facts = {
-    ...means,
-    columns: ["device", "volume"],
-    types: ["text", "text"],
-    rows: [["A", "VOL1"]],
-  } as SqlAnswer;
+  });
+  const facts = found({
+    columns: ["system", "device", "volume_last"],
+    rows: [["S", "A", "VOL1"]],
+    sql: "SELECT 2",
+    more: false,
+  });
 
   it("stand side by side in the order of the first; what is not there yet is null", () => {
-    const both = joined(means, [facts, null], ["device", "volume", "resp_p95_ms"]);
-    expect(both.columns).toEqual(["device", "rate", "volume", "resp_p95_ms"]);
-    expect(both.types).toEqual(["text", "float", "text", "float"]);
+    const both = joined(means, [facts, null], "device");
+    expect(both.columns).toEqual(["system", "device", "rate_mean", "volume_last"]);
     expect(both.rows).toEqual([
-      ["B", 2, null, null],
-      ["A", 1, "VOL1", null],
+      ["S", "B", 2, null],
+      ["S", "A", 1, "VOL1"],
     ]);
+    expect(both.sql).toBe("SELECT 1");
   });
 });

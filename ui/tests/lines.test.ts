@@ -1,21 +1,28 @@
 import { describe, expect, it } from "vitest";
-import type { SeriesAnswer } from "../src/lib/api";
-import { breaks, drawLines, extent, linesTable, placed, times, traces, valueAt } from "../src/lib/lines";
+import {
+  breaks,
+  drawLines,
+  extent,
+  linesTable,
+  placed,
+  times,
+  traces,
+  valueAt,
+  type Course,
+} from "../src/lib/lines";
 import { axis, svgPainter, timeTicks } from "../src/lib/painter";
 
-const answer = (bucket: number): SeriesAnswer => ({
+const answer = (bucket: number): Course => ({
   bucket_s: bucket,
   sql: "SELECT",
-  units: { busy_pct: "%" },
-  series: [
+  lines: [
     {
       by: null,
+      source: "zvm-monitor",
       column: "busy_pct",
       t: [60, 120, 180, 600, 660],
       min: [1, 2, null, 4, 5],
       max: [10, 90, null, 40, 50],
-      first: [1, 2, null, 4, 5],
-      last: [1, 2, null, 4, 5],
       p50: [5, 6, null, 7, 8],
       p95: [9, 9, null, 9, 9],
     },
@@ -30,6 +37,22 @@ describe("lines", () => {
     expect(extent([trace!])).toEqual([1, 90]);
     const [raw] = traces(answer(0), () => "busy");
     expect(raw!.low).toBeNull();
+  });
+
+  it("are shown in another unit where that is wanted", () => {
+    const [trace] = traces(answer(60), () => "busy", { times: 1000 });
+    expect([trace!.value[0], trace!.low![0], trace!.high![0], trace!.value[2]]).toEqual([
+      5000,
+      1000,
+      10_000,
+      null,
+    ]);
+  });
+
+  it("tell sources apart where there are several", () => {
+    const two = answer(60);
+    two.lines.push({ ...two.lines[0]!, source: "smf" });
+    expect(traces(two, () => "busy").map((one) => one.name)).toEqual(["busy (zvm-monitor)", "busy (smf)"]);
   });
 
   it("do not bridge a time in which nothing was recorded", () => {

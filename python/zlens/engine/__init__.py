@@ -34,7 +34,6 @@ from zlens.engine.statement import Statement, parse
 from zlens.engine.store import Condition, Store
 from zlens.engine_errors import query_error
 from zlens.errors import QueryError
-from zlens.macros import MACROS
 from zlens.readers import RawTable
 
 _T = TypeVar("_T")
@@ -82,8 +81,6 @@ class Engine:
         # Also when nobody closes the engine: at the latest when the program ends.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         self._connection = connect(self._spill, files, 1 if size is not None and size < _SMALL else None)
-        for macro in MACROS:
-            self._connection.execute(macro)
         self._connection.execute("SET lock_configuration = true")
 
         def facts(raw: Mapping[str, Collection[str]]) -> Input:

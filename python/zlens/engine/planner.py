@@ -10,7 +10,6 @@ from zlens.catalog import metrics
 from zlens.catalog.expressions import literal, quote
 from zlens.engine.connection import Connection, connect
 from zlens.engine.statement import Statement
-from zlens.macros import MACROS
 
 #: Columns of a table and their types in SQL.
 Typed = Iterable[tuple[str, str]]
@@ -80,8 +79,6 @@ class Planner:
                 "SET disabled_optimizers = 'statistics_propagation,filter_pushdown,empty_result_pullup'"
             )
             self._connection.execute("CREATE SCHEMA role")
-            for macro in MACROS:
-                self._connection.execute(macro)
         return self._connection
 
     def _declare(self, connection: Connection, name: str) -> None:

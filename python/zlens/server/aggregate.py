@@ -9,7 +9,7 @@ from zlens.catalog.aggregation import Question
 from zlens.catalog.expressions import quote
 from zlens.catalog.metrics import Column, Table
 from zlens.errors import QueryError
-from zlens.server import series, values
+from zlens.server import buckets, values
 from zlens.server.place import Place
 
 #: Rows of an answer.
@@ -17,49 +17,74 @@ MOST = 100_000
 
 
 def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
-    table = _table(asked["table"])
-    columns = [_column(table, name) for name in dict.fromkeys(asked["columns"])]
+    table = _with_intervals(measure(asked["table"]))
+    wanted = _wanted(table, asked)
     by = [_key(table, name) for name in dict.fromkeys(asked["by"])]
     types = {column.name: column.type for column in table.columns}
-    held = series.conditions(place, asked, types)
+    held = buckets.conditions(place, asked, types)
     where = asked["where"].items()
     pinned = [name for name, value in where if not isinstance(value, list) or len(value) == 1]
     width, time = 0.0, None
     if asked["buckets"] is not None:
-        width, nominal = series.buckets(place, asked, asked["buckets"])
-        time = series.time_of(width, nominal)
-    wanted = [(column, _statistics(column, asked["statistics"])) for column in columns]
-
-    def question(rows: str) -> Question:
-        return Question(table, wanted, rows, by, pinned, " AND ".join(held) or "true", time)
-
-    shown = question(quote(table.name))
-    order = _order(asked, shown)
-    limit = f"\nLIMIT {asked['limit'] + 1}"
-    read = place.kept(table.name, shown.columns())
-    found = place.session.sql(f"{question(read).sql()}{order}{limit}")
-    rows = found.rows
+        width, nominal = buckets.buckets(place, asked, asked["buckets"])
+        time = buckets.time_of(width, nominal)
+    top = None
+    if asked["top"] is not None:
+        if not by:
+            raise QueryError("top without by", expected="by: the column of whose values some are chosen")
+        chosen = [(wanted[0][0], ["mean", "max"])]
+        top = _largest(
+            place, Question(table, chosen, quote(table.name), by, pinned, _all(held)), asked["top"]
+        )
+        held.append(buckets.is_one_of(by[0], top))
+    question = Question(table, wanted, quote(table.name), by, pinned, _all(held), time)
+    sql = f"{question.sql()}{_order(asked, question)}"
+    place.kept(table.name, [*question.columns(), *asked["where"]])
+    rows = place.session.sql(f"{sql}\nLIMIT {asked['limit'] + 1}").rows
     return {
-        "columns": found.columns,
+        "columns": [*question.keys(), *(["t"] if time else []), *question.names()],
         "rows": values.rows(rows[: asked["limit"]]),
-        "units": {column.name: column.unit for column in columns},
-        "unweighted": {column.name: column.unweighted for column in columns if column.unweighted},
+        "units": {column.name: column.unit for column, _ in wanted},
+        "unweighted": {column.name: column.unweighted for column, _ in wanted if column.unweighted},
         "bucket_s": width,
-        "sql": f"{shown.sql()}{order}",
+        "top": top,
+        "sql": sql,
         "more": len(rows) > asked["limit"],
     }
 
 
-def _table(name: str) -> Table:
+def _all(held: list[str]) -> str:
+    return " AND ".join(held) or "true"
+
+
+def _largest(place: Place, question: Question, top: int) -> list[Any]:
+    """The largest on average and the largest once, in turns: a mean alone hides who was busy for a moment."""
+    name = quote(question.by[0])
+    mean, most = (f"max({quote(one)})" for one in question.names())
+    place.kept(question.table.name, question.columns())
+    found = place.session.sql(
+        f"SELECT {name} FROM (SELECT {name}, "
+        f"row_number() OVER (ORDER BY {mean} DESC NULLS LAST, {name}) AS mostly, "
+        f"row_number() OVER (ORDER BY {most} DESC NULLS LAST, {name}) AS once "
+        f"FROM ({question.sql()}) WHERE {name} IS NOT NULL GROUP BY {name}) "
+        f"ORDER BY least(mostly, once), mostly LIMIT {top}"
+    )
+    return [row[0] for row in found.rows]
+
+
+def measure(name: str) -> Table:
     if name not in metrics.tables():
         raise QueryError(f"there is no measure {name!r}", cure="SHOW TABLES lists them")
-    table = metrics.table(name)
+    return metrics.table(name)
+
+
+def _with_intervals(table: Table) -> Table:
     if not {"interval_end", "seconds", "flag"} <= {column.name for column in table.columns} or table.plain:
-        raise QueryError(f"{name} has no intervals", cure="ask it in SQL")
+        raise QueryError(f"{table.name} has no intervals", cure="ask for its rows")
     return table
 
 
-def _column(table: Table, name: str) -> Column:
+def column_of(table: Table, name: str) -> Column:
     column = table.column(name)
     if column is None:
         raise QueryError(f"{table.name} has no column {name!r}", cure=f"DESCRIBE {table.name} lists them")
@@ -67,10 +92,21 @@ def _column(table: Table, name: str) -> Column:
 
 
 def _key(table: Table, name: str) -> str:
-    column = _column(table, name)
+    column = column_of(table, name)
     if column.aggregate not in ("key", "state") or column.type == "time":
         raise QueryError(f"{table.name}.{name} names nothing to group by", expected=", ".join(table.key))
     return name
+
+
+def _wanted(table: Table, asked: dict[str, Any]) -> list[tuple[Column, list[str]]]:
+    """Columns and what is told of each: what was asked for of it, of all of them, else what is usual."""
+    if isinstance(asked["columns"], dict):
+        own = [(column_of(table, name), list(dict.fromkeys(told))) for name, told in asked["columns"].items()]
+        for column, told in own:
+            _has(column, told)
+        return own
+    columns = [column_of(table, name) for name in dict.fromkeys(asked["columns"])]
+    return [(column, _statistics(column, asked["statistics"])) for column in columns]
 
 
 def _statistics(column: Column, asked: list[str] | None) -> list[str]:
@@ -79,10 +115,16 @@ def _statistics(column: Column, asked: list[str] | None) -> list[str]:
         return [aggregation.usual(column)]
     given = [what for what in dict.fromkeys(asked) if what in aggregation.gives(column)]
     if not given:
-        raise QueryError(
-            f"{column.name} has no {asked[0]}", expected=f"one of {', '.join(aggregation.gives(column))}"
-        )
+        _has(column, asked)
     return given
+
+
+def _has(column: Column, asked: list[str]) -> None:
+    lacking = [what for what in asked if what not in aggregation.gives(column)]
+    if lacking:
+        raise QueryError(
+            f"{column.name} has no {lacking[0]}", expected=f"one of {', '.join(aggregation.gives(column))}"
+        )
 
 
 def _order(asked: dict[str, Any], question: Question) -> str:

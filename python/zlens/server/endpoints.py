@@ -12,7 +12,6 @@ from zlens.compare import AGAINST, FORMS
 from zlens.server.aggregate import MOST
 from zlens.server.kinds import Anything, Either, Flag, Many, Moment, Named, Parameter, Record, Text, Whole
 from zlens.server.place import Place
-from zlens.server.series import AGGREGATES
 
 ROOT = "/api/v1"
 _NAME = Text(120, 1)
@@ -29,6 +28,7 @@ _WHERE = Parameter(
     "what columns are to be: a value or a list of them",
     default={},
 )
+_STATISTICS = Many(Text(of=STATISTICS), len(STATISTICS), 1)
 _SET = Parameter("set", Many(Text(500), 200), "other values: KEY=VALUE", default=[])
 _SIDE = Record((*_WINDOW, Parameter("name", Text(40, 1), "what the side is called")))
 
@@ -126,53 +126,28 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
-        "series",
-        "Columns over time: every interval, or minimum, maximum, first, last, p50 and p95 of buckets",
-        "series:answer",
-        (
-            Parameter("table", _NAME, "a measure, raw table or role with interval_end", needed=True),
-            Parameter("columns", Many(_NAME, 20, 1), "columns of numbers", needed=True),
-            _SYSTEM,
-            _WHERE,
-            Parameter("by", _NAME, "a series for each value of this column"),
-            _FROM,
-            _TO,
-            Parameter("points", Whole(1, 10_000), "most buckets (600)", default=600),
-            Parameter(
-                "aggregates",
-                Many(Text(of=tuple(AGGREGATES)), len(AGGREGATES), 1),
-                "what is told of a bucket (all)",
-                default=list(AGGREGATES),
-            ),
-            Parameter(
-                "top",
-                Whole(1, 1000),
-                "only so many values of `by`: the largest of the first column, on average and once",
-            ),
-        ),
-        {
-            "bucket_s": "length of a bucket; 0: every interval as it is",
-            "sql": "the question, as zlens sql takes it",
-            "units": "of the columns",
-            "series": "for each value of `by` and column: by, column, t (seconds since 1970), min, max, "
-            "first, last, p50, p95",
-            "more": "whether there were more points than are handed out",
-        },
-    ),
-    Endpoint(
-        "POST",
         "aggregate",
         "Columns of a measure by subject and time, each aggregated as the catalog states of it",
         "aggregate:answer",
         (
             Parameter("table", _NAME, "a measure", needed=True),
-            Parameter("columns", Many(_NAME, 50, 1), "its columns", needed=True),
+            Parameter(
+                "columns",
+                Either(Many(_NAME, 60, 1), Named(_STATISTICS, 60)),
+                "its columns, or for each of them its statistics",
+                needed=True,
+            ),
             Parameter(
                 "statistics",
-                Many(Text(of=STATISTICS), len(STATISTICS), 1),
+                _STATISTICS,
                 "what is told of each column that has it; left out: its total, its mean or its last value",
             ),
             Parameter("by", Many(_NAME, 10), "columns whose values get rows of their own", default=[]),
+            Parameter(
+                "top",
+                Whole(1, 1000),
+                "only so many values of the first of `by`: the largest of the first column, in mean and once",
+            ),
             _SYSTEM,
             _WHERE,
             _FROM,
@@ -189,6 +164,31 @@ ENDPOINTS = (
             "units": "of the columns",
             "unweighted": "columns without a mean over time, and why",
             "bucket_s": "length of a bucket; 0: every interval as it is, or the whole window",
+            "top": "the values that `top` chose, largest first; else null",
+            "sql": "the question, as zlens sql takes it",
+            "more": "whether there are more rows",
+        },
+    ),
+    Endpoint(
+        "POST",
+        "rows",
+        "Rows of a measure as they are",
+        "rows:answer",
+        (
+            Parameter("table", _NAME, "a measure", needed=True),
+            Parameter("columns", Many(_NAME, 100), "its columns (all)", default=[]),
+            _SYSTEM,
+            _WHERE,
+            _FROM,
+            _TO,
+            Parameter("order", _NAME, "a column to sort by (the time)"),
+            Parameter("descending", Flag(), "the largest first (false)", default=False),
+            Parameter("limit", Whole(1, MOST), "most rows that are handed out (10000)", default=10_000),
+        ),
+        {
+            "columns": "names",
+            "types": "int, float, text, bool or time of each",
+            "rows": "lists of values; times in ISO 8601 with Z",
             "sql": "the question, as zlens sql takes it",
             "more": "whether there are more rows",
         },

@@ -90,38 +90,51 @@ export interface SqlAnswer {
   seconds: number;
 }
 
-export interface SeriesQuestion {
+/** What several rows of a column give; the catalog says what each column has: docs/aggregation.md. */
+export type Statistic =
+  "mean" | "total" | "min" | "max" | "p50" | "p95" | "first" | "last" | "mode" | "count";
+
+/** The rows of a measure that a question is about. */
+export interface Rows {
   table: string;
-  columns: string[];
   system?: string | null;
   where?: Record<string, Cell | Cell[]>;
-  by?: string | null;
   from?: number | null;
   to?: number | null;
-  points?: number;
+  order?: string;
+  descending?: boolean;
+  limit?: number;
+}
+
+export interface AggregateQuestion extends Rows {
+  /** Columns, or for each of them its statistics. */
+  columns: string[] | Record<string, Statistic[]>;
+  by?: string[];
+  /** Rows over time, at most so many. */
+  buckets?: number;
+  /** Only so many values of the first of `by`: the largest of the first column. */
   top?: number;
-  /** What is told of a bucket; all where it is left out. What is drawn of it is quicker to ask for alone. */
-  aggregates?: ("min" | "max" | "first" | "last" | "p50" | "p95")[];
 }
 
-/** One line of a chart. Times are ends of intervals in seconds UTC; what is not computable is null. */
-export interface Line {
-  by: Cell;
-  column: string;
-  t: number[];
-  min: (number | null)[];
-  max: (number | null)[];
-  first: (number | null)[];
-  last: (number | null)[];
-  p50: (number | null)[];
-  p95: (number | null)[];
-}
-
-export interface SeriesAnswer {
+/** Columns are the keys, `t` where there are buckets, and COLUMN_STATISTIC. */
+export interface AggregateAnswer {
+  columns: string[];
+  rows: Cell[][];
+  units: Record<string, string>;
+  /** Length of a bucket; 0: every interval as it is. */
   bucket_s: number;
+  /** The values that `top` chose, largest first. */
+  top: Cell[] | null;
   sql: string;
-  units: Record<string, string | null>;
-  series: Line[];
+  more: boolean;
+}
+
+export interface RowsAnswer {
+  columns: string[];
+  types: Kind[];
+  rows: Cell[][];
+  sql: string;
+  more: boolean;
 }
 
 /** A finding as `zlens findings --format json` gives it. */
@@ -310,7 +323,12 @@ export const api = {
    * stands for them in the query. */
   sql: (query: string, how: { rows?: number; keep?: Record<string, string[]> } = {}, signal?: AbortSignal) =>
     call<SqlAnswer>("/sql", { query, ...how }, signal),
-  series: (question: SeriesQuestion, signal?: AbortSignal) => call<SeriesAnswer>("/series", question, signal),
+  /** Columns of a measure by subject and time, each aggregated as the catalog states of it. */
+  aggregate: (question: AggregateQuestion, signal?: AbortSignal) =>
+    call<AggregateAnswer>("/aggregate", question, signal),
+  /** Rows of a measure as they are. */
+  rows: (question: Rows & { columns?: string[] }, signal?: AbortSignal) =>
+    call<RowsAnswer>("/rows", question, signal),
   explain: (name: string, signal?: AbortSignal) =>
     call<{ name: string; text: string }>(query("/explain", { name }), null, signal),
   /** How many columns of each report have values: decodes everything. */

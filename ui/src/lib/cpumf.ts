@@ -1,4 +1,4 @@
-/** The hardware counters over a window: what a ratio is weighted with, and the regions of the workload hint. */
+/** The hardware counters over a window: where misses are sourced, and the regions of the workload hint. */
 
 import type { Cell } from "./api";
 import { exact } from "./format";
@@ -22,35 +22,6 @@ const SOURCE_COLOURS: Record<string, number> = {
 };
 
 export const sourceColour = (name: string): string => category(SOURCE_COLOURS[name] ?? 6);
-
-/**
- * What each ratio is divided by, so that the mean over several intervals is the ratio of their sums: as --every
- * makes it. A metric without such a column is shown for intervals only.
- */
-const PER: Record<string, string> = {
-  cpi: "instructions",
-  problem_state_pct: "instructions",
-  l1mp: "instructions",
-  est_finite_cpi: "instructions",
-  est_instr_cmplx_cpi: "instructions",
-  est_scpl1m: "l1mp * instructions",
-  rni: "l1mp * instructions",
-  tlb_cpu_miss_pct: "cycles",
-  lpar_cpu_pct: "seconds",
-  ghz: "seconds",
-  parked_pct: "seconds",
-  ...Object.fromEntries(SOURCED.map((name) => [name, "l1mp * instructions"])),
-};
-
-/** SQL: metrics over the rows of a group. */
-export function summed(columns: string[]): string {
-  return columns.map((name) => `weighted_mean(${name}, ${PER[name]}) AS ${name}`).join(",\n  ");
-}
-
-/** What `summed` reads. */
-export function reads(columns: string[]): string[] {
-  return [...new Set([...columns, "instructions", "cycles", "seconds", "l1mp"])];
-}
 
 /** A part of the plane of L1MP and RNI; an open end is null. */
 export interface HintRegion {

@@ -1,48 +1,45 @@
 /** Devices of a window: times per operation weighted as FCX108 does, and the parts of a response. */
 
-import type { Kind, SqlAnswer } from "./api";
+import { everything, found, type Found, type Shown } from "./measures";
 import { category } from "./palette";
+import { place } from "./place.svelte";
 import type { Layer } from "./stack";
 
-/** What every question about devices reads, so that one kept table serves all of them. */
-export const DEVICE_COLUMNS = [
-  "system",
-  "interval_end",
-  "seconds",
-  "flag",
-  "device",
-  "volume",
-  "device_type",
-  "device_class",
-  "model",
-  "group_name",
-  "use",
-  "rate",
-  "measured_rate",
-  "pend_s",
-  "disc_s",
-  "conn_s",
-  "serv_s",
-  "resp_s",
-  "queued",
-  "busy_pct",
-  "read_pct",
+/** What a device is. */
+export const FACTS: Shown[] = ["volume", "use", "group_name", "device_type", "model", "device_class"].map(
+  (column) => ({ column, what: "last" }),
+);
+
+/** Classes of disks, as FCX108 takes them for its row of all. */
+export const DISKS = ["ECKD", "FBA"];
+
+/** The parts of a response in the order a request meets them, and the service they are of. */
+export const TIMES = ["queue_s", "pend_s", "disc_s", "conn_s", "serv_s"];
+
+export const MEANS: Shown[] = [
+  { column: "rate", decimals: 1 },
+  { column: "resp_s", decimals: 3 },
+  { column: "resp_s", what: "max", decimals: 3 },
+  ...TIMES.map((column) => ({ column, decimals: 3 })),
+  { column: "queued", decimals: 2 },
+  { column: "busy_pct", decimals: 1 },
+  { column: "read_pct", decimals: 1 },
 ];
 
-/** SQL: the disks, as FCX108 takes them for its row of all. */
-export const DISKS = "coalesce(device_class IN ('ECKD', 'FBA'), volume IS NOT NULL)";
+export const SPREAD: Shown[] = [{ column: "resp_s", what: "p95", decimals: 3 }];
 
-/** SQL: what a mean hides, in milliseconds, over intervals. */
-export const SPREAD = `1000 * quantile_cont(resp_s, 0.95) AS resp_p95_ms,
-  1000 * max(resp_s) AS resp_max_ms`;
+/** What a table of devices shows, in order. */
+export const TABLE: Shown[] = [
+  ...FACTS.slice(0, 3),
+  ...MEANS.slice(0, 2),
+  ...SPREAD,
+  ...MEANS.slice(2).filter((one) => one.column !== "serv_s"),
+  { column: "device_type" },
+];
 
-/** SQL: means over operations, in milliseconds; each operation counts once, whenever it was. */
-export const TIMES = `1000 * weighted_mean(resp_s, rate * seconds) AS resp_ms,
-  1000 * weighted_mean(pend_s, measured_rate * seconds) AS pend_ms,
-  1000 * weighted_mean(disc_s, measured_rate * seconds) AS disc_ms,
-  1000 * weighted_mean(conn_s, measured_rate * seconds) AS conn_ms,
-  1000 * weighted_mean(serv_s, measured_rate * seconds) AS serv_ms,
-  1000 * weighted_mean(resp_s - serv_s, rate * seconds) AS queue_ms`;
+/** The columns behind those of the table, where all are asked for. */
+export const everyColumn = (): Shown[] =>
+  place.get("devices.all") ? everything("device", TABLE).slice(TABLE.length) : [];
 
 export interface Part {
   key: string;
@@ -51,48 +48,46 @@ export interface Part {
   colour: string;
 }
 
-/** The parts of a response in the order a request meets them. */
+/** The parts of a response. */
 export const PARTS: Part[] = [
-  {
-    key: "queue_ms",
-    name: "queue",
-    text: "waiting in CP's queue: response less service",
-    colour: category(5),
-  },
-  { key: "pend_ms", name: "pend", text: "pending in the channel subsystem", colour: category(1) },
-  { key: "disc_ms", name: "disc", text: "disconnected: the control unit works on it", colour: category(2) },
-  { key: "conn_ms", name: "conn", text: "connected: data move", colour: category(0) },
-  { key: "other_ms", name: "other service", text: "service that is none of the parts", colour: category(6) },
+  { key: "queue_s", name: "queue", text: "waiting in CP's queue", colour: category(5) },
+  { key: "pend_s", name: "pend", text: "pending in the channel subsystem", colour: category(1) },
+  { key: "disc_s", name: "disc", text: "disconnected: the control unit works on it", colour: category(2) },
+  { key: "conn_s", name: "conn", text: "connected: data move", colour: category(0) },
+  { key: "other", name: "other service", text: "service that is none of the parts", colour: category(6) },
 ];
 
-/** The answers of several questions about the same devices side by side; what is not there yet is null. */
-export function joined(base: SqlAnswer, others: (SqlAnswer | null)[], columns: string[]): SqlAnswer {
-  const given = others.map((other) => ({
-    at: new Map(other?.columns.map((name, at) => [name, at])),
-    rows: new Map(other?.rows.map((row) => [row[0], row])),
-  }));
-  const added = columns.filter((name) => !base.columns.includes(name));
-  const typeOf = (name: string): Kind =>
-    others.map((other) => other?.types[other.columns.indexOf(name)]).find((one) => one) ?? "float";
-  return {
-    ...base,
-    columns: [...base.columns, ...added],
-    types: [...base.types, ...added.map(typeOf)],
+/** The answers of several questions about the same subjects side by side, with the question of the first; what is not there yet is
+ * null. */
+export function joined(base: Found, others: (Found | null)[], key: string): Found {
+  const columns = [...base.columns];
+  const taken = others.flatMap((other) => {
+    if (!other) return [];
+    const at = other.columns.indexOf(key);
+    const rows = new Map(other.rows.map((row) => [row[at], row]));
+    const added = other.columns.flatMap((name, place) => (columns.includes(name) ? [] : [{ name, place }]));
+    columns.push(...added.map((one) => one.name));
+    return [{ rows, places: added.map((one) => one.place) }];
+  });
+  const of = base.columns.indexOf(key);
+  return found({
+    columns,
     rows: base.rows.map((row) => [
       ...row,
-      ...added.map((name) => {
-        const one = given.find(({ at }) => at.has(name));
-        return one?.rows.get(row[0] ?? null)?.[one.at.get(name)!] ?? null;
+      ...taken.flatMap(({ rows, places }) => {
+        const other = rows.get(row[of] ?? null);
+        return places.map((place) => other?.[place] ?? null);
       }),
     ]),
-  };
+    sql: base.sql,
+    more: base.more,
+  });
 }
 
 type Value = number | null;
 
-/** Parts from the columns of TIMES. What is left of the service is shown where it is more than rounding. */
-export function parts(row: { queue: Value; pend: Value; disc: Value; conn: Value; serv: Value }): Value[] {
-  const { queue, pend, disc, conn, serv } = row;
+/** Parts from the values of TIMES. What is left of the service is shown where it is more than rounding. */
+export function parts([queue = null, pend = null, disc = null, conn = null, serv = null]: Value[]): Value[] {
   let other: Value = null;
   if (serv !== null) {
     const left = serv - (pend ?? 0) - (disc ?? 0) - (conn ?? 0);

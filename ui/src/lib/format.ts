@@ -103,3 +103,18 @@ export function duration(seconds: number): string {
   if (seconds >= 120) return `${trimmed((seconds / 60).toFixed(1))} min`;
   return `${trimmed(seconds.toFixed(seconds < 10 ? 3 : 0))} s`;
 }
+
+/** A column's name as people say it: `mt_utilization_pct` is MT utilization. */
+export function spoken(column: string): string {
+  const words = column.replace(/_(pct|s|rate)$/, "").split("_");
+  return words.map((word) => LETTERS[word] ?? word).join(" ");
+}
+
+const UPPER = "cp cpi cpu etr io itr l1mp mt mvs rni ssid tv upid";
+/** Names that are letters, not words. */
+const LETTERS: Record<string, string> = {
+  ...Object.fromEntries(UPPER.split(" ").map((word) => [word, word.toUpperCase()])),
+  vh: "Vh",
+  vm: "Vm",
+  vl: "Vl",
+};

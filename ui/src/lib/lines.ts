@@ -1,11 +1,42 @@
 /** Lines of a time chart: made of what the server answers, joined on one axis, and drawn for pictures. */
 
-import type { Line, SeriesAnswer } from "./api";
+import type { Cell } from "./api";
 import { dateTime, short, tickLabel } from "./format";
 import { axis, timeTicks, type Draw } from "./painter";
 import { category, tone } from "./palette";
 
-export type Level = "p50" | "p95" | "min" | "max" | "first" | "last";
+/** What is told of a bucket. */
+export type Level = "p50" | "p95" | "min" | "max";
+type Values = (number | null)[];
+
+/** One line of a chart. Times are ends of intervals in seconds UTC; what is not computable is null. */
+export interface Line extends Record<Level, Values> {
+  by: Cell;
+  column: string;
+  source: string;
+  t: number[];
+}
+
+/** Columns over time: every interval where `bucket_s` is 0, else buckets of whole intervals. */
+export interface Course {
+  bucket_s: number;
+  sql: string;
+  lines: Line[];
+}
+
+/** A course of some of its lines only. */
+export const only = (course: Course | null, keep: (line: Line) => boolean): Course | null =>
+  course && { ...course, lines: course.lines.filter(keep) };
+
+/** The lines of a course in the order of their subjects. */
+export const ordered = (course: Course | null, subjects: Cell[]): Course | null =>
+  course && {
+    ...course,
+    lines: [...course.lines].sort((a, b) => subjects.indexOf(a.by) - subjects.indexOf(b.by)),
+  };
+
+/** Whether a line has any value. */
+export const known = (line: Line): boolean => line.p50.some((one) => one !== null);
 
 /** A line with the band of what it went through within each pixel. */
 export interface Trace {
@@ -28,23 +59,35 @@ export interface Mark {
   open?: () => void;
 }
 
-/** One trace per line of an answer; the band is drawn where a bucket holds more than one interval. */
+/** One trace per line of a course; the band is drawn where a bucket holds more than one interval. */
 export function traces(
-  answer: SeriesAnswer | null,
+  course: Course | null,
   name: (line: Line) => string,
   {
     level = "p50",
     band = true,
+    times = 1,
     colour,
-  }: { level?: Level; band?: boolean; colour?: (line: Line, at: number) => string } = {},
+  }: {
+    level?: Level;
+    band?: boolean;
+    /** What values are multiplied with, where another unit is shown. */
+    times?: number;
+    colour?: (line: Line, at: number) => string;
+  } = {},
 ): Trace[] {
-  return (answer?.series ?? []).map((line, at) => ({
-    name: name(line),
+  const lines = course?.lines ?? [];
+  const sources = new Set(lines.map((line) => line.source)).size;
+  const scaled = (values: Values): Values =>
+    times === 1 ? values : values.map((one) => (one === null ? null : one * times));
+  return lines.map((line, at) => ({
+    // What two sources tell of one subject is not the same line.
+    name: sources > 1 ? `${name(line)} (${line.source})` : name(line),
     colour: colour?.(line, at) ?? category(at),
     t: line.t,
-    value: line[level],
-    low: band && answer!.bucket_s > 0 ? line.min : null,
-    high: band && answer!.bucket_s > 0 ? line.max : null,
+    value: scaled(line[level]),
+    low: band && course!.bucket_s > 0 ? scaled(line.min) : null,
+    high: band && course!.bucket_s > 0 ? scaled(line.max) : null,
     // Colours come again after the eighth; a dashed line tells them apart.
     dash: at >= 8 ? [5, 3] : undefined,
   }));

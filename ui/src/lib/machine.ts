@@ -1,8 +1,7 @@
 /** A machine at one moment as a tree: pools of processors, partitions, cores, threads and guests. */
 
 import type { Cell } from "./api";
-import { exact, short, withUnit } from "./format";
-import { spoken } from "./processors";
+import { exact, short, spoken, withUnit } from "./format";
 import { strips, type Box } from "./treemap";
 
 export type Kind =

@@ -1,6 +1,6 @@
 /** Findings and events of the system looked at: asked once, shown as ticks and marks on every time axis. */
 
-import { api, literal, type Finding, type FindingsAnswer } from "./api";
+import { api, type Finding, type FindingsAnswer } from "./api";
 import { ask, type Asked } from "./ask.svelte";
 import { file, seconds } from "./file.svelte";
 import type { Mark } from "./lines";
@@ -37,10 +37,9 @@ class Marks {
     });
     this.#events = ask((signal) => {
       if (!file.schema || !file.fills("event")) return null;
-      const query =
-        `SELECT time, kind, subject, detail, inferred FROM event WHERE system = ${literal(file.system)} ` +
-        "ORDER BY time";
-      return api.sql(query, { rows: 5000 }, signal).then((answer) =>
+      const columns = ["time", "kind", "subject", "detail", "inferred"];
+      const question = { table: "event", columns, system: file.system, limit: 5000 };
+      return api.rows(question, signal).then((answer) =>
         answer.rows.flatMap(([time, kind, subject, detail, inferred]) => {
           const t = seconds(time as string | null);
           if (t === null) return [];

@@ -1,7 +1,9 @@
 /** Processors and cores of a system as rows: in the order of the machine, threads of a core beside each other. */
 
-import type { Cell, Line, SeriesAnswer, TableInfo } from "./api";
+import type { Statistic, TableInfo } from "./api";
 import { exact } from "./format";
+import type { Course, Level, Line } from "./lines";
+import type { Found } from "./measures";
 
 export interface Processor {
   cpu: number;
@@ -35,7 +37,6 @@ export const OF_CORES = [
   "parked_pct",
 ] as const;
 
-export type Level = "p50" | "p95" | "max" | "min";
 export const LEVELS: { id: Level; text: string }[] = [
   { id: "p50", text: "median" },
   { id: "p95", text: "95 % below" },
@@ -43,35 +44,44 @@ export const LEVELS: { id: Level; text: string }[] = [
   { id: "min", text: "smallest" },
 ];
 
-/** A column's name as people say it: `mt_utilization_pct` is MT utilization. */
-export function spoken(column: string): string {
-  const words = column.replace(/_(pct|s|rate)$/, "").replaceAll("_", " ");
-  return words.replace(/^mt /, "MT ").replace(/^mvs /, "MVS ");
-}
-
 /** One of a choice, the first where the address says another. */
 export function chosen<T extends string>(word: string | null, from: readonly T[]): T {
   return from.find((one) => one === word) ?? from[0]!;
 }
 
-export function processors(rows: Cell[][]): Processor[] {
-  const number = (cell: Cell | undefined): number | null => (typeof cell === "number" ? cell : null);
-  const text = (cell: Cell | undefined): string | null => (typeof cell === "string" && cell ? cell : null);
-  return rows
-    .flatMap((row) => {
-      const cpu = number(row[0]);
-      return cpu === null
-        ? []
-        : [
-            {
-              cpu,
-              core: number(row[1]),
-              thread: number(row[2]),
-              type: text(row[3]),
-              polarity: text(row[4]),
-              entitlement: number(row[5]),
-            },
-          ];
+/** What is asked of every processor of the window, by its number. */
+export const ABOUT: Record<string, Statistic[]> = {
+  core_id: ["last"],
+  thread_id: ["last"],
+  cpu_type: ["last"],
+  polarity: ["first", "last"],
+  entitlement_pct: ["last"],
+};
+
+/** The polarity of a row of the window: what it was and what it became, where it changed. */
+export function polarity(found: Found, at: number): string | null {
+  const both = ["polarity_first", "polarity_last"].map((name) => found.column(name)[at] ?? null);
+  return [...new Set(both.filter((one) => one !== null))].join("/") || null;
+}
+
+export function processors(found: Found | null): Processor[] {
+  if (!found) return [];
+  const number = (name: string, at: number): number | null => found.numbers(name)[at] ?? null;
+  return found
+    .numbers("cpu_id")
+    .flatMap((cpu, at) => {
+      if (cpu === null) return [];
+      const type = found.column("cpu_type_last")[at];
+      return [
+        {
+          cpu,
+          core: number("core_id_last", at),
+          thread: number("thread_id_last", at),
+          type: typeof type === "string" && type ? type : null,
+          polarity: polarity(found, at),
+          entitlement: number("entitlement_pct_last", at),
+        },
+      ];
     })
     .sort(
       (a, b) =>
@@ -115,21 +125,21 @@ export interface Row {
   range: (string | null)[];
 }
 
-/** Lines of an answer by subject: the value at a level, and where the subject was parked throughout. */
+/** Lines of a course by subject: the value at a level, and where the subject was parked throughout. */
 export function heatRows(
-  answer: SeriesAnswer | null,
+  course: Course | null,
   column: string,
   level: Level,
   parked = "parked_pct",
 ): Map<number, Row> {
   const found = new Map<number, Row>();
   const sleeping = new Map<number, Map<number, boolean>>();
-  for (const line of answer?.series ?? []) {
+  for (const line of course?.lines ?? []) {
     if (line.column === parked && typeof line.by === "number") {
       sleeping.set(line.by, new Map(line.t.map((t, at) => [t, (line.min[at] ?? 0) >= 99.95])));
     }
   }
-  for (const line of answer?.series ?? []) {
+  for (const line of course?.lines ?? []) {
     if (line.column !== column || typeof line.by !== "number") continue;
     found.set(line.by, {
       t: line.t,
@@ -146,10 +156,9 @@ function within(line: Line, at: number): string | null {
   return low === null || high === null || low === high ? null : `from ${exact(low)} to ${exact(high)}`;
 }
 
-/** Columns of a table that hold something, by the counts of a question. */
-export function filled(names: readonly string[], counts: Cell[] | undefined): Set<string> {
-  return new Set(names.filter((_, at) => typeof counts?.[at] === "number" && (counts[at] as number) > 0));
-}
+/** Columns of which some row of an answer counted values. */
+export const filled = (names: readonly string[], found: Found | null): Set<string> =>
+  new Set(names.filter((name) => found?.numbers(`${name}_count`).some((count) => (count ?? 0) > 0)));
 
 /** Why a column has nothing: what the catalog says it is made of. */
 export function unfilled(table: TableInfo | undefined, column: string): string {
