@@ -26,8 +26,6 @@ const answered = (columns: string[], rows: AggregateAnswer["rows"]): AggregateAn
   rows,
   units: {},
   bucket_s: 0,
-  courses: null,
-  course_t: null,
   top: null,
   sql: "",
   more: false,

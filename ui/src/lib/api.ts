@@ -128,8 +128,8 @@ export interface AggregateAnswer {
   /** Length of a bucket; 0: every interval as it is. */
   bucket_s: number;
   /** Of each row the values of its course, and their times. */
-  courses: (number | null)[][] | null;
-  course_t: number[] | null;
+  courses?: (number | null)[][] | null;
+  course_t?: number[] | null;
   /** The values that `top` chose, largest first. */
   top: Cell[] | null;
   sql: string;
