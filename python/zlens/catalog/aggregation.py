@@ -81,7 +81,11 @@ def weight(column: Column, alias: str = "") -> str | None:
     """SQL of a column's weight over the columns of its row; None where it has none."""
     if column.aggregate == "ratio" and not column.weight:
         return None
-    return expressions.compile_sql(column.weight or _LENGTH, lambda name: _named(name, alias), "float")
+    formula = column.weight or _LENGTH
+    if formula.isidentifier():
+        # A column is finite as it is.
+        return f"CAST({_named(formula, alias)} AS DOUBLE)"
+    return expressions.compile_sql(formula, lambda name: _named(name, alias), "float")
 
 
 def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str]:
@@ -153,7 +157,7 @@ def share(table: Table, column: Column, keys: Sequence[str] = (), *, among: str 
         return "NULL"
     value, among = quote(column.name), among or known(table)
     over = "OVER (" + (f"PARTITION BY {', '.join(keys)}" if keys else "") + ")"
-    every = f"sum(count({value})) {over} = sum(count(*) FILTER (WHERE {among})) {over}"
+    every = f"sum(count({value})) {over} = sum({_of('count', '1', among)}) {over}"
     whole = f"nullif(CASE WHEN {every} THEN sum(sum({value})) {over} END, 0)"
     return f"100 * {total(table, column, among=among)} / {whole}"
 
@@ -337,11 +341,15 @@ class Question:
         rows, where, together = self.rows, self.where, self.merged
         if together:
             rows, where = f"({over_subjects(self.table, columns, rows, keys, where)})", "true"
+        elif any({"total", "share"} & set(told) for _, told in self.wanted):
+            # Said once, however many sums ask which rows take part.
+            read = [*map(quote, self.columns()), f"{known(self.table)} AS {quote(_KNOWN)}"]
+            rows, where = f"(SELECT {', '.join(read)} FROM {rows} WHERE {where})", "true"
         shown = list(map(quote, keys))
         if self.bucket:
             shown.append(f"{self.bucket} AS t")
         grouped = len(shown)
-        among = quote(_KNOWN) if together else known(self.table)
+        among = quote(_KNOWN)
         whole = [*map(quote, _INTERVAL[:2]), *([self.bucket] if self.bucket else [])]
         for column, told in self.wanted:
             own = mean(column, weighs=quote(parted(column)) if together else None)
