@@ -218,6 +218,30 @@ def test_what_the_measure_keeps_apart_is_not_put_together() -> None:
     assert asked("storage", rows, "available", by=["zone"]) == [(10.0,), (4.0,)]
 
 
+def test_parts_of_one_whole_are_put_together() -> None:
+    job = metrics.table("job")
+    assert aggregation.pinned(job, {"kind": ["interval", "last interval"], "job": ["A", "B"]}) == ["kind"]
+    assert aggregation.pinned(job, {"kind": ["interval", "job"], "job": ["A"]}) == ["job"]
+    assert aggregation.pinned(job, {"kind": [], "job": "A"}) == ["job"]
+    for name in metrics.tables():
+        table = metrics.table(name)
+        assert set(table.parts) <= set(table.apart), name
+
+
+def test_a_share_is_of_what_all_have() -> None:
+    rows = [
+        row(1, userid="A", cpu_s=1.0, cpu_pct=1.0),
+        row(1, userid="B", cpu_s=3.0, cpu_pct=3.0),
+        # No difference yet: no part of the whole.
+        row(1, userid="C", vcpus=1.0),
+    ]
+    shares = asked("guest", rows, "cpu_s", by=["userid"], told="share")
+    assert sorted(shares, key=str) == [(25.0,), (75.0,), (None,)]
+    # A part that is unknown leaves every share so.
+    rows.append(row(2, userid="B", cpu_pct=3.0))
+    assert asked("guest", rows, "cpu_s", by=["userid"], told="share") == [(None,)] * 3
+
+
 def test_two_sources_of_one_system_stay_two_rows() -> None:
     rows = [row(1, busy_pct=50.0, online=2.0), {**row(1, busy_pct=40.0, online=2.0), "source": "rmf-xml"}]
     assert sorted(asked("load", rows, "busy_pct")) == [(40.0,), (50.0,)]

@@ -242,6 +242,60 @@ def test_buckets_add_up_to_the_window(served):
     assert [row["t"] for row in rows] == sorted(row["t"] for row in rows)
 
 
+def test_shares_are_of_all_rows(served):
+    asked = {"cpu_pct": ["mean", "p95"], "cpu_s": ["total", "share"], "account": ["last"]}
+    rows, found = aggregated(served, table="guest", columns=asked, by=["userid"])
+    named = [f"{name}_{what}" for name, told in asked.items() for what in told]
+    assert found["columns"] == ["system", "source", "userid", *named]
+    whole = sum(row["cpu_s_total"] for row in rows)
+    assert [row["cpu_s_share"] for row in rows] == pytest.approx(
+        [100 * row["cpu_s_total"] / whole for row in rows]
+    )
+    # Of what is handed out alone it would be more.
+    first, _ = aggregated(served, table="guest", columns=asked, by=["userid"], limit=1)
+    assert first[0]["cpu_s_share"] == pytest.approx(rows[0]["cpu_s_share"])
+    again = served.session.sql(found["sql"])
+    assert again.columns == found["columns"]
+
+
+def test_shares_of_buckets_are_of_the_bucket(served):
+    asked = {"table": "guest", "columns": {"cpu_s": ["share"]}, "by": ["userid"]}
+    rows, _ = aggregated(served, **asked, buckets=3)
+    added: dict[float, float] = {}
+    for row in rows:
+        added[row["t"]] = added.get(row["t"], 0) + (row["cpu_s_share"] or 0)
+    assert len(added) > 1
+    assert list(added.values()) == pytest.approx([100] * len(added))
+
+
+def test_a_course_stands_beside_each_row(served):
+    asked = {"table": "guest", "columns": ["cpu_s"], "by": ["userid"]}
+    course = {"column": "cpu_pct", "buckets": 5}
+    rows, found = aggregated(served, **asked, course=course)
+    alone, _ = aggregated(
+        served, table="guest", columns=["cpu_pct"], statistics=["max"], by=["userid"], buckets=5
+    )
+    points = {(row["userid"], row["t"]): row["cpu_pct_max"] for row in alone}
+    assert 1 < len(found["course_t"]) <= 6
+    assert found["course_t"] == sorted({t for _, t in points})
+    for row, course_of in zip(rows, found["courses"], strict=True):
+        assert course_of == [points.get((row["userid"], t)) for t in found["course_t"]]
+    # The largest first, as without a course.
+    largest, _ = aggregated(served, **asked, course=course, order="cpu_s_total", limit=2)
+    plain, _ = aggregated(served, **asked, order="cpu_s_total", limit=2)
+    assert [row["userid"] for row in largest] == [row["userid"] for row in plain]
+    assert served.session.sql(found["sql"]).columns[-2:] == ["course_t", "course"]
+
+
+def test_a_condition_on_a_column_that_is_not_shown(served):
+    every, _ = aggregated(served, table="guest", columns={"account": ["last"]}, by=["userid"])
+    accounts = sorted({row["account_last"] for row in every})[:2]
+    where = {"account": accounts, "share_kind": ["relative", "absolute", None]}
+    rows, _ = aggregated(served, table="guest", columns=["cpu_s"], by=["userid"], where=where)
+    own = served.session.sql(f"SELECT DISTINCT userid FROM guest WHERE account IN {tuple(accounts)!r}").rows
+    assert {row["userid"] for row in rows} == {name for (name,) in own}
+
+
 def test_what_has_no_mean_says_why(served):
     [row], found = aggregated(served, table="guest", columns=["transaction_rate"])
     assert row["transaction_rate_mean"] is None
@@ -373,6 +427,23 @@ def test_wrong_rows(served, asked, said):
         ({"table": "load", "columns": ["busy_pct"], "where": {'no"such': 1}}, "no column"),
         ({"table": "load", "columns": ["busy_pct"], "buckets": 0}, "buckets"),
         ({"table": "load", "columns": ["busy_pct"], "limit": 1_000_000}, "limit"),
+        ({"table": "load", "columns": {"busy_pct": ["share"]}}, "has no share"),
+        ({"table": "load", "columns": {"nosuch": ["mean"]}}, "no column"),
+        ({"table": "load", "columns": {"busy_pct": []}}, "columns"),
+        ({"table": "load", "columns": ["tv"], "course": {"column": "nosuch", "buckets": 3}}, "no column"),
+        ({"table": "load", "columns": ["tv"], "course": {"column": "tv"}}, "course.buckets"),
+        (
+            {
+                "table": "load",
+                "columns": ["tv"],
+                "course": {"column": "tv", "statistic": "share", "buckets": 3},
+            },
+            "has no share",
+        ),
+        (
+            {"table": "load", "columns": ["tv"], "course": {"column": "tv", "buckets": 3}, "buckets": 3},
+            "with buckets",
+        ),
         ({"table": "load", "columns": {"busy_pct": ["mean", "total"]}}, "has no total"),
         ({"table": "load", "columns": ["busy_pct"], "from": "nonsense"}, "nonsense"),
         ({"table": "load; DROP TABLE load", "columns": ["busy_pct"]}, "there is no measure"),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from zlens.catalog import expressions, metrics
 from zlens.catalog.expressions import quote
@@ -20,11 +21,11 @@ from zlens.catalog.metrics import Column, Table
 from zlens.errors import CatalogError, QueryError
 
 #: What can be asked of a column.
-STATISTICS = ("mean", "total", "min", "max", "p50", "p95", "first", "last", "mode", "count")
+STATISTICS = ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "mode", "count")
 #: What each kind gives.
 _GIVES: Mapping[str, tuple[str, ...]] = {
-    "counter": ("mean", "total", "min", "max", "p50", "p95", "first", "last", "count"),
-    "time": ("mean", "total", "min", "max", "p50", "p95", "first", "last", "count"),
+    "counter": ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "count"),
+    "time": ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "count"),
     "ratio": ("mean", "min", "max", "p50", "p95", "first", "last", "count"),
     "gauge": ("mean", "min", "max", "p50", "p95", "first", "last", "count"),
     "state": ("first", "last", "mode", "count"),
@@ -80,7 +81,11 @@ def weight(column: Column, alias: str = "") -> str | None:
     """SQL of a column's weight over the columns of its row; None where it has none."""
     if column.aggregate == "ratio" and not column.weight:
         return None
-    return expressions.compile_sql(column.weight or _LENGTH, lambda name: _named(name, alias), "float")
+    formula = column.weight or _LENGTH
+    if formula.isidentifier():
+        # A column is finite as it is.
+        return f"CAST({_named(formula, alias)} AS DOUBLE)"
+    return expressions.compile_sql(formula, lambda name: _named(name, alias), "float")
 
 
 def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str]:
@@ -143,19 +148,33 @@ def total(table: Table, column: Column, alias: str = "", *, among: str | None = 
     return f"CASE WHEN {every} THEN sum({value}) END"
 
 
+def share(table: Table, column: Column, keys: Sequence[str] = (), *, among: str | None = None) -> str:
+    """SQL of a column's total in percent of that of all groups which have the same `keys`, SQL of each.
+
+    A subject that has no part yet leaves the whole known, as it does a total.
+    """
+    if "share" not in gives(column):
+        return "NULL"
+    value, among = quote(column.name), among or known(table)
+    over = "OVER (" + (f"PARTITION BY {', '.join(keys)}" if keys else "") + ")"
+    every = f"sum(count({value})) {over} = sum({_of('count', '1', among)}) {over}"
+    whole = f"nullif(CASE WHEN {every} THEN sum(sum({value})) {over} END, 0)"
+    return f"100 * {total(table, column, among=among)} / {whole}"
+
+
 def statistic(table: Table, column: Column, what: str) -> str:
     """SQL of one of STATISTICS over the rows of one subject."""
-    return _statistic(column, what, mean(column), total(table, column))
+    return _statistic(column, what, mean(column), total(table, column), share(table, column))
 
 
-def _statistic(column: Column, what: str, mean: str, total: str) -> str:
+def _statistic(column: Column, what: str, mean: str, total: str, share: str) -> str:
     if what not in STATISTICS:
         raise CatalogError(f"there is no statistic {what!r}", expected=", ".join(STATISTICS))
     if what not in gives(column):
         return "NULL"
     value = quote(column.name)
-    if what in ("mean", "total"):
-        return mean if what == "mean" else total
+    if what in ("mean", "total", "share"):
+        return {"mean": mean, "total": total, "share": share}[what]
     if what in ("first", "last"):
         return f"{'arg_min' if what == 'first' else 'arg_max'}({value}, interval_end)"
     if what in ("min", "max", "mode", "count"):
@@ -226,6 +245,16 @@ def merged(table: Table, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
     return bool(left)
 
 
+def pinned(table: Table, where: Mapping[str, Any]) -> list[str]:
+    """Columns of which a condition leaves one value, or parts of one whole."""
+
+    def whole(name: str, value: Any) -> bool:
+        several = isinstance(value, list) and len(value) != 1
+        return not several or (bool(value) and set(value) <= set(table.parts.get(name, ())))
+
+    return [name for name, value in where.items() if whole(name, value)]
+
+
 def over_subjects(
     table: Table, wanted: Sequence[Column], rows: str, keys: Sequence[str], where: str = "true"
 ) -> str:
@@ -289,7 +318,7 @@ class Question:
         names = [*_HEADS, *self.by, *self.pinned]
         for column, told in self.wanted:
             names += columns(self.table, column, subjects=True)
-            if self.merged or "total" in told:
+            if self.merged or {"total", "share"} & set(told):
                 names += counted(self.table)
         return list(dict.fromkeys(names))
 
@@ -312,15 +341,23 @@ class Question:
         rows, where, together = self.rows, self.where, self.merged
         if together:
             rows, where = f"({over_subjects(self.table, columns, rows, keys, where)})", "true"
+        elif any({"total", "share"} & set(told) for _, told in self.wanted):
+            # Said once, however many sums ask which rows take part.
+            read = [*map(quote, self.columns()), f"{known(self.table)} AS {quote(_KNOWN)}"]
+            rows, where = f"(SELECT {', '.join(read)} FROM {rows} WHERE {where})", "true"
         shown = list(map(quote, keys))
         if self.bucket:
             shown.append(f"{self.bucket} AS t")
         grouped = len(shown)
+        among = quote(_KNOWN)
+        whole = [*map(quote, _INTERVAL[:2]), *([self.bucket] if self.bucket else [])]
         for column, told in self.wanted:
             own = mean(column, weighs=quote(parted(column)) if together else None)
-            added = total(self.table, column, among=quote(_KNOWN) if together else None)
+            added = total(self.table, column, among=among)
+            part = share(self.table, column, whole, among=among)
             shown += [
-                f"{_statistic(column, what, own, added)} AS {quote(named(column, what))}" for what in told
+                f"{_statistic(column, what, own, added, part)} AS {quote(named(column, what))}"
+                for what in told
             ]
         groups = ", ".join(map(str, range(1, grouped + 1)))
         return f"SELECT {', '.join(shown)}\nFROM {rows}\nWHERE {where}\nGROUP BY {groups}"

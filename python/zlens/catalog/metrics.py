@@ -7,8 +7,8 @@ and Column below say what the keys mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ UNITS = frozenset(
 BY = ("", "generation")
 
 _TABLE_KEYS = frozenset(
-    {"table", "text", "grain", "key", "apart", "scope", "plain", "empty", "lazy", "rows", "column"}
+    {"table", "text", "grain", "key", "apart", "parts", "scope", "plain", "empty", "lazy", "rows", "column"}
 )
 _COLUMN_KEYS = frozenset(
     {"name", "type", "unit", "text", "formula", "published", "by", "given", "definition"}
@@ -150,7 +150,8 @@ class Table:
     A lazy table is too large to keep: it is worked out for every question, as far as that needs it. `rows` is
     the FROM clause that its formulas are over, with roles and helpers (catalog/helpers); empty where it is
     made otherwise, or that no reader feeds yet. Rows that differ in a column of `apart` are never put
-    together: processor types, or a whole and its parts.
+    together: processor types, or a whole and its parts. `parts` has, of such a column, values that are parts
+    of one whole: rows with these may be.
     """
 
     name: str
@@ -164,6 +165,7 @@ class Table:
     lazy: bool = False
     rows: str = ""
     apart: tuple[str, ...] = ()
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def column(self, name: str) -> Column | None:
         for column in self.columns:
@@ -262,6 +264,7 @@ def parse(text: str, path: str) -> Table:
         bool(data.get("lazy")),
         data.get("rows", "").strip(),
         tuple(data.get("apart", ())),
+        {name: tuple(values) for name, values in data.get("parts", {}).items()},
     )
 
 

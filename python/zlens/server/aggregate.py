@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from zlens.catalog import aggregation, metrics
@@ -9,7 +10,7 @@ from zlens.catalog.aggregation import Question
 from zlens.catalog.expressions import quote
 from zlens.catalog.metrics import Column, Table
 from zlens.errors import QueryError
-from zlens.server import buckets, values
+from zlens.server import buckets, courses, values
 from zlens.server.place import Place
 
 #: Rows of an answer.
@@ -22,8 +23,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     by = [_key(table, name) for name in dict.fromkeys(asked["by"])]
     types = {column.name: column.type for column in table.columns}
     held = buckets.conditions(place, asked, types)
-    where = asked["where"].items()
-    pinned = [name for name, value in where if not isinstance(value, list) or len(value) == 1]
+    pinned = aggregation.pinned(table, asked["where"])
     width, time = 0.0, None
     if asked["buckets"] is not None:
         width, nominal = buckets.buckets(place, asked, asked["buckets"])
@@ -38,19 +38,37 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         )
         held.append(buckets.is_one_of(by[0], top))
     question = Question(table, wanted, quote(table.name), by, pinned, _all(held), time)
-    sql = f"{question.sql()}{_order(asked, question)}"
-    place.kept(table.name, [*question.columns(), *asked["where"]])
-    rows = place.session.sql(f"{sql}\nLIMIT {asked['limit'] + 1}").rows
+    course = _course(place, question, asked) if asked["course"] else None
+    sql = f"{courses.sql(question, course) if course else question.sql()}{_order(asked, question)}"
+    place.kept(table.name, [*question.columns(), *(course.columns() if course else ()), *asked["where"]])
+    found = place.session.sql(f"{sql}\nLIMIT {asked['limit'] + 1}").rows
+    rows = values.rows(found[: asked["limit"]])
+    lines, axis = None, None
+    if course:
+        rows, lines, axis = courses.placed(rows)
     return {
         "columns": [*question.keys(), *(["t"] if time else []), *question.names()],
-        "rows": values.rows(rows[: asked["limit"]]),
+        "rows": rows,
         "units": {column.name: column.unit for column, _ in wanted},
         "unweighted": {column.name: column.unweighted for column, _ in wanted if column.unweighted},
         "bucket_s": width,
+        "courses": lines,
+        "course_t": axis,
         "top": top,
         "sql": sql,
-        "more": len(rows) > asked["limit"],
+        "more": len(found) > asked["limit"],
     }
+
+
+def _course(place: Place, question: Question, asked: dict[str, Any]) -> Question:
+    """The same question of one column over time."""
+    if asked["buckets"] is not None:
+        raise QueryError("course is asked for with buckets", expected="one of them")
+    course = asked["course"]
+    column = column_of(question.table, course["column"])
+    _has(column, [course["statistic"]])
+    time = buckets.time_of(*buckets.buckets(place, asked, course["buckets"]))
+    return replace(question, wanted=[(column, [course["statistic"]])], bucket=time)
 
 
 def _all(held: list[str]) -> str:
@@ -131,10 +149,11 @@ def _order(asked: dict[str, Any], question: Question) -> str:
     """ORDER BY of the answer, in place of the order of its keys."""
     name = asked["order"]
     keys = [*question.keys(), *(["t"] if question.bucket else [])]
+    of = "rows." if asked["course"] else ""
     if name is None:
-        return "\nORDER BY " + ", ".join(quote(key) for key in keys)
+        return "\nORDER BY " + ", ".join(f"{of}{quote(key)}" for key in keys)
     if name not in [*keys, *question.names()]:
         raise QueryError(f"order is {name!r}", expected=f"one of {', '.join([*keys, *question.names()])}")
     direction = "DESC" if asked["descending"] else "ASC"
-    rest = "".join(f", {quote(key)}" for key in keys if key != name)
-    return f"\nORDER BY {quote(name)} {direction} NULLS LAST{rest}"
+    rest = "".join(f", {of}{quote(key)}" for key in keys if key != name)
+    return f"\nORDER BY {of}{quote(name)} {direction} NULLS LAST{rest}"

@@ -29,6 +29,13 @@ _WHERE = Parameter(
     default={},
 )
 _STATISTICS = Many(Text(of=STATISTICS), len(STATISTICS), 1)
+_COURSE = Record(
+    (
+        Parameter("column", _NAME, "the column", needed=True),
+        Parameter("statistic", Text(of=STATISTICS), "what is told of each bucket (max)", default="max"),
+        Parameter("buckets", Whole(1, 1000), "at most so many", needed=True),
+    )
+)
 _SET = Parameter("set", Many(Text(500), 200), "other values: KEY=VALUE", default=[])
 _SIDE = Record((*_WINDOW, Parameter("name", Text(40, 1), "what the side is called")))
 
@@ -86,6 +93,7 @@ ENDPOINTS = (
             "systems": "systems and their time spans",
             "tables": "measures, raw tables and roles with their columns",
             "reports": "classic reports, and how many of their columns are possible here",
+            "subjects": "measures of who uses the processors, and how each is shown",
             "models": "models, each with a scenario to begin with",
             "expected": "models that can be asked of a measured interval",
             "events": "whether events are recorded",
@@ -153,6 +161,11 @@ ENDPOINTS = (
             _FROM,
             _TO,
             Parameter("buckets", Whole(1, 10_000), "rows over time, at most so many; left out: one row"),
+            Parameter(
+                "course",
+                _COURSE,
+                "a column over time beside each row",
+            ),
             Parameter("order", _NAME, "a column of the answer to sort by (its keys)"),
             Parameter("descending", Flag(), "the largest first (true)", default=True),
             Parameter("limit", Whole(1, MOST), "most rows that are handed out (10000)", default=10_000),
@@ -164,6 +177,8 @@ ENDPOINTS = (
             "units": "of the columns",
             "unweighted": "columns without a mean over time, and why",
             "bucket_s": "length of a bucket; 0: every interval as it is, or the whole window",
+            "courses": "of each row the values of `course`; else null",
+            "course_t": "their times, seconds since 1970; else null",
             "top": "the values that `top` chose, largest first; else null",
             "sql": "the question, as zlens sql takes it",
             "more": "whether there are more rows",
