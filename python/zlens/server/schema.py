@@ -8,7 +8,7 @@ from typing import Any
 
 import zlens
 from zlens import cancelling, lab, models
-from zlens.catalog import metrics, roles
+from zlens.catalog import metrics, roles, subjects
 from zlens.cli.rows import iso
 from zlens.findings.evaluate import USUAL
 from zlens.readers import SystemInfo
@@ -37,6 +37,7 @@ def _schema(place: Place) -> dict[str, Any]:
         "systems": [{**_system(info), "fills": _fills(session, info)} for info in session.systems],
         "tables": _tables(place),
         "reports": _reports(place),
+        "subjects": subjects.entries(),
         "events": session.fills("event"),
         "throughput": session.throughput is not None,
         "models": [

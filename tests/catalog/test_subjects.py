@@ -1,0 +1,85 @@
+"""Who uses the processors, as the catalog declares it for the page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from zlens.catalog import aggregation, metrics, subjects
+from zlens.errors import CatalogError
+
+ROOT = Path(subjects.__file__).parent / "subjects"
+
+
+def text(name: str) -> str:
+    return (ROOT / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def test_subjects_stand_in_their_order() -> None:
+    assert [one.table for one in subjects.declared()] == ["guest", "workload", "job"]
+
+
+def test_figures_have_the_words_of_their_columns() -> None:
+    [guest, workload, job] = subjects.declared()
+    busiest = next(one for one in guest.figure if one.key == "cpu_pct_max")
+    column = metrics.table("guest").column("cpu_pct")
+    assert column is not None
+    assert busiest.text == f"{column.text}; largest of the intervals"
+    assert (busiest.unit, busiest.type, busiest.explain) == (column.unit, "float", "guest.cpu_pct")
+    by_key = {one.key: one for each in (guest, workload, job) for one in each.figure}
+    assert by_key["cpu_s_share"].unit == "%"
+    assert by_key["ended_total"].type == by_key["importance_last"].type == "int"
+    assert by_key["account_last"].type == by_key["share"].type == "text"
+    # What nobody says of a column is what is usual for it.
+    assert by_key["cpu_wait_pct_mean"].statistic == "mean"
+    assert by_key["storage_bytes_last"].unit == "MiB"
+
+
+def test_a_new_figure_needs_no_more_than_its_entry() -> None:
+    more = text("guest") + '\n[[figure]]\ncolumn = "spool_pages"\nheading = "Spool"\ndecimals = 1\n'
+    found = subjects.parse(more, "guest.toml").figure[-1]
+    assert (found.key, found.unit, found.statistic) == ("spool_pages_mean", "pages", "mean")
+
+
+def test_the_file_to_copy_is_understood() -> None:
+    copied = subjects.parse(text("_skeleton"), "_skeleton.toml")
+    assert copied.records[0].where == {"basis": ["sample"]}
+    assert aggregation.pinned(metrics.table("guest"), dict(copied.records[0].where)) == ["basis"]
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "instead", "said"),
+    [
+        ("guest", 'column = "mt1_s"\nheading', 'column = "mt2_s"\nheading', "guest has no column 'mt2_s'"),
+        ("guest", 'spent = "cpu_s"', 'spent = "cpu_pct"', "guest.cpu_pct has no total"),
+        ("guest", 'spent = "cpu_s"', "spent = 1", "spent = 1"),
+        ("guest", 'table = "guest"', 'table = "gest"', "no measure 'gest'"),
+        ("guest", 'title = "Guests"', 'titel = "Guests"', "the key 'titel'"),
+        ("guest", 'many = "guests"\n', "", "lacks the key 'many'"),
+        ("guest", 'statistic = "p95"', 'statistic = "p99"', "has no p99"),
+        ("guest", 'column = "cpu_wait_pct"', 'column = "transaction_rate"', "has no mean: it is NULL"),
+        ("guest", 'heading = "T/V"\ndecimals = 3', 'heading = "T/V"', "decimals"),
+        ("guest", 'heading = "Account"', 'heading = "Account"\ndecimals = 2', "decimals"),
+        ("guest", 'heading = "p95"', 'heading = "p95"\npercent = true', "the key 'percent'"),
+        ("guest", '"{share_kind}", " {share}", ', '"{kind_of_share}", ', "no column 'kind_of_share'"),
+        ("guest", 'pieces = ["{cpu_pool}"]', 'pieces = ["pool"]', "name no column"),
+        ("guest", 'column = "page_steal_rate"', 'column = "cpu_pct"', "different units"),
+        ("guest", 'name = "times"', 'name = "cpu"', "chart cpu is there twice"),
+        ("guest", 'columns = ["io_wait_pct"]', 'columns = ["running_pct"]', "running_pct is there twice"),
+        ("guest", 'columns = ["io_wait_pct"]', 'columns = ["account"]', "guest.account has no mean"),
+        ("guest", 'table = "guest_cpu"', 'table = "guest_wait"', "has no column 'cpu_pct'"),
+        ("guest", 'level = [["{userid}"]]', 'level = ["{userid}"]', "pieces ="),
+        ("workload", "most = 100", "most = true", "most = True"),
+        ("workload", 'where = { class_kind = "report" }', "where = { class_kind = 7 }", "class_kind = 7"),
+        ("job", '"last interval", ', '"job", ', "different kind are never put together"),
+        ("job", "order = 3", "order = 3\norder = 4", "not valid TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused(name: str, there: str, instead: str, said: str) -> None:
+    whole = text(name)
+    assert there in whole
+    with pytest.raises(CatalogError, match=re.escape(said)) as error:
+        subjects.parse(whole.replace(there, instead, 1), f"{name}.toml")
+    assert error.value.file == f"{name}.toml"

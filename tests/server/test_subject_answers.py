@@ -1,0 +1,131 @@
+"""The table, charts and owners of each kind of subject, asked as the page asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+from zlens.catalog import aggregation, metrics, subjects
+from zlens.catalog.subjects import Subject, columns_of
+from zlens.server.endpoints import ENDPOINTS
+from zlens.server.place import Place
+
+ENDPOINT = next(one for one in ENDPOINTS if one.name == "aggregate")
+#: Nothing in the demo files tells these.
+UNKNOWN = {
+    "guest": {"limit_kind_last", "share_limit_last"},
+    "workload": set[str](),
+    "job": set[str](),
+}
+
+
+@pytest.fixture(scope="module")
+def places(demo_files: list[Path]) -> Iterator[dict[str, Place]]:
+    """The measures, each over the last demo file that fills it: the one of the newest release."""
+    found: dict[str, Place] = {}
+    opened = [(str(path), zlens.open(str(path))) for path in demo_files]
+    for path, session in opened:
+        for one in subjects.declared():
+            if session.fills(one.table):
+                found[one.table] = Place(session, [path])
+    yield found
+    for _, session in opened:
+        session.close()
+
+
+def rows(place: Place, **asked: Any) -> list[dict[str, Any]]:
+    return named(answered(place, **asked))
+
+
+def answered(place: Place, **asked: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = ENDPOINT.answer(place, ENDPOINT.check(asked))
+    assert not answer["more"]
+    return answer
+
+
+def named(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+
+
+def conditions(one: Subject) -> list[dict[str, list[str]]]:
+    return [records.where for records in one.records] or [{}]
+
+
+@pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
+def test_every_figure_of_the_table_answers(one: Subject, places: dict[str, Place]) -> None:
+    wanted: dict[str, list[str]] = {}
+    for figure in one.figure:
+        for column, told in (
+            [(figure.column, figure.statistic)]
+            if figure.column
+            else [(name, "last") for name in columns_of(figure.pieces)]
+        ):
+            wanted.setdefault(column, []).append(told)
+    course = {"column": one.course.column, "statistic": one.course.statistic, "buckets": 60}
+    by = [name.column for name in one.name]
+    known: set[str] = set()
+    for where in conditions(one):
+        answer = answered(
+            places[one.table], table=one.table, by=by, columns=wanted, where=where, course=course
+        )
+        known |= {key for row in named(answer) for key, value in row.items() if value is not None}
+        if answer["rows"]:
+            assert any(value is not None for course_of in answer["courses"] for value in course_of)
+    asked = {f"{column}_{told}" for column, each in wanted.items() for told in each}
+    assert asked - known <= UNKNOWN[one.table]
+
+
+@pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
+def test_every_chart_of_one_answers(one: Subject, places: dict[str, Place]) -> None:
+    columns = {line.column: ["p50", "min", "max", "last"] for chart in one.chart for line in chart.lines}
+    where = conditions(one)[0]
+    by = [name.column for name in one.name]
+    [first, *_] = rows(places[one.table], table=one.table, by=by, columns=[one.spent], where=where)
+    where = {**where, **{name: first[name] for name in by}}
+    points = rows(places[one.table], table=one.table, columns=columns, where=where, buckets=400)
+    assert [point["t"] for point in points] == sorted(point["t"] for point in points)
+    assert any(value is not None for point in points for value in list(point.values())[3:])
+
+
+@pytest.mark.parametrize("one", subjects.declared(), ids=lambda one: one.table)
+def test_owners_have_what_the_subjects_used(one: Subject, places: dict[str, Place]) -> None:
+    place = places[one.table]
+    where = one.owners.where or conditions(one)[0]
+    wanted = {
+        one.spent: ["total"],
+        **{name: ["last"] for group in one.owners.group for name in columns_of(group.pieces)},
+    }
+    owned = rows(place, table=one.table, by=list(one.owners.by), columns=wanted, where=where)
+    by = [name.column for name in one.name]
+    used = rows(place, table=one.table, by=by, columns={one.spent: ["total"]}, where=where)
+    key = f"{one.spent}_total"
+    assert sum(row[key] or 0 for row in owned) == pytest.approx(sum(row[key] or 0 for row in used))
+    if one.part:
+        asked = {one.spent: ["total"]}
+        parts = rows(place, table=one.part.table, by=[*one.owners.by, *one.part.keys], columns=asked)
+        assert sum(row[key] or 0 for row in parts) == pytest.approx(
+            sum(row[key] or 0 for row in used), rel=1e-3
+        )
+
+
+def test_a_share_is_of_all_subjects(places: dict[str, Place]) -> None:
+    found = rows(places["guest"], table="guest", by=["userid"], columns={"cpu_s": ["share"]})
+    assert sum(row["cpu_s_share"] or 0 for row in found) == pytest.approx(100)
+
+
+def test_the_schema_has_what_the_catalog_declares(places: dict[str, Place]) -> None:
+    schema = next(one for one in ENDPOINTS if one.name == "schema")
+    told = schema.answer(places["guest"], schema.check({}))["subjects"]
+    assert [one["table"] for one in told] == [one.table for one in subjects.declared()]
+    for one, declared in zip(told, subjects.declared(), strict=True):
+        assert [figure["key"] for figure in one["figure"]] == [figure.key for figure in declared.figure]
+        table = metrics.table(one["table"])
+        for figure in one["figure"]:
+            if figure["column"]:
+                column = table.column(figure["column"])
+                assert column is not None
+                assert figure["statistic"] in aggregation.gives(column)
