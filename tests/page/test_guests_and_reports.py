@@ -231,6 +231,37 @@ def test_workloads_of_zos(page: Page, address: str, demo: Path):
     assert "CICSHI" not in column(table, "Class")
 
 
+def test_jobs_of_zos(page: Page, address: str, demo: Path):
+    """Records of intervals are put together, and those of ended jobs and steps stand for themselves."""
+    opened(page, address, "workloads", system="ZLZ1", of="job")
+    table = page.get_by_test_id("table-jobs")
+    kinds = {
+        "interval": "kind IN ('interval', 'last interval', 'system interval')",
+        "job": "kind = 'job'",
+        "step": "kind = 'step'",
+    }
+    told = {}
+    for records, condition in kinds.items():
+        page.get_by_label("records", exact=True).select_option(records)
+        set_to(page, "records", records)
+        ready(page, "workloads")
+        query = f"SELECT job, sum(cp_s) AS cp_s FROM job WHERE {condition} GROUP BY job, job_id ORDER BY 2 DESC"
+        told[records] = asked(demo / "zlzos.smf", query)
+        if told[records]:
+            expect(table).to_be_visible()
+            assert column(table, "CP") == [digits(row["cp_s"], 2) for row in told[records]]
+        else:
+            expect(page.get_by_text("Nothing of this kind in this window.")).to_be_visible()
+    page.get_by_label("records", exact=True).select_option("interval")
+    set_to(page, "records", "interval")
+    ready(page, "workloads")
+    [row, *_] = told["interval"]
+    table.locator("tbody tr").filter(has_text=str(row["job"])).first.click()
+    ready(page, "workloads")
+    used = [float(one["CP"]) for one in chart_rows(page, "job-seconds") if one["CP"]]
+    assert sum(used) == pytest.approx(float(str(row["cp_s"])))
+
+
 def bare(report: str) -> str:
     """A report without the moment at which it was made."""
     return re.sub(r"Run \d{4}/\d\d/\d\d \d\d:\d\d:\d\d", "Run", report)
