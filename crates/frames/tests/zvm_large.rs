@@ -4,7 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use zlens_frames::{Capture, Class, Group, HEADER, Header, Index, ReadAt, Writer, index, tod};
+use zlens_frames::zvm::{Capture, Class, Group, HEADER, Header, Index, Writer, index};
+use zlens_frames::{ReadAt, tod};
 
 const SIZE: u64 = 4 << 30;
 

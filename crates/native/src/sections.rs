@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
-use zlens_columns::Found;
-use zlens_columns::smf::NO_SYSTEM;
-use zlens_columns::smf::sections::{Decoder, Plan, Selection, System};
+use pyo3::types::PyDict;
+use zlens_columns::sections::{Decoder, Plan, System};
 
-use crate::attentive::{Attentive, exhaust};
-use crate::capsule;
+use crate::attentive::exhaust;
 use crate::errors::{wrong_plan, wrong_question};
-use crate::smf::{ProblemRow, SmfFile, record_name};
+use crate::rows::ProblemRow;
+use crate::smf::{SmfFile, dumps, problems};
+use crate::stream::ArrowStream;
 
 /// System, end of an interval in microseconds UTC, its seconds, whether it is a stub, how many records tell of it.
 type IntervalRow = (String, i64, Option<f64>, bool, u64);
@@ -47,9 +46,8 @@ impl SectionsDecoder {
     ) -> PyResult<Self> {
         let plan = |json: &String| Plan::parse(json).map_err(|e| wrong_plan(py, e.to_string()));
         let plans = plans.iter().map(plan).collect::<PyResult<Vec<_>>>()?;
-        let systems = systems.iter().map(system).collect::<PyResult<Vec<_>>>()?;
-        let files = files.iter().map(|file| file.decoded()).collect();
-        let decoder = Decoder::new(source, systems, files, plans, leap_seconds);
+        let dumps = dumps(source, &systems, system, &files, leap_seconds)?;
+        let decoder = Decoder::new(dumps, plans);
         Ok(Self {
             inner: Arc::new(decoder),
         })
@@ -69,15 +67,15 @@ impl SectionsDecoder {
         py: Python<'_>,
         table: &str,
         columns: Option<Vec<String>>,
-    ) -> PyResult<SectionStream> {
+    ) -> PyResult<ArrowStream> {
         let selection = self
             .inner
             .select(table, columns.as_deref())
             .map_err(|error| wrong_question(py, error.to_string()))?;
-        Ok(SectionStream {
-            selection,
-            decoder: Arc::clone(&self.inner),
-        })
+        let decoder = Arc::clone(&self.inner);
+        Ok(ArrowStream::of_scans(selection.schema(), move || {
+            decoder.read(&selection)
+        }))
     }
 
     /// Decodes everything of a record type and hands out none: for what is found out on the way.
@@ -90,7 +88,7 @@ impl SectionsDecoder {
     fn intervals(&self, py: Python<'_>, record: u8) -> PyResult<Vec<IntervalRow>> {
         let mut scan = self.inner.intervals(record);
         exhaust(py, &mut scan)?;
-        let systems = self.inner.systems();
+        let systems = &self.inner.dumps().systems;
         let rows = scan.intervals().into_iter();
         Ok(rows
             .map(|one| {
@@ -102,45 +100,8 @@ impl SectionsDecoder {
 
     /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
     fn problems(&self) -> Vec<ProblemRow> {
-        let row = |found: Found| {
-            let system = (found.system != NO_SYSTEM).then_some(found.system);
-            let problem = found.problem;
-            (
-                system.map(|number| self.inner.systems()[number].name.clone()),
-                self.inner.files()[found.file].name.clone(),
-                problem.offset,
-                problem.bytes,
-                problem.record.map(record_name).unwrap_or_default(),
-                problem.kind.as_str(),
-                problem.detail,
-            )
-        };
-        self.inner.problems().into_iter().map(row).collect()
-    }
-}
-
-/// Columns of a table of sections: every `__arrow_c_stream__` is a fresh scan of the files.
-#[pyclass(frozen, module = "zlens._native")]
-pub struct SectionStream {
-    decoder: Arc<Decoder>,
-    selection: Selection,
-}
-
-#[pymethods]
-impl SectionStream {
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema(py, &self.selection.schema())
-    }
-
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The protocol lets a producer answer with its own schema, which is all a raw table has.
-        drop(requested_schema);
-        let reader = Attentive::new(self.decoder.read(&self.selection));
-        capsule::stream(py, Box::new(reader))
+        problems(self.inner.problems(), self.inner.dumps(), |system| {
+            &system.name
+        })
     }
 }

@@ -2,21 +2,23 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
-use zlens_columns::{Evidence, File, Plan, Scan, SelectError, Selection, Step, System};
+use pyo3::types::PyDict;
+use zlens_columns::zvm::{self, Evidence, File, Plan, Scan, System};
+use zlens_columns::{Found, Reset, SelectError, Step};
 
-use crate::attentive::Attentive;
-use crate::capsule;
-use crate::errors::{broken_off, wrong_plan, wrong_question};
+use crate::attentive::step;
+use crate::errors::{wrong_plan, wrong_question};
 use crate::monwrite::{MonwriteFile, record_name};
 use crate::patience::Patience;
+use crate::rows::{self, ProblemRow, ResetRow};
+use crate::stream::ArrowStream;
+use crate::table::ArrowTable;
 
 /// Raw tables of one or more systems, decoded from their files by compiled plans.
 #[pyclass(frozen, module = "zlens._native")]
 pub struct Decoder {
-    inner: Arc<zlens_columns::Decoder>,
+    inner: Arc<zvm::Decoder>,
 }
 
 /// One system as `zlens.readers` describes it.
@@ -91,7 +93,7 @@ impl Decoder {
         let plans = Plan::parse(plans_json).map_err(|error| wrong_plan(py, error.to_string()))?;
         let systems = systems.iter().map(system).collect::<PyResult<Vec<_>>>()?;
         Ok(Self {
-            inner: Arc::new(zlens_columns::Decoder::new(systems, plans, leap_seconds)),
+            inner: Arc::new(zvm::Decoder::new(systems, plans, leap_seconds)),
         })
     }
 
@@ -112,10 +114,10 @@ impl Decoder {
     ) -> PyResult<ArrowStream> {
         let selection = self.inner.select(table, columns.as_deref(), true);
         let selection = selection.map_err(|error| select_error(py, &error))?;
-        Ok(ArrowStream {
-            decoder: Arc::clone(&self.inner),
-            selection,
-        })
+        let decoder = Arc::clone(&self.inner);
+        Ok(ArrowStream::of_scans(selection.schema(), move || {
+            decoder.read(&selection)
+        }))
     }
 
     /// All tables, or those named, in one pass; without differences also without `seconds` and `flag`.
@@ -138,64 +140,22 @@ impl Decoder {
     }
 
     /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
-    #[allow(clippy::type_complexity, reason = "the row of a table")]
-    fn problems(&self) -> Vec<(String, String, u64, u64, String, &'static str, String)> {
-        let systems = self.inner.systems();
-        let row = |found: zlens_columns::Found| {
-            let system = &systems[found.system];
-            let problem = found.problem;
-            (
-                system.name.clone(),
-                system.files[found.file].name.clone(),
-                problem.offset,
-                problem.bytes,
-                problem.record.map(record_name).unwrap_or_default(),
-                problem.kind.as_str(),
-                problem.detail,
-            )
+    fn problems(&self) -> Vec<ProblemRow> {
+        let row = |found: Found| {
+            let system = &self.inner.systems()[found.system];
+            let file = &system.files[found.file].name;
+            rows::problem(found, Some(&system.name), file, record_name)
         };
         self.inner.problems().into_iter().map(row).collect()
     }
 
     /// System, TOD value, table, subject, evidence of each subject whose counters began anew.
-    fn resets(&self) -> Vec<(String, u64, String, String, String)> {
-        let systems = self.inner.systems();
-        let row = |reset: zlens_columns::Reset| {
-            (
-                systems[reset.system].name.clone(),
-                reset.tod,
-                reset.table,
-                reset.subject,
-                reset.evidence,
-            )
+    fn resets(&self) -> Vec<ResetRow> {
+        let row = |reset: Reset| {
+            let system = &self.inner.systems()[reset.system].name;
+            rows::reset(reset, system)
         };
         self.inner.resets().into_iter().map(row).collect()
-    }
-}
-
-/// One raw table: every `__arrow_c_stream__` is a fresh scan of the files.
-#[pyclass(frozen, module = "zlens._native")]
-pub struct ArrowStream {
-    decoder: Arc<zlens_columns::Decoder>,
-    selection: Selection,
-}
-
-#[pymethods]
-impl ArrowStream {
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema(py, &self.selection.schema())
-    }
-
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The protocol lets a producer answer with its own schema, which is all a raw table has.
-        drop(requested_schema);
-        let reader = Attentive::new(self.decoder.read(&self.selection));
-        capsule::stream(py, Box::new(reader))
     }
 }
 
@@ -213,61 +173,18 @@ impl Batches {
         this
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<(String, ArrowBatch)>> {
-        let Self {
-            scan,
-            patience,
-            tables,
-        } = self;
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<(String, Py<ArrowTable>)>> {
         // A caller that is no Python code, as list() is, looks at no signals itself.
-        if patience.is_over() {
+        if self.patience.is_over() {
             py.check_signals()?;
         }
-        loop {
-            let step = py.detach(|| {
-                loop {
-                    match scan.step() {
-                        Ok(Step::Working) if !patience.is_over() => {}
-                        other => return other,
-                    }
-                }
-            });
-            match step {
-                Ok(Step::Batch(table, batch)) => {
-                    return Ok(Some((tables[table].clone(), ArrowBatch { batch })));
-                }
-                Ok(Step::Working) => py.check_signals()?,
-                Ok(Step::Done) => return Ok(None),
-                Err(error) => return Err(broken_off(py, error)),
+        let is_batch = |step: &Step| matches!(step, Step::Batch(..));
+        match step(py, &mut self.scan, &mut self.patience, is_batch)? {
+            Step::Batch(table, batch) => {
+                let rows = Py::new(py, ArrowTable::of(batch))?;
+                Ok(Some((self.tables[table].clone(), rows)))
             }
+            _ => Ok(None),
         }
-    }
-}
-
-/// Some rows of one raw table.
-#[pyclass(frozen, module = "zlens._native")]
-pub struct ArrowBatch {
-    batch: RecordBatch,
-}
-
-#[pymethods]
-impl ArrowBatch {
-    #[getter]
-    fn num_rows(&self) -> usize {
-        self.batch.num_rows()
-    }
-
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema(py, self.batch.schema_ref())
-    }
-
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_array__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        drop(requested_schema);
-        capsule::array(py, &self.batch)
     }
 }

@@ -6,11 +6,11 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray};
 use arrow_buffer::{BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType};
 
-use crate::kernel::{self, Kernel, each};
-use crate::plan::Kind;
-use crate::text::Texts;
-use crate::validity::Validity;
-use crate::wide::{Finished, Pool, TIMESTAMP, Wide};
+use super::kernel::{self, Kernel, each};
+use super::plan::Kind;
+use super::text::Texts;
+use super::validity::Validity;
+use super::wide::{Finished, Pool, TIMESTAMP, Wide};
 
 /// The Arrow type of a kind of column.
 pub(crate) fn data_type(kind: Kind) -> DataType {

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
-use zlens_frames::{Capture, Problem, ProblemKind};
+use zlens_frames::zvm::Capture;
+use zlens_frames::{Problem, ProblemKind, ProblemLog};
 
 /// How many problems, and how many resets, are kept in full.
 pub const LIMIT: usize = 10_000;
@@ -91,6 +92,20 @@ impl Journal {
         lock(&self.problems).add(key, problem);
     }
 
+    /// Adds what a pass over a file found different from its index.
+    pub(crate) fn pass(&self, problems: &ProblemLog, place: &Place<'_>) {
+        let (system, file) = (place.system, place.file);
+        for mut problem in problems.rows() {
+            problem.offset = place.original(problem.offset);
+            let key = (system, file, problem.kind, problem.offset, "pass");
+            self.problem(key, || Found {
+                system,
+                file,
+                problem,
+            });
+        }
+    }
+
     /// Adds a reset unless one with this key was added before.
     pub(crate) fn reset(&self, key: impl Hash, reset: impl FnOnce() -> Reset) {
         lock(&self.resets).add(key, reset);
@@ -133,6 +148,12 @@ pub(crate) struct Place<'j> {
 }
 
 impl Place<'_> {
+    /// Where in the file a byte is.
+    fn original(&self, offset: u64) -> u64 {
+        self.capture
+            .map_or(offset, |capture| capture.original(offset))
+    }
+
     /// Reports a problem, once for each `key` in this file and table.
     pub(crate) fn problem(
         &self,
@@ -148,9 +169,7 @@ impl Place<'_> {
                 file: self.file,
                 problem: Problem {
                     kind,
-                    offset: self
-                        .capture
-                        .map_or(offset, |capture| capture.original(offset)),
+                    offset: self.original(offset),
                     bytes,
                     record: Some(self.record),
                     detail: detail(),

@@ -6,7 +6,7 @@
 
 use zlens_frames::tod;
 
-use crate::plan::Kind;
+use super::plan::Kind;
 
 /// How the bytes of one field are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,86 +4,102 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use crate::column::data_type;
-use crate::plan::{Kind, Plan};
-use crate::wide::TIMESTAMP;
-
-/// One column of a raw table on its way out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Output {
-    System,
-    Source,
-    File,
-    Offset,
-    Tod,
-    IntervalEnd,
-    Seconds,
-    Flag,
-    /// A column of the plan.
-    Value(usize),
-    /// The differences of a column of the plan.
-    Difference(usize),
-}
+use super::wide::TIMESTAMP;
 
 /// The columns that every raw table begins with.
-const FIRST: [(&str, Output); 8] = [
-    ("system", Output::System),
-    ("source", Output::Source),
-    ("file", Output::File),
-    ("offset", Output::Offset),
-    ("tod", Output::Tod),
-    ("interval_end", Output::IntervalEnd),
-    ("seconds", Output::Seconds),
-    ("flag", Output::Flag),
-];
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Head {
+    /// Name of the system.
+    System,
+    /// Where the data come from.
+    Source,
+    /// Name of the file.
+    File,
+    /// Where the record begins in it.
+    Offset,
+    /// When the record was built.
+    Tod,
+    /// When its interval ended.
+    IntervalEnd,
+    /// The time that differences are of.
+    Seconds,
+    /// What is odd about that time.
+    Flag,
+}
 
-impl Output {
-    /// Whether it needs the sample before.
-    pub(crate) fn compares(self) -> bool {
-        matches!(self, Self::Seconds | Self::Flag | Self::Difference(_))
-    }
+impl Head {
+    const ALL: [(&str, Self); 8] = [
+        ("system", Self::System),
+        ("source", Self::Source),
+        ("file", Self::File),
+        ("offset", Self::Offset),
+        ("tod", Self::Tod),
+        ("interval_end", Self::IntervalEnd),
+        ("seconds", Self::Seconds),
+        ("flag", Self::Flag),
+    ];
 
-    fn data_type(self, plan: &Plan) -> DataType {
+    fn data_type(self) -> DataType {
         match self {
             Self::System | Self::Source | Self::File | Self::Flag => DataType::Utf8,
-            Self::Offset | Self::Difference(_) => DataType::Int64,
+            Self::Offset => DataType::Int64,
             Self::Tod | Self::IntervalEnd => TIMESTAMP.clone(),
             Self::Seconds => DataType::Float64,
-            Self::Value(column) => data_type(plan.columns[column].kind),
         }
     }
+}
 
-    fn type_name(self, plan: &Plan) -> &'static str {
-        match self.data_type(plan) {
-            DataType::Int64 => "int",
-            DataType::Float64 => "float",
-            DataType::Boolean => "bool",
-            DataType::Utf8 => "text",
-            _ => "time",
-        }
-    }
+/// One column of a raw table on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output<C> {
+    /// A column that every table has.
+    Head(Head),
+    /// A column of this table.
+    Own(C),
+}
+
+/// A raw table, as its plan describes it.
+pub(crate) trait Table {
+    /// What tells its own columns apart.
+    type Column: Copy + PartialEq;
+
+    fn name(&self) -> &str;
+
+    /// Its own columns, in order.
+    fn own(&self) -> Vec<(String, Self::Column)>;
+
+    fn data_type(&self, column: Self::Column) -> DataType;
 }
 
 /// All columns of a table, in order.
-pub(crate) fn outputs(plan: &Plan) -> Vec<(String, Output)> {
-    let mut all: Vec<(String, Output)> = FIRST
-        .iter()
-        .map(|(name, output)| ((*name).to_owned(), *output))
-        .collect();
-    for (number, column) in plan.columns.iter().enumerate() {
-        all.push((column.name.clone(), Output::Value(number)));
-        if column.difference.is_some() && column.kind == Kind::Int {
-            all.push((format!("{}_d", column.name), Output::Difference(number)));
-        }
-    }
-    all
+fn outputs<T: Table>(table: &T) -> Vec<(String, Output<T::Column>)> {
+    let heads = Head::ALL.map(|(name, head)| (name.to_owned(), Output::Head(head)));
+    let own = table.own().into_iter();
+    heads
+        .into_iter()
+        .chain(own.map(|(name, column)| (name, Output::Own(column))))
+        .collect()
 }
 
-/// Names and types of all columns of a table.
-pub(crate) fn types(plan: &Plan) -> Vec<(String, &'static str)> {
-    outputs(plan)
+fn data_type<T: Table>(table: &T, output: Output<T::Column>) -> DataType {
+    match output {
+        Output::Head(head) => head.data_type(),
+        Output::Own(column) => table.data_type(column),
+    }
+}
+
+/// Names and types (int, float, text, bool, time) of all columns of a table.
+pub(crate) fn types<T: Table>(table: &T) -> Vec<(String, &'static str)> {
+    let word = |output| match data_type(table, output) {
+        DataType::Int64 => "int",
+        DataType::Float64 => "float",
+        DataType::Boolean => "bool",
+        DataType::Utf8 => "text",
+        _ => "time",
+    };
+    outputs(table)
         .into_iter()
-        .map(|(name, output)| (name, output.type_name(plan)))
+        .map(|(name, output)| (name, word(output)))
         .collect()
 }
 
@@ -111,60 +127,59 @@ pub enum SelectError {
     },
 }
 
-/// Some columns of a raw table.
+/// Some columns `C` of the raw table that a decoder knows by `T`.
 #[derive(Debug, Clone)]
-pub struct Selection {
-    /// Number of the table.
-    pub(crate) table: usize,
-    pub(crate) outputs: Vec<Output>,
+pub struct Selection<C, T = usize> {
+    pub(crate) table: T,
+    pub(crate) outputs: Vec<Output<C>>,
     pub(crate) schema: SchemaRef,
 }
 
-impl Selection {
-    /// The columns called `names`, in that order; none named: all of them, with those that need the sample before
-    /// or without.
+impl<C: Copy + PartialEq, T> Selection<C, T> {
+    /// The columns called `names`, in that order; none named: all that `usual` says yes to.
     pub(crate) fn new(
-        plan: &Plan,
-        table: usize,
+        facts: &impl Table<Column = C>,
+        table: T,
         names: Option<&[String]>,
-        differences: bool,
+        usual: impl Fn(Output<C>) -> bool,
     ) -> Result<Self, SelectError> {
-        let all = outputs(plan);
-        let chosen: Vec<(String, Output)> = match names {
-            None => all
-                .into_iter()
-                .filter(|(_, output)| differences || !output.compares())
-                .collect(),
+        let mut all = outputs(facts);
+        let chosen = match names {
+            None => {
+                all.retain(|(_, output)| usual(*output));
+                all
+            }
             Some(names) => {
-                let mut chosen: Vec<(String, Output)> = Vec::with_capacity(names.len());
+                let mut chosen: Vec<(String, Output<C>)> = Vec::with_capacity(names.len());
                 for name in names {
-                    let of = || (plan.table.clone(), name.clone());
-                    let Some(found) = all.iter().find(|(known, _)| known == name) else {
+                    let of = || (facts.name().to_owned(), name.clone());
+                    let Some(column) = all.iter().find(|(known, _)| known == name) else {
                         let (table, column) = of();
                         return Err(SelectError::Column { table, column });
                     };
-                    if chosen.contains(found) {
+                    if chosen.contains(column) {
                         let (table, column) = of();
                         return Err(SelectError::Twice { table, column });
                     }
-                    chosen.push(found.clone());
+                    chosen.push(column.clone());
                 }
                 chosen
             }
         };
-        let fields: Vec<Field> = chosen
-            .iter()
-            .map(|(name, output)| Field::new(name, output.data_type(plan), true))
-            .collect();
-        let outputs = chosen.into_iter().map(|(_, output)| output).collect();
+        let field = |(name, output): &(String, Output<C>)| {
+            Field::new(name, data_type(facts, *output), true)
+        };
         Ok(Self {
             table,
-            outputs,
-            schema: Arc::new(Schema::new(fields)),
+            schema: Arc::new(Schema::new(chosen.iter().map(field).collect::<Vec<_>>())),
+            outputs: chosen.into_iter().map(|(_, output)| output).collect(),
         })
     }
+}
 
+impl<C, T> Selection<C, T> {
     /// The Arrow schema of the columns.
+    #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

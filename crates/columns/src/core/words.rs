@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 
-use crate::validity::Validity;
+use super::validity::Validity;
 
 /// A column of text while it is built.
 #[derive(Debug, Default)]
@@ -42,9 +42,9 @@ impl Words {
     }
 
     /// The same word so many times.
-    pub(crate) fn repeated(word: &str, rows: usize) -> ArrayRef {
+    pub(crate) fn repeated(word: &str, rows: usize) -> StringArray {
         let offsets = OffsetBuffer::from_repeated_length(word.len(), rows);
         let values = Buffer::from(word.repeat(rows).into_bytes());
-        Arc::new(StringArray::new(offsets, values, None))
+        StringArray::new(offsets, values, None)
     }
 }

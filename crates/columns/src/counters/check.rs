@@ -1,13 +1,12 @@
 //! Two subtypes that tell of the same processor and interval, held against each other.
 
-use zlens_frames::ProblemKind;
-use zlens_frames::smf::Window;
+use zlens_frames::{ProblemKind, Window};
 
-use super::counters::Scratch;
+use super::counter::Scratch;
 use super::lines::Lines;
 use super::rows::{NOBODY, Rows};
-use crate::interval::OPEN;
-use crate::journal::Place;
+use crate::core::interval::OPEN;
+use crate::core::journal::Place;
 
 /// What one counter of one processor was in the record that waits for its counterpart.
 #[derive(Debug, Clone, Copy, Default)]

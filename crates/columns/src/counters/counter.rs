@@ -1,16 +1,15 @@
 //! Counters: what was counted between a record and the one before it.
 
-use zlens_frames::ProblemKind;
-use zlens_frames::smf::Window;
+use zlens_frames::{ProblemKind, Window};
 
 use super::lines::Lines;
 use super::plan::{Plan, Values};
 use super::rows::{Fate, NOBODY, Rows};
 use super::shape::{Form, SETS};
-use crate::journal::Place;
-use crate::kernel::each;
-use crate::validity::Validity;
-use crate::wide::Wide;
+use crate::core::journal::Place;
+use crate::core::kernel::each;
+use crate::core::validity::Validity;
+use crate::core::wide::Wide;
 
 /// A counter's column while it is built.
 #[derive(Debug)]

@@ -6,18 +6,17 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::ArrowError;
-use zlens_frames::ProblemKind;
-use zlens_frames::smf::Window;
+use zlens_frames::{ProblemKind, Window};
 
 use super::lines::Lines;
 use super::plan::{ColumnKind, FieldPlace, Plan};
 use super::shape::Form;
-use super::words::Words;
-use crate::column::{Builder, Source};
-use crate::journal::Place;
-use crate::kernel::Kernel;
-use crate::validity::Validity;
-use crate::wide::{Finished, Wide};
+use crate::core::column::{Builder, Source};
+use crate::core::journal::Place;
+use crate::core::kernel::Kernel;
+use crate::core::validity::Validity;
+use crate::core::wide::{Finished, Wide};
+use crate::core::words::Words;
 
 /// Where a field can stand in the records of one subtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The records of one subtype in one window, column by column: where the parts of each are.
 
-use zlens_frames::smf::{RecordRef, Window};
+use zlens_frames::{RecordRef, Window};
 
 use super::plan::{Plan, Subtype};
 use super::shape::{DATA, Form, PARTS, RECORD, Shape, Shapes};
-use crate::journal::Place;
+use crate::core::journal::Place;
 
 /// Nothing stands there.
 pub(crate) const NOWHERE: u32 = u32::MAX;

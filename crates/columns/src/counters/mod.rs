@@ -6,22 +6,21 @@
 //! with what was counted since the run began.
 
 mod batch;
+mod changes;
 mod check;
-mod counters;
+mod counter;
 mod fields;
-mod journal;
 mod lines;
 mod plan;
 mod reading;
 mod rows;
 mod scan;
-pub mod sections;
 mod select;
 mod shape;
 mod state;
-mod words;
 
-pub use journal::Change;
+pub use changes::Change;
 pub use plan::Plan;
-pub use scan::{Decoder, File, NO_SYSTEM, Scan, System};
+pub use scan::{Decoder, Scan};
 pub use select::Selection;
+pub use state::System;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use zlens_frames::smf::{Clock, Triplet};
 
-use crate::plan::{Kind, PlanError};
+use crate::core::plan::{Kind, PlanError};
 
 /// No record has more kinds of counter set than this.
 pub(crate) const MAX_SETS: usize = 16;

@@ -1,17 +1,10 @@
 //! A record beside the one before it of the same processor.
 
 use zlens_frames::smf::Stamp;
-use zlens_frames::tod;
 
-use super::rows::Flag;
-use crate::interval::OPEN;
+use crate::core::flag::{Flag, UNITS};
+use crate::core::interval::OPEN;
 
-/// TOD units in a second.
-const UNITS: f64 = tod::UNITS_PER_US as f64 * 1e6;
-/// Older than this many nominal intervals, the record before leaves a gap.
-const GAP: f64 = 1.5;
-/// Below this part of the nominal interval, an interval is a stub.
-const SHORT: f64 = 0.5;
 /// Columns that can be watched.
 pub(crate) const WATCHED: usize = 8;
 /// A watched column that the record has not.
@@ -203,15 +196,6 @@ pub(crate) fn order(kept: &Slot, now: &Now, interval: u32, file: usize) -> Order
         Order::Older {
             ours: last.file == file,
         }
-    }
-}
-
-/// What the column `flag` says of a row.
-pub(crate) fn flag(seconds: f64, nominal_s: Option<f64>) -> Flag {
-    match nominal_s {
-        Some(nominal) if seconds > GAP * nominal => Flag::Gap,
-        Some(nominal) if seconds < SHORT * nominal => Flag::Short,
-        _ => Flag::None,
     }
 }
 

@@ -1,17 +1,10 @@
 //! What is known of the rows of a window, beside what stands in them.
 
 use super::reading::Reading;
+use crate::core::flag::Flag;
 
 /// A row that is about no processor that is kept track of.
 pub(crate) const NOBODY: u32 = u32::MAX;
-
-/// What the column `flag` says of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flag {
-    None,
-    Gap,
-    Short,
-}
 
 /// What becomes of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

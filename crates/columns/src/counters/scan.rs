@@ -2,100 +2,54 @@
 
 use std::sync::Arc;
 
-use zlens_frames::ReadAt;
-use zlens_frames::smf::{Index, Pass, RecordRef, Window};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use zlens_frames::smf::Pass;
+use zlens_frames::{ProblemLog, RecordRef, Window};
 
 use super::batch::{Batch, Context};
-use super::journal::{Change, Changes};
+use super::changes::{Change, Changes};
 use super::lines::Lines;
 use super::plan::Plan;
 use super::rows::{Fate, Rows};
-use super::select::{Selection, types};
+use super::select::Selection;
 use super::shape::Shapes;
-use super::state::Tracks;
-use crate::journal::{Found, Journal, Place, Reset};
-use crate::reader::{Reader, Steps};
-use crate::scan::{ScanError, Step};
-use crate::select::SelectError;
+use super::state::{System, Tracks};
+use crate::core::dumps::{Dumps, NO_SYSTEM};
+use crate::core::journal::{Found, Journal, Place, Reset};
+use crate::core::scan::{self, Decoding, Reader, Ready};
+use crate::core::select::{SelectError, types};
 
-/// A problem of a file that concerns no system in particular.
-pub const NO_SYSTEM: usize = usize::MAX;
-
-/// A dump whose records were found.
-#[derive(Clone)]
-pub struct File {
-    /// Its name, as the column `file` shows it.
-    pub name: String,
-    /// Its bytes.
-    pub source: Arc<dyn ReadAt>,
-    /// Where its records are.
-    pub index: Arc<Index>,
-}
-
-/// A system and what is known about it.
-#[derive(Debug, Clone)]
-pub struct System {
-    /// Its name, as the column `system` shows it.
-    pub name: String,
-    /// Its name in the records, EBCDIC.
-    pub id: [u8; 4],
-    /// When its intervals end, in rising order; TOD values.
-    pub interval_ends: Arc<[u64]>,
-    /// Whether the first subtype tells of an interval, so that the second is not shown.
-    pub covered: Arc<[bool]>,
-    /// How long an interval should be.
-    pub nominal_s: Option<f64>,
-}
-
-/// Files, systems, the plan, and what scans found out.
+/// Dumps, the plan, and what scans found out.
 pub struct Decoder {
-    source: String,
-    systems: Vec<System>,
-    files: Vec<File>,
+    dumps: Dumps<System>,
     plan: Arc<Plan>,
-    leap_s: i32,
     journal: Journal,
     changes: Changes,
 }
 
 impl Decoder {
-    /// A decoder of these files, in the order of their first time, by a plan; `source` is what the column of that
-    /// name shows, and `leap_s` leap seconds are taken off all times.
+    /// A decoder of these dumps by a plan.
     #[must_use]
-    pub fn new(
-        source: String,
-        systems: Vec<System>,
-        files: Vec<File>,
-        plan: Plan,
-        leap_s: i32,
-    ) -> Self {
+    pub fn new(dumps: Dumps<System>, plan: Plan) -> Self {
         Self {
-            source,
-            systems,
-            files,
+            dumps,
             plan: Arc::new(plan),
-            leap_s,
             journal: Journal::default(),
             changes: Changes::default(),
         }
     }
 
-    /// The systems.
+    /// The dumps and their systems.
     #[must_use]
-    pub fn systems(&self) -> &[System] {
-        &self.systems
-    }
-
-    /// The files.
-    #[must_use]
-    pub fn files(&self) -> &[File] {
-        &self.files
+    pub const fn dumps(&self) -> &Dumps<System> {
+        &self.dumps
     }
 
     /// Names and types (int, float, text, bool, time) of the columns of the table.
     #[must_use]
     pub fn schema(&self) -> Vec<(String, &'static str)> {
-        types(&self.plan)
+        types(&*self.plan)
     }
 
     /// Columns of the table: those named, in that order, or all of them.
@@ -103,15 +57,16 @@ impl Decoder {
     /// # Errors
     /// If there is no such column.
     pub fn select(&self, columns: Option<&[String]>) -> Result<Selection, SelectError> {
-        Selection::new(&self.plan, columns)
+        Selection::new(&*self.plan, (), columns, |_| true)
     }
 
     /// A scan of all files. `check` also holds subtypes that tell of the same against each other, in the counters
-    /// that are selected.
+    /// that are selected. Batches are of the table numbered 0.
     #[must_use]
     pub fn scan(self: &Arc<Self>, selection: &Selection, check: bool) -> Scan {
+        let systems = &self.dumps.systems;
         // The second subtype is not even read where the first tells of every interval.
-        let all_covered = self.systems.iter().all(|system| {
+        let all_covered = systems.iter().all(|system| {
             system.covered.len() == system.interval_ends.len() && system.covered.iter().all(|&c| c)
         });
         let count = if all_covered && !check {
@@ -120,21 +75,20 @@ impl Decoder {
             self.plan.subtypes.len()
         };
         let subtypes = &self.plan.subtypes[..count];
-        Scan {
+        scan::Scan::new(Counters {
             wanted: subtypes
                 .iter()
                 .map(|one| (self.plan.record, one.subtype))
                 .collect(),
-            tracks: Tracks::new(&self.plan, &self.systems),
+            tracks: Tracks::new(&self.plan, systems),
             shapes: subtypes.iter().map(|_| Shapes::default()).collect(),
             lines: Lines::new(&self.plan),
             rows: Rows::default(),
-            batch: Batch::new(&self.plan, selection, check.then_some(self.systems.len())),
+            batch: Batch::new(&self.plan, selection, check.then_some(systems.len())),
+            last: None,
             decoder: Arc::clone(self),
-            pass: None,
             file: 0,
-            failed: None,
-        }
+        })
     }
 
     /// A scan of all files in the form Arrow's consumers know.
@@ -160,94 +114,54 @@ impl Decoder {
     pub fn changes(&self) -> Vec<Change> {
         self.changes.all()
     }
+
+    fn place(&self, file: usize) -> Place<'_> {
+        Place {
+            journal: &self.journal,
+            system: NO_SYSTEM,
+            file,
+            table: &self.plan.table,
+            record: (self.plan.record, 0),
+            capture: None,
+        }
+    }
 }
 
 /// A scan of all files of a decoder.
-pub struct Scan {
+pub type Scan = scan::Scan<Counters>;
+
+/// The table of counters while its files are scanned.
+pub struct Counters {
     decoder: Arc<Decoder>,
     wanted: Vec<(u8, u16)>,
-    pass: Option<Pass>,
     file: usize,
-    /// Why the file before could not be read to its end; what was read of it goes first.
-    failed: Option<ScanError>,
     tracks: Tracks,
     shapes: Vec<Shapes>,
     lines: Lines,
     rows: Rows,
     batch: Batch,
+    /// What was left at the end of a file, for a batch is of one file.
+    last: Option<RecordBatch>,
 }
 
-impl Scan {
-    /// Does a little: hands out a batch, or reads one window. Batches are of the table numbered 0.
-    ///
-    /// # Errors
-    /// If a file cannot be read. The scan then goes on behind that file.
-    pub fn step(&mut self) -> Result<Step, ScanError> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
+impl Decoding for Counters {
+    type Pass = Pass;
+
+    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+        let batch = match self.last.take() {
+            None if self.batch.is_full() => self.batch.take(&self.decoder.dumps)?,
+            last => last,
+        };
+        Ok(batch.map(|batch| (0, batch)))
+    }
+
+    fn open(&mut self) -> Option<(Pass, String)> {
+        self.decoder.dumps.pass(self.file, &self.wanted)
+    }
+
+    fn window(&mut self, window: &Window<'_>) -> Result<(), ArrowError> {
         let decoder = Arc::clone(&self.decoder);
-        let Some(file) = decoder.files.get(self.file) else {
-            return Ok(Step::Done);
-        };
-        if self.batch.is_full() {
-            return self.hand_out(&decoder, file);
-        }
-        let mut pass = self.pass.take().unwrap_or_else(|| {
-            Pass::new(
-                Arc::clone(&file.source),
-                Arc::clone(&file.index),
-                &self.wanted,
-            )
-        });
-        let place = Place {
-            journal: &decoder.journal,
-            system: NO_SYSTEM,
-            file: self.file,
-            table: &decoder.plan.table,
-            record: (decoder.plan.record, 0),
-            capture: None,
-        };
-        match pass.next_window() {
-            Ok(Some(window)) => {
-                self.window(&decoder, &window, &place);
-                self.pass = Some(pass);
-                Ok(Step::Working)
-            }
-            Ok(None) => {
-                for problem in pass.problems().rows() {
-                    let key = (self.file, problem.kind, problem.offset, "pass");
-                    let found = Found {
-                        system: NO_SYSTEM,
-                        file: self.file,
-                        problem,
-                    };
-                    decoder.journal.problem(key, || found);
-                }
-                self.tracks.end_file(decoder.plan.record, &place);
-                self.batch.end_file(&decoder.plan, &place);
-                self.file += 1;
-                // A batch is of one file.
-                self.hand_out(&decoder, file)
-            }
-            Err(source) => {
-                self.file += 1;
-                self.failed = Some(ScanError::Io {
-                    file: file.name.clone(),
-                    offset: pass.position(),
-                    source,
-                });
-                self.hand_out(&decoder, file)
-            }
-        }
-    }
-
-    fn hand_out(&mut self, decoder: &Decoder, file: &File) -> Result<Step, ScanError> {
-        let batch = self.batch.take(&decoder.source, &file.name)?;
-        Ok(batch.map_or(Step::Working, |batch| Step::Batch(0, batch)))
-    }
-
-    fn window(&mut self, decoder: &Decoder, window: &Window<'_>, place: &Place<'_>) {
+        let place = decoder.place(self.file);
         let first = window.records(0);
         let second = if self.wanted.len() > 1 {
             window.records(1)
@@ -255,9 +169,9 @@ impl Scan {
             &[]
         };
         if second.is_empty() || first.is_empty() {
-            self.records(0, decoder, window, first, place);
-            self.records(1, decoder, window, second, place);
-            return;
+            self.records(0, &decoder, window, first, &place);
+            self.records(1, &decoder, window, second, &place);
+            return Ok(());
         }
         // In the order of the file, for what is held against each other stands near each other.
         let (mut first, mut second) = (first, second);
@@ -271,10 +185,26 @@ impl Scan {
             let count = list.partition_point(|record| record.pos < until);
             let (run, rest) = list.split_at(count);
             *list = rest;
-            self.records(nth, decoder, window, run, place);
+            self.records(nth, &decoder, window, run, &place);
         }
+        Ok(())
     }
 
+    fn close(&mut self, problems: Option<&ProblemLog>) -> Result<(), ArrowError> {
+        let decoder = Arc::clone(&self.decoder);
+        if let Some(problems) = problems {
+            let place = decoder.place(self.file);
+            decoder.journal.pass(problems, &place);
+            self.tracks.end_file(&place);
+            self.batch.end_file(&decoder.plan, &place);
+        }
+        self.file += 1;
+        self.last = self.batch.take(&decoder.dumps)?;
+        Ok(())
+    }
+}
+
+impl Counters {
     /// Takes up records of one subtype.
     fn records(
         &mut self,
@@ -319,17 +249,11 @@ impl Scan {
         }
         let context = Context {
             tracks: &self.tracks,
-            systems: &decoder.systems,
+            systems: &decoder.dumps.systems,
             place,
-            leap_s: decoder.leap_s,
+            leap_s: decoder.dumps.leap_s,
         };
         self.batch
             .append(nth, subtype, window, lines, rows, &context);
-    }
-}
-
-impl Steps for Scan {
-    fn step(&mut self) -> Result<Step, ScanError> {
-        self.step()
     }
 }

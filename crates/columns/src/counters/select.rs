@@ -1,26 +1,15 @@
-//! Which columns of the table of counters are asked for.
+//! The columns of the table of counters.
 
-use std::sync::Arc;
-
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::DataType;
 
 use super::plan::Plan;
-use crate::column::data_type;
-use crate::select::SelectError;
-use crate::wide::TIMESTAMP;
+use crate::core::column::data_type;
+use crate::core::select::{self, Table};
 
-/// One column of the table on its way out.
+/// One column of the plan on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
-    System,
-    Source,
-    File,
-    Offset,
-    Tod,
-    IntervalEnd,
-    Seconds,
-    Flag,
-    /// A column of the plan.
+pub enum Column {
+    /// A field.
     Field(usize),
     /// How many counters of a set there are.
     Size(usize),
@@ -28,107 +17,38 @@ pub(crate) enum Output {
     Counter(usize, u32),
 }
 
-const FIRST: [(&str, Output); 8] = [
-    ("system", Output::System),
-    ("source", Output::Source),
-    ("file", Output::File),
-    ("offset", Output::Offset),
-    ("tod", Output::Tod),
-    ("interval_end", Output::IntervalEnd),
-    ("seconds", Output::Seconds),
-    ("flag", Output::Flag),
-];
-
-impl Output {
-    fn data_type(self, plan: &Plan) -> DataType {
-        match self {
-            Self::System | Self::Source | Self::File | Self::Flag => DataType::Utf8,
-            Self::Offset | Self::Size(_) | Self::Counter(..) => DataType::Int64,
-            Self::Tod | Self::IntervalEnd => TIMESTAMP.clone(),
-            Self::Seconds => DataType::Float64,
-            Self::Field(column) => data_type(plan.columns[column].kind.kind()),
-        }
-    }
-
-    fn type_name(self, plan: &Plan) -> &'static str {
-        match self.data_type(plan) {
-            DataType::Int64 => "int",
-            DataType::Float64 => "float",
-            DataType::Boolean => "bool",
-            DataType::Utf8 => "text",
-            _ => "time",
-        }
-    }
-}
-
-/// All columns of the table, in order.
-pub(crate) fn outputs(plan: &Plan) -> Vec<(String, Output)> {
-    let mut all: Vec<(String, Output)> = FIRST
-        .iter()
-        .map(|(name, output)| ((*name).to_owned(), *output))
-        .collect();
-    let fields = plan.columns.iter().enumerate();
-    all.extend(fields.map(|(number, column)| (column.name.clone(), Output::Field(number))));
-    let sets = plan.sets.iter().enumerate();
-    all.extend(sets.map(|(number, set)| (set.size.clone(), Output::Size(number))));
-    for (number, set) in plan.sets.iter().enumerate() {
-        let counter = |index| {
-            (
-                format!("c{}_d", set.first + index),
-                Output::Counter(number, index),
-            )
-        };
-        all.extend((0..set.counters).map(counter));
-    }
-    all
-}
-
-/// Names and types of all columns of the table.
-pub(crate) fn types(plan: &Plan) -> Vec<(String, &'static str)> {
-    let named = |(name, output): (String, Output)| (name, output.type_name(plan));
-    outputs(plan).into_iter().map(named).collect()
-}
-
+/// One column of the table on its way out.
+pub(crate) type Output = select::Output<Column>;
 /// Some columns of the table of counters.
-#[derive(Debug, Clone)]
-pub struct Selection {
-    pub(crate) outputs: Vec<Output>,
-    pub(crate) schema: SchemaRef,
-}
+pub type Selection = select::Selection<Column, ()>;
 
-impl Selection {
-    /// The columns called `names`, in that order; none named: all of them.
-    pub(crate) fn new(plan: &Plan, names: Option<&[String]>) -> Result<Self, SelectError> {
-        let all = outputs(plan);
-        let chosen: Vec<(String, Output)> = match names {
-            None => all,
-            Some(names) => {
-                let mut chosen: Vec<(String, Output)> = Vec::with_capacity(names.len());
-                for name in names {
-                    let table = plan.table.clone();
-                    let column = name.clone();
-                    let Some(found) = all.iter().find(|(known, _)| known == name) else {
-                        return Err(SelectError::Column { table, column });
-                    };
-                    if chosen.contains(found) {
-                        return Err(SelectError::Twice { table, column });
-                    }
-                    chosen.push(found.clone());
-                }
-                chosen
-            }
-        };
-        let field =
-            |(name, output): &(String, Output)| Field::new(name, output.data_type(plan), true);
-        Ok(Self {
-            schema: Arc::new(Schema::new(chosen.iter().map(field).collect::<Vec<_>>())),
-            outputs: chosen.into_iter().map(|(_, output)| output).collect(),
-        })
+impl Table for Plan {
+    type Column = Column;
+
+    fn name(&self) -> &str {
+        &self.table
     }
 
-    /// The Arrow schema of the columns.
-    #[must_use]
-    pub fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+    fn own(&self) -> Vec<(String, Column)> {
+        let fields = self.columns.iter().enumerate();
+        let fields = fields.map(|(number, column)| (column.name.clone(), Column::Field(number)));
+        let sets = self.sets.iter().enumerate();
+        let sizes = sets.map(|(number, set)| (set.size.clone(), Column::Size(number)));
+        let mut own: Vec<(String, Column)> = fields.chain(sizes).collect();
+        for (number, set) in self.sets.iter().enumerate() {
+            let counter = |index| {
+                let name = format!("c{}_d", set.first + index);
+                (name, Column::Counter(number, index))
+            };
+            own.extend((0..set.counters).map(counter));
+        }
+        own
+    }
+
+    fn data_type(&self, column: Column) -> DataType {
+        match column {
+            Column::Field(number) => data_type(self.columns[number].kind.kind()),
+            Column::Size(_) | Column::Counter(..) => DataType::Int64,
+        }
     }
 }

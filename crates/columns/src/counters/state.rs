@@ -3,23 +3,39 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use zlens_frames::ProblemKind;
-use zlens_frames::smf::{Stamp, Window};
-use zlens_frames::tod;
+use zlens_frames::smf::Stamp;
+use zlens_frames::{ProblemKind, Window, tod};
 
+use super::changes::{Change, Changes};
 use super::fields::Spot;
-use super::journal::{Change, Changes};
 use super::lines::{Lines, NOWHERE};
 use super::plan::{Plan, Subtype, Values};
-use super::reading::{NONE, Now, Order, Reading, Slot, WATCHED, flag, order};
+use super::reading::{NONE, Now, Order, Reading, Slot, WATCHED, order};
 use super::rows::{Fate, NOBODY, Rows, Who};
-use super::scan::System;
 use super::shape::{DATA, IDENTIFICATION};
-use crate::interval::{Intervals, OPEN};
-use crate::journal::Place;
+use crate::core::dumps::Again;
+use crate::core::flag::Flag;
+use crate::core::interval::{Intervals, OPEN};
+use crate::core::journal::Place;
 
 /// How many processors are told apart; there are thousands, junk that looks like more is bounded by this.
 const MAX_SLOTS: usize = 100_000;
+
+/// A system and what is known about it.
+#[derive(Debug, Clone)]
+pub struct System {
+    /// Its name, as the column `system` shows it.
+    pub name: String,
+    /// Its name in the records, EBCDIC.
+    pub id: [u8; 4],
+    /// When its intervals end, in rising order; TOD values.
+    pub interval_ends: Arc<[u64]>,
+    /// Whether the first subtype tells of an interval, so that the second is not shown.
+    pub covered: Arc<[bool]>,
+    /// How long an interval should be.
+    pub nominal_s: Option<f64>,
+}
+
 /// A system while its records are read.
 struct Known {
     intervals: Intervals,
@@ -27,8 +43,8 @@ struct Known {
     nominal_s: Option<f64>,
     /// Slots of processors with a small number; the others are in a map.
     near: Vec<u32>,
-    /// Records of the file that came before, the first of them and their bytes.
-    again: Option<(u64, u64, u64)>,
+    /// Records of the file that came before.
+    again: Again,
 }
 
 /// Processors with small numbers have a place of their own.
@@ -68,7 +84,7 @@ impl Tracks {
             covered: Arc::clone(&system.covered),
             nominal_s: system.nominal_s.filter(|s| *s > 0.0),
             near: Vec::new(),
-            again: None,
+            again: Again::default(),
         };
         let names: Vec<String> = plan.watched.iter().take(WATCHED).cloned().collect();
         let asked = |subtype: &Subtype| {
@@ -296,10 +312,9 @@ impl Tracks {
         match order {
             Order::Again => {
                 let bytes = lines.forms[super::shape::RECORD][row].length();
-                let again = &mut self.systems[usize::from(system)].again;
-                let (_, count, sum) = again.get_or_insert((at.offset, 0, 0));
-                *count += 1;
-                *sum += u64::from(bytes);
+                self.systems[usize::from(system)]
+                    .again
+                    .add(at.offset, u64::from(bytes));
                 return rows.push(who, &now.alone(), interval, now.written, Fate::Again);
             }
             Order::Older { ours } => {
@@ -360,22 +375,16 @@ impl Tracks {
                 }
             }
         }
-        reading.flag = flag(reading.seconds, nominal_s);
+        reading.flag = Flag::of(reading.seconds, nominal_s);
         rows.push(who, &reading, interval, now.written, fate);
     }
 
     /// Says what came again in the file that ends here.
-    pub(crate) fn end_file(&mut self, record: u8, place: &Place<'_>) {
+    pub(crate) fn end_file(&mut self, place: &Place<'_>) {
         for (number, system) in self.systems.iter_mut().enumerate() {
-            let Some((offset, count, bytes)) = system.again.take() else {
-                continue;
-            };
-            let place = Place {
+            system.again.tell(&Place {
                 system: number,
                 ..*place
-            };
-            place.problem(ProblemKind::Duplicate, "again", offset, bytes, || {
-                format!("{count} records of type {record} came before already; they are read once")
             });
         }
     }

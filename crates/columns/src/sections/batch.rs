@@ -2,22 +2,19 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 
-use super::clock::{Facts, NO_TIME};
+use super::clock::{Facts, NO_TIME, System};
 use super::plan::Plan;
 use super::rows::Rows;
-use super::scan::{File, System};
-use super::select::{Output, Selection};
+use super::select::{Column, Output, Selection};
 use super::values::{From, Values};
-use crate::journal::Place;
-use crate::smf::words::Words;
-use crate::validity::Validity;
-use crate::wide::Wide;
-
-/// What the columns of a batch should take: little enough to stay in the processor's cache.
-const BATCH_BYTES: usize = 1 << 20;
+use crate::core::batch::{self, Heads, missing};
+use crate::core::dumps::Dumps;
+use crate::core::flag::Flag;
+use crate::core::journal::Place;
+use crate::core::wide::Wide;
 
 /// What all rows of a window have in common.
 #[derive(Clone, Copy)]
@@ -27,27 +24,17 @@ pub(crate) struct Context<'c> {
     pub place: Place<'c>,
 }
 
-/// A column that tells of the record and not of the section.
 #[derive(Debug)]
-enum Leading {
-    Source,
-    System(Words),
-    File(Vec<u32>),
-    Flag(Words),
-    Seconds(Vec<f64>, Validity),
-    /// In a place among the 8-byte columns; whether it is a time.
-    Wide(usize, Validity, bool),
-}
-
-#[derive(Debug)]
-enum Building {
-    Leading(Output, Leading),
+enum Own {
+    /// Numbers of sections, in a place among the 8-byte columns.
+    Numbers(usize),
     Values(Box<Values>),
 }
 
 pub(crate) struct Batch {
     selection: Selection,
-    columns: Vec<Building>,
+    heads: Heads,
+    own: Vec<Own>,
     wide: Wide,
     len: usize,
     target: usize,
@@ -56,48 +43,32 @@ pub(crate) struct Batch {
 impl Batch {
     pub(crate) fn new(plan: &Plan, selection: &Selection) -> Self {
         let mut places = 0;
-        let mut next = |time| {
-            places += 1;
-            Leading::Wide(places - 1, Validity::default(), time)
-        };
-        let mut columns = Vec::with_capacity(selection.outputs.len());
-        for &output in &selection.outputs {
-            let leading = match output {
-                Output::System => Leading::System(Words::default()),
-                Output::Source => Leading::Source,
-                Output::File => Leading::File(Vec::new()),
-                Output::Flag => Leading::Flag(Words::default()),
-                Output::Seconds => Leading::Seconds(Vec::new(), Validity::default()),
-                Output::Offset | Output::SectionNo => next(false),
-                Output::Tod | Output::IntervalEnd => next(true),
-                Output::Column(_) => continue,
-            };
-            columns.push(Building::Leading(output, leading));
-        }
-        let mut leading = columns.into_iter();
-        let mut columns = Vec::with_capacity(selection.outputs.len());
-        for &output in &selection.outputs {
-            if let Output::Column(column) = output {
-                let column = &plan.tables[selection.table].columns[column];
-                let values = Values::new(column, &mut places);
-                columns.push(Building::Values(Box::new(values)));
-            } else {
-                columns.extend(leading.next());
+        let heads = Heads::new(&selection.outputs, &mut places);
+        let table = &plan.tables[selection.table.1];
+        let own = selection.outputs.iter().filter_map(|output| match output {
+            Output::Head(_) => None,
+            Output::Own(Column::SectionNo) => {
+                places += 1;
+                Some(Own::Numbers(places - 1))
             }
-        }
-        let rows = BATCH_BYTES / (8 * selection.outputs.len().max(1));
+            Output::Own(Column::Value(column)) => {
+                let values = Values::new(&table.columns[*column], &mut places);
+                Some(Own::Values(Box::new(values)))
+            }
+        });
         Self {
+            own: own.collect(),
+            heads,
             selection: selection.clone(),
-            columns,
             wide: Wide::new(places),
             len: 0,
-            target: rows.clamp(1024, 8192),
+            target: batch::target(selection.outputs.len()),
         }
     }
 
-    /// Number of the table.
+    /// Number of the table in its plan.
     pub(crate) const fn table(&self) -> usize {
-        self.selection.table
+        self.selection.table.1
     }
 
     /// Adds rows whose sections lie in `bytes`.
@@ -116,11 +87,20 @@ impl Batch {
             leap_s: at.leap_s,
             place: &at.place,
         };
-        for building in &mut self.columns {
-            match building {
-                Building::Values(values) => values.append(&from, self.len, &mut self.wide),
-                Building::Leading(output, leading) => {
-                    lead(*output, leading, &from, self.len, &mut self.wide, at);
+        let shown = Shown {
+            rows,
+            facts,
+            systems: at.systems,
+        };
+        self.heads.append(&shown, self.len, &mut self.wide);
+        for own in &mut self.own {
+            match own {
+                Own::Values(values) => values.append(&from, self.len, &mut self.wide),
+                Own::Numbers(place) => {
+                    let out = self.wide.rows_mut(*place, self.len..self.len + rows.len());
+                    for (out, &number) in out.iter_mut().zip(&rows.numbers) {
+                        *out = i64::from(number);
+                    }
                 }
             }
         }
@@ -135,117 +115,86 @@ impl Batch {
     /// The rows so far, if there are any.
     pub(crate) fn take(
         &mut self,
-        source: &str,
-        files: &[File],
+        dumps: &Dumps<System>,
     ) -> Result<Option<RecordBatch>, ArrowError> {
         if self.len == 0 {
             return Ok(None);
         }
         let len = std::mem::take(&mut self.len);
-        for building in &self.columns {
-            if let Building::Values(values) = building {
+        for own in &self.own {
+            if let Own::Values(values) = own {
                 values.hide_large(&mut self.wide);
             }
         }
         let wide = self.wide.finish(len);
-        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.columns.len());
-        for building in &mut self.columns {
-            arrays.push(match building {
-                Building::Values(values) => values.finish(len, &wide)?,
-                Building::Leading(_, leading) => match leading {
-                    Leading::Source => Words::repeated(source, len),
-                    Leading::System(words) | Leading::Flag(words) => words.finish()?,
-                    Leading::File(numbers) => names(&std::mem::take(numbers), files)?,
-                    Leading::Seconds(values, validity) => Arc::new(Float64Array::try_new(
-                        std::mem::take(values).into(),
-                        validity.finish(len, &[]),
-                    )?),
-                    Leading::Wide(place, validity, time) => {
-                        let nulls = validity.finish(len, &[]);
-                        if *time {
-                            Arc::new(wide.times(*place, nulls)?)
-                        } else {
-                            Arc::new(wide.ints(*place, nulls)?)
-                        }
-                    }
+        let heads = self.heads.finish(len, &wide, &dumps.source, &dumps.files)?;
+        let (mut heads, mut own) = (heads.into_iter(), self.own.iter_mut());
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.selection.outputs.len());
+        for output in &self.selection.outputs {
+            arrays.push(match output {
+                Output::Head(_) => heads.next().ok_or_else(missing)?,
+                Output::Own(_) => match own.next().ok_or_else(missing)? {
+                    Own::Values(values) => values.finish(len, &wide)?,
+                    Own::Numbers(place) => Arc::new(wide.ints(*place, None)?),
                 },
             });
         }
-        let options = RecordBatchOptions::new().with_row_count(Some(len));
-        RecordBatch::try_new_with_options(self.selection.schema(), arrays, &options).map(Some)
+        batch::batch(self.selection.schema(), arrays, len).map(Some)
     }
 }
 
-/// Names of files by their numbers.
-fn names(numbers: &[u32], files: &[File]) -> Result<ArrayRef, ArrowError> {
-    let name = |number: u32| files.get(number as usize).map_or("", |f| f.name.as_str());
-    let first = numbers.first().copied().unwrap_or_default();
-    if numbers.iter().all(|&number| number == first) {
-        return Ok(Words::repeated(name(first), numbers.len()));
-    }
-    let mut words = Words::default();
-    numbers.iter().for_each(|&number| words.push(name(number)));
-    words.finish()
+/// Rows by what is known of their records.
+struct Shown<'r> {
+    rows: &'r Rows,
+    facts: &'r [Facts],
+    systems: &'r [System],
 }
 
-/// Adds what is known of the records of some rows.
-fn lead(
-    output: Output,
-    leading: &mut Leading,
-    from: &From<'_>,
-    row: usize,
-    wide: &mut Wide,
-    at: &Context<'_>,
-) {
-    let facts = || {
-        let records = from.rows.records.iter();
-        records.map(|&record| &from.facts[record as usize])
-    };
-    match leading {
-        Leading::Source => {}
-        Leading::System(words) => {
-            for one in facts() {
-                let system = at.systems.get(usize::from(one.system));
-                words.push(system.map_or("", |system| &system.name));
-            }
-        }
-        Leading::File(numbers) => numbers.extend(facts().map(|one| one.file)),
-        Leading::Flag(words) => {
-            for one in facts() {
-                if one.short {
-                    words.push("short");
-                } else {
-                    words.null();
-                }
-            }
-        }
-        Leading::Seconds(values, validity) => {
-            for (nth, one) in facts().enumerate() {
-                values.push(if one.seconds.is_nan() {
-                    0.0
-                } else {
-                    one.seconds
-                });
-                if one.seconds.is_nan() {
-                    validity.clear(row + nth, row + nth + 1);
-                }
-            }
-        }
-        Leading::Wide(place, validity, _) => {
-            let rows = from.rows;
-            let out = wide.rows_mut(*place, row..row + rows.len());
-            for ((nth, out), one) in (row..).zip(out).zip(facts()) {
-                *out = match output {
-                    Output::Offset => one.offset.cast_signed(),
-                    Output::Tod => one.tod,
-                    Output::IntervalEnd => one.end,
-                    _ => i64::from(rows.numbers[nth - row]),
-                };
-                if *out == NO_TIME {
-                    *out = 0;
-                    validity.clear(nth, nth + 1);
-                }
-            }
+impl Shown<'_> {
+    fn record(&self, row: usize) -> &Facts {
+        &self.facts[self.rows.records[row] as usize]
+    }
+}
+
+fn known(time: i64) -> Option<i64> {
+    (time != NO_TIME).then_some(time)
+}
+
+impl batch::Rows for Shown<'_> {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn system(&self, row: usize) -> &str {
+        let system = self.systems.get(usize::from(self.record(row).system));
+        system.map_or("", |system| &system.name)
+    }
+
+    fn file(&self, row: usize) -> u32 {
+        self.record(row).file
+    }
+
+    fn offset(&self, row: usize) -> i64 {
+        self.record(row).offset.cast_signed()
+    }
+
+    fn tod(&self, row: usize) -> Option<i64> {
+        known(self.record(row).tod)
+    }
+
+    fn interval_end(&self, row: usize) -> Option<i64> {
+        known(self.record(row).end)
+    }
+
+    fn seconds(&self, row: usize) -> f64 {
+        self.record(row).seconds
+    }
+
+    fn flag(&self, row: usize) -> Flag {
+        if self.record(row).short {
+            Flag::Short
+        } else {
+            Flag::None
         }
     }
 }

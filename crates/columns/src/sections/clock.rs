@@ -5,14 +5,24 @@ use zlens_frames::tod;
 
 use super::numbers::{DAY_US, midnight, packed_duration, packed_time};
 use super::plan::Plan;
+use crate::core::flag::SHORT;
+
+/// A system and what is known about it.
+#[derive(Debug, Clone)]
+pub struct System {
+    /// Its name, as the column `system` shows it.
+    pub name: String,
+    /// Its name in the records, EBCDIC.
+    pub id: [u8; 4],
+    /// How far local time is ahead where a record does not tell, in microseconds.
+    pub zone_us: Option<i64>,
+}
 
 /// What a time is that is not known.
 pub(crate) const NO_TIME: i64 = i64::MIN;
 /// The moment at which an interval was to end is the one at which it ended, if both are as near as this: beginnings
 /// are told in whole seconds.
 const SAME_US: i64 = 2_000_000;
-/// An interval below this part of its usual length is a stub.
-const SHORT: f64 = 0.5;
 /// No zone is further from UTC.
 const MAX_ZONE_US: i64 = 26 * DAY_US / 24;
 

@@ -16,9 +16,10 @@ mod seen;
 mod select;
 mod values;
 
+pub use clock::System;
 pub use numbers::{
     calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration, packed_time,
 };
 pub use plan::Plan;
-pub use scan::{Decoder, Interval, Scan, System};
+pub use scan::{Decoder, Interval, Scan};
 pub use select::Selection;

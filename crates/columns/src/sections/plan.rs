@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use crate::plan::PlanError;
+use crate::core::plan::PlanError;
 
 /// No record has more kinds of section than this.
 pub(crate) const MAX_PARTS: usize = 32;

@@ -3,34 +3,22 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use zlens_frames::ProblemKind;
-use zlens_frames::smf::{Header, Index, Pass, Window};
+use arrow_schema::ArrowError;
+use zlens_frames::smf::{Header, Index, Pass};
+use zlens_frames::{ProblemKind, ProblemLog, Window};
 
 use super::batch::{Batch, Context};
-use super::clock::{self, Facts, NO_TIME};
+use super::clock::{self, Facts, NO_TIME, System};
 use super::cut::{Runs, cut};
 use super::pieces::{Key, Piece, Waiting, Whole, told};
 use super::plan::Plan;
 use super::rows::Rows;
 use super::seen::Seen;
-use super::select::{Selection, types};
-use crate::journal::{Found, Journal, Place};
-use crate::reader::{Reader, Steps};
-use crate::scan::{ScanError, Step};
-use crate::select::SelectError;
-use crate::smf::NO_SYSTEM;
-pub use crate::smf::scan::File;
-
-/// A system and what is known about it.
-#[derive(Debug, Clone)]
-pub struct System {
-    /// Its name, as the column `system` shows it.
-    pub name: String,
-    /// Its name in the records, EBCDIC.
-    pub id: [u8; 4],
-    /// How far local time is ahead where a record does not tell, in microseconds.
-    pub zone_us: Option<i64>,
-}
+use super::select::Selection;
+use crate::core::dumps::{Again, Dumps, NO_SYSTEM};
+use crate::core::journal::{Found, Journal, Place};
+use crate::core::scan::{self, Decoding, Reader, Ready};
+use crate::core::select::{SelectError, types};
 
 /// An interval that records tell of; microseconds UTC.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,47 +35,28 @@ pub struct Interval {
     pub records: u64,
 }
 
-/// Files, systems, plans, and what scans found out.
+/// Dumps, plans, and what scans found out.
 pub struct Decoder {
-    source: String,
-    systems: Vec<System>,
-    files: Vec<File>,
+    dumps: Dumps<System>,
     plans: Vec<Plan>,
-    leap_s: i32,
     journal: Journal,
 }
 
 impl Decoder {
-    /// A decoder of these files, in the order of their first time; `source` is what the column of that name shows, and
-    /// `leap_s` leap seconds are taken off all times.
+    /// A decoder of these dumps by plans, one for each record type.
     #[must_use]
-    pub fn new(
-        source: String,
-        systems: Vec<System>,
-        files: Vec<File>,
-        plans: Vec<Plan>,
-        leap_s: i32,
-    ) -> Self {
+    pub fn new(dumps: Dumps<System>, plans: Vec<Plan>) -> Self {
         Self {
-            source,
-            systems,
-            files,
+            dumps,
             plans,
-            leap_s,
             journal: Journal::default(),
         }
     }
 
-    /// The systems.
+    /// The dumps and their systems.
     #[must_use]
-    pub fn systems(&self) -> &[System] {
-        &self.systems
-    }
-
-    /// The files.
-    #[must_use]
-    pub fn files(&self) -> &[File] {
-        &self.files
+    pub const fn dumps(&self) -> &Dumps<System> {
+        &self.dumps
     }
 
     fn find(&self, table: &str) -> Result<(usize, usize), SelectError> {
@@ -103,7 +72,7 @@ impl Decoder {
     /// If there is no such table.
     pub fn schema(&self, table: &str) -> Result<Vec<(String, &'static str)>, SelectError> {
         let (plan, table) = self.find(table)?;
-        Ok(types(&self.plans[plan], table))
+        Ok(types(&self.plans[plan].tables[table]))
     }
 
     /// Columns of a table: those named, in that order, or all of them.
@@ -115,7 +84,9 @@ impl Decoder {
         table: &str,
         columns: Option<&[String]>,
     ) -> Result<Selection, SelectError> {
-        Selection::new(&self.plans, self.find(table)?, columns)
+        let (plan, table) = self.find(table)?;
+        let facts = &self.plans[plan].tables[table];
+        Selection::new(facts, (plan, table), columns, |_| true)
     }
 
     /// Everything of one record type, in one scan.
@@ -131,8 +102,8 @@ impl Decoder {
     /// A scan of all files, of tables of one record type.
     #[must_use]
     pub fn scan(self: &Arc<Self>, selections: &[Selection]) -> Scan {
-        let plan = selections.first().map(|selection| selection.plan);
-        Scan::new(self, plan, selections)
+        let plan = selections.first().map(|selection| selection.table.0);
+        Sections::scan(self, plan, selections)
     }
 
     /// A scan of all files in the form Arrow's consumers know.
@@ -148,7 +119,7 @@ impl Decoder {
     #[must_use]
     pub fn intervals(self: &Arc<Self>, record: u8) -> Scan {
         let plan = self.plans.iter().position(|plan| plan.record == record);
-        Scan::new(self, plan, &[])
+        Sections::scan(self, plan, &[])
     }
 
     /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
@@ -156,165 +127,14 @@ impl Decoder {
     pub fn problems(&self) -> Vec<Found> {
         self.journal.problems()
     }
-}
 
-/// A scan of all files of a decoder.
-pub struct Scan {
-    decoder: Arc<Decoder>,
-    /// None: there is nothing to read.
-    plan: Option<usize>,
-    wanted: Vec<(u8, u16)>,
-    by_id: HashMap<[u8; 4], u16>,
-    pass: Option<Pass>,
-    file: usize,
-    failed: Option<ScanError>,
-    waiting: Waiting,
-    seen: Seen,
-    /// Records of the file that came before: the first of them, how many, and their bytes.
-    again: Option<(u64, u64, u64)>,
-    facts: Vec<Facts>,
-    rows: Vec<Rows>,
-    batches: Vec<Batch>,
-    ended: bool,
-    intervals: HashMap<(u16, i64), Interval>,
-}
-
-impl Scan {
-    fn new(decoder: &Arc<Decoder>, plan: Option<usize>, selections: &[Selection]) -> Self {
-        let facts = plan.map(|number| &decoder.plans[number]);
-        let batch = |selection: &Selection| Some(Batch::new(facts?, selection));
-        let own = selections.iter().filter(|one| Some(one.plan) == plan);
-        let batches: Vec<Batch> = own.filter_map(batch).collect();
-        Self {
-            wanted: facts.map_or_else(Vec::new, |plan| {
-                plan.subtypes.iter().map(|&s| (plan.record, s)).collect()
-            }),
-            by_id: (0..)
-                .zip(&decoder.systems)
-                .map(|(n, s)| (s.id, n))
-                .collect(),
-            decoder: Arc::clone(decoder),
-            plan,
-            pass: None,
-            file: 0,
-            failed: None,
-            waiting: Waiting::default(),
-            seen: Seen::default(),
-            again: None,
-            facts: Vec::new(),
-            rows: batches.iter().map(|_| Rows::default()).collect(),
-            batches,
-            ended: false,
-            intervals: HashMap::new(),
-        }
+    fn plan(&self, number: Option<usize>) -> Option<&Plan> {
+        number.and_then(|number| self.plans.get(number))
     }
 
-    /// Does a little: hands out a batch, of the table with the number that its selection had, or reads one window.
-    ///
-    /// # Errors
-    /// If a file cannot be read. The scan then goes on behind that file.
-    pub fn step(&mut self) -> Result<Step, ScanError> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
-        let decoder = Arc::clone(&self.decoder);
-        if let Some(full) = self.batches.iter().position(Batch::is_full) {
-            return self.hand_out(&decoder, full);
-        }
-        let Some(plan) = self.plan.map(|number| &decoder.plans[number]) else {
-            return Ok(Step::Done);
-        };
-        let Some(file) = decoder.files.get(self.file) else {
-            return self.end(&decoder, plan);
-        };
-        let mut pass = self.pass.take().unwrap_or_else(|| {
-            Pass::new(
-                Arc::clone(&file.source),
-                Arc::clone(&file.index),
-                &self.wanted,
-            )
-        });
-        match pass.next_window() {
-            Ok(Some(window)) => {
-                self.window(&decoder, plan, &window);
-                self.pass = Some(pass);
-                Ok(Step::Working)
-            }
-            Ok(None) => {
-                for problem in pass.problems().rows() {
-                    let key = (self.file, problem.kind, problem.offset, "pass");
-                    let found = Found {
-                        system: NO_SYSTEM,
-                        file: self.file,
-                        problem,
-                    };
-                    decoder.journal.problem(key, || found);
-                }
-                self.end_file(&decoder, plan);
-                self.file += 1;
-                Ok(Step::Working)
-            }
-            Err(source) => {
-                self.failed = Some(ScanError::Io {
-                    file: file.name.clone(),
-                    offset: pass.position(),
-                    source,
-                });
-                self.file += 1;
-                Ok(Step::Working)
-            }
-        }
-    }
-
-    /// The intervals met so far, in the order of systems and time.
-    #[must_use]
-    pub fn intervals(&self) -> Vec<Interval> {
-        let mut all: Vec<Interval> = self.intervals.values().copied().collect();
-        all.sort_by_key(|one| (one.system, one.end_us));
-        all
-    }
-
-    fn hand_out(&mut self, decoder: &Decoder, number: usize) -> Result<Step, ScanError> {
-        let batch = self.batches[number].take(&decoder.source, &decoder.files)?;
-        Ok(batch.map_or(Step::Working, |batch| Step::Batch(number, batch)))
-    }
-
-    /// All files are read: what waits for more pieces, then what is left of each table.
-    fn end(&mut self, decoder: &Decoder, plan: &Plan) -> Result<Step, ScanError> {
-        if !self.ended {
-            self.ended = true;
-            let rest = self.waiting.rest(plan);
-            self.wholes(decoder, plan, rest);
-        }
-        for number in 0..self.batches.len() {
-            if let Step::Batch(table, batch) = self.hand_out(decoder, number)? {
-                return Ok(Step::Batch(table, batch));
-            }
-        }
-        Ok(Step::Done)
-    }
-
-    fn end_file(&mut self, decoder: &Decoder, plan: &Plan) {
-        if let Some((offset, count, bytes)) = self.again.take() {
-            let place = self.place(decoder, plan, NO_SYSTEM, self.file);
-            place.problem(ProblemKind::Duplicate, "again", offset, bytes, || {
-                format!(
-                    "{count} records of type {} came before already; they are read once",
-                    plan.record
-                )
-            });
-        }
-    }
-
-    fn place<'d>(
-        &self,
-        decoder: &'d Decoder,
-        plan: &'d Plan,
-        system: usize,
-        file: usize,
-    ) -> Place<'d> {
+    fn place<'d>(&'d self, plan: &'d Plan, system: usize, file: usize) -> Place<'d> {
         Place {
-            journal: &decoder.journal,
+            journal: &self.journal,
             system,
             file,
             table: "",
@@ -322,8 +142,58 @@ impl Scan {
             capture: None,
         }
     }
+}
 
-    fn window(&mut self, decoder: &Decoder, plan: &Plan, window: &Window<'_>) {
+/// A scan of all files of a decoder.
+pub type Scan = scan::Scan<Sections>;
+
+impl Scan {
+    /// The intervals met so far, in the order of systems and time.
+    #[must_use]
+    pub fn intervals(&self) -> Vec<Interval> {
+        let mut all: Vec<Interval> = self.decoding.intervals.values().copied().collect();
+        all.sort_by_key(|one| (one.system, one.end_us));
+        all
+    }
+}
+
+/// Tables of sections while their files are scanned.
+pub struct Sections {
+    decoder: Arc<Decoder>,
+    /// None: there is nothing to read.
+    plan: Option<usize>,
+    wanted: Vec<(u8, u16)>,
+    by_id: HashMap<[u8; 4], u16>,
+    file: usize,
+    waiting: Waiting,
+    seen: Seen,
+    /// Records of the file that came before.
+    again: Again,
+    facts: Vec<Facts>,
+    rows: Vec<Rows>,
+    batches: Vec<Batch>,
+    ended: bool,
+    intervals: HashMap<(u16, i64), Interval>,
+}
+
+impl Decoding for Sections {
+    type Pass = Pass;
+
+    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+        let full = self.batches.iter().position(Batch::is_full);
+        full.map_or(Ok(None), |number| self.take(number))
+    }
+
+    fn open(&mut self) -> Option<(Pass, String)> {
+        self.plan?;
+        self.decoder.dumps.pass(self.file, &self.wanted)
+    }
+
+    fn window(&mut self, window: &Window<'_>) -> Result<(), ArrowError> {
+        let decoder = Arc::clone(&self.decoder);
+        let Some(plan) = decoder.plan(self.plan) else {
+            return Ok(());
+        };
         self.facts.clear();
         self.rows.iter_mut().for_each(Rows::clear);
         let mut wholes = Vec::new();
@@ -333,11 +203,11 @@ impl Scan {
                 let offset = window.offset_of(record);
                 // Offsets in the window's bytes are those of the record behind its beginning.
                 let base = record.pos;
-                let Some((facts, mut runs)) = self.record(decoder, plan, subtype, bytes, offset)
+                let Some((facts, mut runs)) = self.record(&decoder, plan, subtype, bytes, offset)
                 else {
                     continue;
                 };
-                match self.piece(decoder, plan, &facts, bytes, &runs) {
+                match self.piece(&decoder, plan, &facts, bytes, &runs) {
                     Some(done) => wholes.extend(done),
                     None => {
                         runs.iter_mut().for_each(|run| run.at += base);
@@ -346,8 +216,72 @@ impl Scan {
                 }
             }
         }
-        self.decode(decoder, plan, window.bytes);
-        self.wholes(decoder, plan, wholes);
+        self.decode(&decoder, plan, window.bytes);
+        self.wholes(&decoder, plan, wholes);
+        Ok(())
+    }
+
+    fn close(&mut self, problems: Option<&ProblemLog>) -> Result<(), ArrowError> {
+        let decoder = Arc::clone(&self.decoder);
+        if let (Some(problems), Some(plan)) = (problems, decoder.plan(self.plan)) {
+            let place = decoder.place(plan, NO_SYSTEM, self.file);
+            decoder.journal.pass(problems, &place);
+            self.again.tell(&place);
+        }
+        self.file += 1;
+        Ok(())
+    }
+
+    /// What waits for more pieces, then what is left of each table.
+    fn rest(&mut self) -> Result<Option<Ready>, ArrowError> {
+        let decoder = Arc::clone(&self.decoder);
+        let Some(plan) = decoder.plan(self.plan) else {
+            return Ok(None);
+        };
+        if !self.ended {
+            self.ended = true;
+            let rest = self.waiting.rest(plan);
+            self.wholes(&decoder, plan, rest);
+        }
+        for number in 0..self.batches.len() {
+            if let Some(batch) = self.take(number)? {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Sections {
+    fn scan(decoder: &Arc<Decoder>, plan: Option<usize>, selections: &[Selection]) -> Scan {
+        let facts = decoder.plan(plan);
+        let batch = |selection: &Selection| Some(Batch::new(facts?, selection));
+        let own = selections.iter().filter(|one| Some(one.table.0) == plan);
+        let batches: Vec<Batch> = own.filter_map(batch).collect();
+        let systems = &decoder.dumps.systems;
+        scan::Scan::new(Self {
+            wanted: facts.map_or_else(Vec::new, |plan| {
+                plan.subtypes.iter().map(|&s| (plan.record, s)).collect()
+            }),
+            by_id: (0..).zip(systems).map(|(n, s)| (s.id, n)).collect(),
+            decoder: Arc::clone(decoder),
+            plan,
+            file: 0,
+            waiting: Waiting::default(),
+            seen: Seen::default(),
+            again: Again::default(),
+            facts: Vec::new(),
+            rows: batches.iter().map(|_| Rows::default()).collect(),
+            batches,
+            ended: false,
+            intervals: HashMap::new(),
+        })
+    }
+
+    /// The rows so far of a table, if there are any.
+    fn take(&mut self, number: usize) -> Result<Option<Ready>, ArrowError> {
+        let batch = self.batches[number].take(&self.decoder.dumps)?;
+        Ok(batch.map(|batch| (number, batch)))
     }
 
     /// What is known of a record, and where its sections are; nothing if it is not read.
@@ -362,21 +296,19 @@ impl Scan {
         let header = Header::parse(bytes)?;
         let lost = bytes.len() as u64;
         let Some(&system) = self.by_id.get(&header.system) else {
-            let place = self.place(decoder, plan, NO_SYSTEM, self.file);
+            let place = decoder.place(plan, NO_SYSTEM, self.file);
             place.problem(ProblemKind::Header, "system", offset, lost, || {
                 "a record of a system that is not listed; such records are not read".to_owned()
             });
             return None;
         };
         if plan.broken.is_some() && self.seen.again(bytes) {
-            let (_, count, sum) = self.again.get_or_insert((offset, 0, 0));
-            *count += 1;
-            *sum += lost;
+            self.again.add(offset, lost);
             return None;
         }
         let place = Place {
             record: (plan.record, subtype),
-            ..self.place(decoder, plan, usize::from(system), self.file)
+            ..decoder.place(plan, usize::from(system), self.file)
         };
         let runs = cut(bytes, plan, &mut |kind, key, lost, detail| {
             place.problem(kind, (key, offset), offset, lost, || detail);
@@ -392,7 +324,7 @@ impl Scan {
             short: false,
             zone: NO_TIME,
         };
-        let zone = decoder.systems[usize::from(system)].zone_us;
+        let zone = decoder.dumps.systems[usize::from(system)].zone_us;
         let time = runs[plan.time.part];
         let section = if time.count > 0 {
             time.section(0, bytes)
@@ -404,7 +336,7 @@ impl Scan {
             section,
             &header,
             zone.unwrap_or(NO_TIME),
-            decoder.leap_s,
+            decoder.dumps.leap_s,
             &mut facts,
         );
         if facts.zone == NO_TIME {
@@ -441,7 +373,7 @@ impl Scan {
             }
             Err(detail) => {
                 let system = usize::from(facts.system);
-                let place = self.place(decoder, plan, system, self.file);
+                let place = decoder.place(plan, system, self.file);
                 place.problem(
                     ProblemKind::Section,
                     ("piece", facts.offset),
@@ -479,11 +411,11 @@ impl Scan {
 
     /// Makes columns of the rows gathered so far.
     fn decode(&mut self, decoder: &Decoder, plan: &Plan, bytes: &[u8]) {
-        let place = self.place(decoder, plan, NO_SYSTEM, self.file);
+        let place = decoder.place(plan, NO_SYSTEM, self.file);
         for (rows, batch) in self.rows.iter_mut().zip(&mut self.batches) {
             let context = Context {
-                systems: &decoder.systems,
-                leap_s: decoder.leap_s,
+                systems: &decoder.dumps.systems,
+                leap_s: decoder.dumps.leap_s,
                 place: Place {
                     table: &plan.tables[batch.table()].name,
                     ..place
@@ -500,7 +432,7 @@ impl Scan {
         for whole in wholes {
             let facts = whole.facts;
             let (system, file) = (usize::from(facts.system), facts.file as usize);
-            let place = self.place(decoder, plan, system, file);
+            let place = decoder.place(plan, system, file);
             for (kind, key, detail) in whole.faults {
                 place.problem(kind, (key, facts.offset, &detail), facts.offset, 0, || {
                     detail.clone()
@@ -509,11 +441,5 @@ impl Scan {
             self.gather(plan, facts, &whole.bytes, &whole.pieces);
             self.decode(decoder, plan, &whole.bytes);
         }
-    }
-}
-
-impl Steps for Scan {
-    fn step(&mut self) -> Result<Step, ScanError> {
-        self.step()
     }
 }

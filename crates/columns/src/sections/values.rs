@@ -14,13 +14,13 @@ use super::numbers::{
 };
 use super::plan::{Column, ColumnKind};
 use super::rows::{NOBODY, Rows};
-use crate::column::{Builder, Source};
-use crate::journal::Place;
-use crate::kernel::{Kernel, each};
-use crate::plan::Kind;
-use crate::smf::words::Words;
-use crate::validity::Validity;
-use crate::wide::{Finished, Wide};
+use crate::core::column::{Builder, Source};
+use crate::core::journal::Place;
+use crate::core::kernel::{Kernel, each};
+use crate::core::plan::Kind;
+use crate::core::validity::Validity;
+use crate::core::wide::{Finished, Wide};
+use crate::core::words::Words;
 
 /// Where values come from.
 #[derive(Clone, Copy)]

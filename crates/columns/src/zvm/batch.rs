@@ -3,23 +3,28 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchOptions, StringArray};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::ArrowError;
-use zlens_frames::{Capture, ProblemKind, tod};
+use zlens_frames::zvm::Capture;
+use zlens_frames::{ProblemKind, tod};
 
-use crate::column::{Builder, Source};
-use crate::evidence::Evidence;
-use crate::interval::{Ends, Intervals};
-use crate::journal::Place;
-use crate::kernel::{each, fours};
-use crate::places::Places;
-use crate::plan::{Part, Plan};
-use crate::select::{Output, Selection};
-use crate::shape::{Shape, Shapes};
-use crate::track::{Comparing, Counter, Flag, Fresh, Rows, Track, Watch};
-use crate::validity::Validity;
-use crate::wide::{Finished, Shared, Wide};
+use super::evidence::Evidence;
+use super::places::Places;
+use super::plan::{Part, Plan};
+use super::select::{Column, Output, Selection};
+use super::shape::{Shape, Shapes};
+use super::track::{Comparing, Counter, Fresh, Rows, Track, Watch};
+use crate::core::batch::{batch, missing};
+use crate::core::column::{Builder, Source};
+use crate::core::flag::Flag;
+use crate::core::interval::{Ends, Intervals};
+use crate::core::journal::Place;
+use crate::core::kernel::{each, fours};
+use crate::core::select::Head as First;
+use crate::core::validity::Validity;
+use crate::core::wide::{Finished, Shared, Wide};
+use crate::core::words::Words;
 
 /// How many bytes of records are decoded at a time: few enough to stay in the processor's first cache from column
 /// to column.
@@ -101,10 +106,11 @@ impl Build {
         };
         let mut counters = Vec::new();
         for output in &selection.outputs {
-            if let Output::Value(column) | Output::Difference(column) = *output {
+            if let Output::Own(own @ (Column::Value(column) | Column::Difference(column))) = *output
+            {
                 let builder = builder(column);
                 let column = &plan.columns[column];
-                if let (Output::Difference(_), Some(difference)) = (output, &column.difference) {
+                if let (Column::Difference(_), Some(difference)) = (own, &column.difference) {
                     counters.push(Counter::new(builder, column.name.clone(), difference));
                 }
             }
@@ -129,7 +135,7 @@ impl Build {
             }
         });
         let mut places = 0;
-        let has = |output| selection.outputs.contains(&output);
+        let has = |head| selection.outputs.contains(&Output::Head(head));
         let mut head = |needed: bool| {
             needed.then(|| {
                 places += 1;
@@ -139,9 +145,9 @@ impl Build {
                 }
             })
         };
-        let offset = head(has(Output::Offset));
-        let tod = head(has(Output::Tod));
-        let interval_end = head(has(Output::IntervalEnd));
+        let offset = head(has(First::Offset));
+        let tod = head(has(First::Tod));
+        let interval_end = head(has(First::IntervalEnd));
         let learns = compare.as_ref().is_some_and(|compare| compare.learns);
         let needs_intervals = interval_end.is_some() || learns;
         let builders = wanted
@@ -487,8 +493,7 @@ impl Build {
             .for_each(|builder| builder.hide_large(&mut self.wide));
         let wide = self.wide.finish(self.len);
         let arrays = self.arrays(&wide, names)?;
-        let options = RecordBatchOptions::new().with_row_count(Some(self.len));
-        let batch = RecordBatch::try_new_with_options(self.selection.schema(), arrays, &options)?;
+        let batch = batch(self.selection.schema(), arrays, self.len)?;
         self.tods.clear();
         self.interval_of.clear();
         if let Some(compare) = &mut self.compare {
@@ -510,26 +515,26 @@ impl Build {
         for output in &self.selection.outputs {
             let rows = self.compare.as_ref().map(|compare| &compare.rows);
             arrays.push(match *output {
-                Output::System => repeated(&mut self.constants[0], names.system, len),
-                Output::Source => repeated(&mut self.constants[1], names.source, len),
-                Output::File => repeated(&mut self.constants[2], names.file, len),
-                Output::Offset => Arc::new(wide.ints(column_of(&self.offset)?, None)?),
-                Output::Tod => {
+                Output::Head(First::System) => repeated(&mut self.constants[0], names.system, len),
+                Output::Head(First::Source) => repeated(&mut self.constants[1], names.source, len),
+                Output::Head(First::File) => repeated(&mut self.constants[2], names.file, len),
+                Output::Head(First::Offset) => Arc::new(wide.ints(column_of(&self.offset)?, None)?),
+                Output::Head(First::Tod) => {
                     let column = column_of(&self.tod)?;
                     Arc::new(wide.times(column, nulls_of(&mut self.tod, len))?)
                 }
-                Output::IntervalEnd => {
+                Output::Head(First::IntervalEnd) => {
                     let column = column_of(&self.interval_end)?;
                     Arc::new(wide.times(column, nulls_of(&mut self.interval_end, len))?)
                 }
-                Output::Seconds => rows.map(seconds).ok_or_else(missing)?,
-                Output::Flag => rows.map(flags).ok_or_else(missing)?,
-                Output::Value(column) => {
+                Output::Head(First::Seconds) => rows.map(seconds).ok_or_else(missing)?,
+                Output::Head(First::Flag) => rows.map(flags).ok_or_else(missing)?,
+                Output::Own(Column::Value(column)) => {
                     let builder = self.builder_of[column].ok_or_else(missing)?;
                     shown[builder] = true;
                     self.builders[builder].finish(len, wide)?
                 }
-                Output::Difference(_) => {
+                Output::Own(Column::Difference(_)) => {
                     let all = self
                         .compare
                         .as_mut()
@@ -551,11 +556,6 @@ impl Build {
     }
 }
 
-/// A column that was selected but not built; cannot be, for the selection says what is built.
-fn missing() -> ArrowError {
-    ArrowError::ComputeError("a selected column was not decoded".to_owned())
-}
-
 fn column_of(head: &Option<Head>) -> Result<usize, ArrowError> {
     head.as_ref().map(|head| head.column).ok_or_else(missing)
 }
@@ -567,10 +567,7 @@ fn nulls_of(head: &mut Option<Head>, len: usize) -> Option<NullBuffer> {
 /// A text that is the same in all rows of a file.
 fn repeated(made: &mut Option<StringArray>, text: &str, rows: usize) -> ArrayRef {
     let ready = made.take().filter(|made| made.len() >= rows);
-    let ready = ready.unwrap_or_else(|| {
-        let offsets = OffsetBuffer::from_repeated_length(text.len(), rows);
-        StringArray::new(offsets, Buffer::from(text.repeat(rows).into_bytes()), None)
-    });
+    let ready = ready.unwrap_or_else(|| Words::repeated(text, rows));
     Arc::new(made.insert(ready).slice(0, rows))
 }
 
@@ -584,10 +581,6 @@ fn flags(rows: &Rows) -> ArrayRef {
     if rows.flags.iter().all(|&flag| flag == Flag::None) {
         return Arc::new(StringArray::new_null(rows.flags.len()));
     }
-    let name = |flag: &Flag| match flag {
-        Flag::None => None,
-        Flag::Gap => Some("gap"),
-        Flag::Short => Some("short"),
-    };
-    Arc::new(rows.flags.iter().map(name).collect::<StringArray>())
+    let words = rows.flags.iter().map(|flag| flag.word());
+    Arc::new(words.collect::<StringArray>())
 }

@@ -5,9 +5,9 @@
 //! record.
 
 use serde::Deserialize;
-use zlens_frames::HEADER;
+use zlens_frames::zvm::HEADER;
 
-use crate::section::{Place, SectionFault};
+use super::section::{Place, SectionFault};
 
 /// How records are joined and cut into sets of counters of eight bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

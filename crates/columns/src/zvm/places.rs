@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use zlens_frames::{ProblemKind, RecordRef, Window};
 
-use crate::join::{Forms, Joined, Joiner, Told};
-use crate::journal::Place;
-use crate::plan::{Part, Plan};
-use crate::section::Locator;
-use crate::shape::Shapes;
+use super::join::{Forms, Joined, Joiner, Told};
+use super::plan::{Part, Plan};
+use super::section::Locator;
+use super::shape::Shapes;
+use crate::core::journal::Place;
 
 /// Rows that follow each other and are read alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +164,6 @@ impl Stage {
         self.records.push(RecordRef {
             pos: self.bytes.len() as u32,
             len: joined.len,
-            type_id: 0,
         });
         self.bytes.extend_from_slice(&joined.bytes);
         self.offsets.push(joined.offset);

@@ -6,23 +6,12 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-pub use crate::join::{Area, Join, Set, Size};
-pub use crate::section::{Equal, Inner, Match, Place, Section, Strings};
+pub use super::join::{Area, Join, Set, Size};
+pub use super::section::{Equal, Inner, Match, Place, Section, Strings};
+pub use crate::core::plan::{Kind, PlanError};
 
-/// Bytes of the header that begins every record; no field or section can stand inside it.
-pub const HEADER: u32 = 20;
 /// Longest integer, in bytes.
 const INT_MAX: u32 = 8;
-
-/// A plan that cannot be used, and why.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("plan of table {table}: {reason}")]
-pub struct PlanError {
-    /// Table the plan is for; empty when the JSON itself is wrong.
-    pub table: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
 
 /// One raw table: which records feed it and how.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -62,26 +51,6 @@ pub struct Column {
     /// How its differences are made; none: it has no `_d` column.
     #[serde(default)]
     pub difference: Option<Difference>,
-}
-
-/// How the bytes of a field become a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Big-endian integer of 1 to 8 bytes.
-    Int,
-    /// Big-endian IEEE number of 4 or 8 bytes.
-    Float,
-    /// EBCDIC text (code page 037), trailing blanks and zeros taken off.
-    Text,
-    /// ASCII text, trailing blanks and zeros taken off; what is not ASCII becomes a question mark.
-    Ascii,
-    /// The bytes themselves in lower-case hexadecimal.
-    Hex,
-    /// TOD clock value of 8 bytes; zero is no time.
-    Time,
-    /// True when any bit is set.
-    Bool,
 }
 
 /// How a counter's differences are made.

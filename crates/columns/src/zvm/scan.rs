@@ -1,22 +1,22 @@
 //! Scans: files in, batches of raw tables out, several tables in one pass.
 
-use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use zlens_frames::{Capture, Class, Index, Pass, ReadAt};
+use zlens_frames::zvm::{Capture, Class, Index, Pass};
+use zlens_frames::{ProblemLog, ReadAt, Window};
 
-use crate::batch::Names;
-use crate::evidence::Evidence;
-use crate::interval::Ends;
-use crate::journal::{Found, Journal, Place, Reset};
-use crate::plan::Plan;
-use crate::reader::{Reader, Steps};
-use crate::select::{SelectError, Selection, types};
-use crate::table::{Ready, TableScan};
-use crate::wide::Pool;
+use super::batch::Names;
+use super::evidence::Evidence;
+use super::plan::Plan;
+use super::select::Selection;
+use super::table::{Batches, TableScan};
+use crate::core::interval::Ends;
+use crate::core::journal::{Found, Journal, Place, Reset};
+use crate::core::scan::{self, Decoding, Reader, Ready};
+use crate::core::select::{SelectError, types};
+use crate::core::wide::Pool;
 
 /// A file whose records were found.
 #[derive(Clone)]
@@ -98,7 +98,7 @@ impl Decoder {
     /// # Errors
     /// If there is no such table.
     pub fn schema(&self, table: &str) -> Result<Vec<(String, &'static str)>, SelectError> {
-        self.table(table).map(|(_, plan)| types(plan))
+        self.table(table).map(|(_, plan)| types(&**plan))
     }
 
     /// Columns of a table: those named, in that order, or all of them (with or without those that need the sample
@@ -113,7 +113,9 @@ impl Decoder {
         differences: bool,
     ) -> Result<Selection, SelectError> {
         let (number, plan) = self.table(table)?;
-        Selection::new(plan, number, columns, differences)
+        Selection::new(&**plan, number, columns, |output| {
+            differences || !output.compares()
+        })
     }
 
     /// A scan of all files for some tables.
@@ -124,14 +126,13 @@ impl Decoder {
             let plan = &self.plans[selection.table];
             TableScan::new(number, plan, selection.clone(), self.leap_s, &pool)
         };
-        Scan {
+        scan::Scan::new(Tables {
             tables: selections.iter().enumerate().map(table).collect(),
             decoder: Arc::clone(self),
-            pass: None,
             system: 0,
             file: 0,
-            ready: Ready::new(),
-        }
+            ready: Batches::new(),
+        })
     }
 
     /// A scan of all files for one table.
@@ -154,134 +155,97 @@ impl Decoder {
     pub fn resets(&self) -> Vec<Reset> {
         self.journal.resets()
     }
-}
 
-/// Why a scan cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum ScanError {
-    /// A file cannot be read.
-    #[error("{file} at byte {offset}: cannot be read: {source}")]
-    Io {
-        /// Its name.
-        file: String,
-        /// Where.
-        offset: u64,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// Arrow refuses a batch.
-    #[error(transparent)]
-    Arrow(#[from] ArrowError),
-}
-
-/// What a step of a scan comes to.
-#[derive(Debug)]
-pub enum Step {
-    /// A batch of the table selected at this place.
-    Batch(usize, RecordBatch),
-    /// A window was read; there is more to do.
-    Working,
-    /// All files are read.
-    Done,
+    /// How rows show a file, and where problems in it are.
+    fn place(&self, system: usize, file: usize) -> (Names<'_>, Place<'_>) {
+        let of = &self.systems[system];
+        let names = Names {
+            system: &of.name,
+            source: &of.source,
+            file: &of.files[file].name,
+        };
+        let place = Place {
+            journal: &self.journal,
+            system,
+            file,
+            table: "",
+            record: (0, 0),
+            capture: of.files[file].capture.as_deref(),
+        };
+        (names, place)
+    }
 }
 
 /// A scan of all files of a decoder.
-pub struct Scan {
+pub type Scan = scan::Scan<Tables>;
+
+/// Some tables while their files are scanned.
+pub struct Tables {
     decoder: Arc<Decoder>,
     tables: Vec<TableScan>,
-    pass: Option<Pass>,
     /// The file being read, or to be read next.
     system: usize,
     file: usize,
-    ready: Ready,
+    ready: Batches,
 }
 
-impl Scan {
-    /// Does a little: hands out a batch, or reads one window.
-    ///
-    /// # Errors
-    /// If a file cannot be read. The scan then goes on behind that file.
-    pub fn step(&mut self) -> Result<Step, ScanError> {
-        if let Some((table, batch)) = self.ready.pop_front() {
-            return Ok(Step::Batch(table, batch));
-        }
-        let decoder = Arc::clone(&self.decoder);
-        let Some(system) = decoder.systems.get(self.system) else {
-            return Ok(Step::Done);
-        };
-        let Some(file) = system.files.get(self.file) else {
-            self.system += 1;
-            self.file = 0;
-            return Ok(Step::Working);
-        };
-        if self.pass.is_none() {
-            self.open(system, file);
-        }
-        let names = Names {
-            system: &system.name,
-            source: &system.source,
-            file: &file.name,
-        };
-        let place = Place {
-            journal: &decoder.journal,
-            system: self.system,
-            file: self.file,
-            table: "",
-            record: (0, 0),
-            capture: file.capture.as_deref(),
-        };
-        let Some(pass) = &mut self.pass else {
-            return Ok(Step::Working);
-        };
-        match pass.next_window() {
-            Ok(Some(window)) => {
-                for table in &mut self.tables {
-                    let plan = Arc::clone(table.plan());
-                    let place = Place {
-                        table: &plan.table,
-                        record: (plan.domain, plan.record),
-                        ..place
-                    };
-                    table.window(&window, &names, &place, &mut self.ready)?;
-                }
-                return Ok(Step::Working);
-            }
-            Ok(None) => {
-                for mut problem in pass.problems().rows() {
-                    if let Some(capture) = &file.capture {
-                        problem.offset = capture.original(problem.offset);
-                    }
-                    let found = Found {
-                        system: self.system,
-                        file: self.file,
-                        problem,
-                    };
-                    let key = (
-                        self.system,
-                        self.file,
-                        found.problem.kind,
-                        found.problem.offset,
-                        "pass",
-                    );
-                    decoder.journal.problem(key, || found);
-                }
-            }
-            Err(source) => {
-                let offset = pass.position();
-                self.close(&names, place)?;
-                return Err(ScanError::Io {
-                    file: file.name.clone(),
-                    offset,
-                    source,
-                });
-            }
-        }
-        self.close(&names, place)?;
-        Ok(Step::Working)
+impl Decoding for Tables {
+    type Pass = Pass;
+
+    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+        Ok(self.ready.pop_front())
     }
 
+    fn open(&mut self) -> Option<(Pass, String)> {
+        let decoder = Arc::clone(&self.decoder);
+        loop {
+            let system = decoder.systems.get(self.system)?;
+            if let Some(file) = system.files.get(self.file) {
+                return Some((self.begin(system, file), file.name.clone()));
+            }
+            self.system += 1;
+            self.file = 0;
+        }
+    }
+
+    fn window(&mut self, window: &Window<'_>) -> Result<(), ArrowError> {
+        let decoder = Arc::clone(&self.decoder);
+        let (names, place) = decoder.place(self.system, self.file);
+        for table in &mut self.tables {
+            let plan = Arc::clone(table.plan());
+            table.window(window, &names, &of(place, &plan), &mut self.ready)?;
+        }
+        Ok(())
+    }
+
+    /// Ends with a file: a batch is of one file.
+    fn close(&mut self, problems: Option<&ProblemLog>) -> Result<(), ArrowError> {
+        let decoder = Arc::clone(&self.decoder);
+        let (names, place) = decoder.place(self.system, self.file);
+        self.file += 1;
+        if let Some(problems) = problems {
+            decoder.journal.pass(problems, &place);
+        }
+        for table in &mut self.tables {
+            let plan = Arc::clone(table.plan());
+            table.end_file(&names, &of(place, &plan), &mut self.ready)?;
+        }
+        Ok(())
+    }
+}
+
+/// The same place in the table of a plan.
+fn of<'p>(place: Place<'p>, plan: &'p Plan) -> Place<'p> {
+    Place {
+        table: &plan.table,
+        record: (plan.domain, plan.record),
+        ..place
+    }
+}
+
+impl Tables {
     /// Begins with a file.
-    fn open(&mut self, system: &System, file: &File) {
+    fn begin(&mut self, system: &System, file: &File) -> Pass {
         if self.file == 0 {
             let ends = &self.decoder.ends[self.system];
             for table in &mut self.tables {
@@ -308,40 +272,6 @@ impl Scan {
             table.begin_file(lists, &file.index);
         }
         let pass = Pass::new(Arc::clone(&file.source), Arc::clone(&file.index), &wanted);
-        self.pass = Some(pass.without(Arc::clone(&file.repeats)));
-    }
-
-    /// Ends with a file: a batch is of one file.
-    fn close(&mut self, names: &Names<'_>, place: Place<'_>) -> Result<(), ScanError> {
-        self.pass = None;
-        self.file += 1;
-        for table in &mut self.tables {
-            let plan = Arc::clone(table.plan());
-            let place = Place {
-                table: &plan.table,
-                record: (plan.domain, plan.record),
-                ..place
-            };
-            table.end_file(names, &place, &mut self.ready)?;
-        }
-        Ok(())
-    }
-}
-
-impl From<ScanError> for ArrowError {
-    fn from(error: ScanError) -> Self {
-        match error {
-            ScanError::Arrow(error) => error,
-            ScanError::Io { ref source, .. } => {
-                let kind = source.kind();
-                Self::IoError(error.to_string(), io::Error::from(kind))
-            }
-        }
-    }
-}
-
-impl Steps for Scan {
-    fn step(&mut self) -> Result<Step, ScanError> {
-        self.step()
+        pass.without(Arc::clone(&file.repeats))
     }
 }

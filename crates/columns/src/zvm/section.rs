@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::plan::HEADER;
+/// Bytes of the header that begins every record; no section can stand inside it.
+const HEADER: u32 = zlens_frames::zvm::HEADER as u32;
 
 /// Where the entries of a record stand. Each of the three numbers is read from the record (`_at`, `_len`) or is fixed;
 /// inside another section's entry, places count from the beginning of that entry.

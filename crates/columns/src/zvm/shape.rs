@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::join::Forms;
-use crate::kernel::Kernel;
-use crate::plan::{Field, Part, Plan};
+use super::join::Forms;
+use super::plan::{Field, Part, Plan};
+use crate::core::kernel::Kernel;
 
 /// How many pairs of record length and entry length are remembered before all are forgotten; a file has few.
 const REMEMBERED: usize = 1024;

@@ -1,6 +1,6 @@
 //! One step of a counter: from two readings to a difference.
 
-use crate::plan::{Difference, Direction};
+use super::plan::{Difference, Direction};
 
 /// A direction that is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

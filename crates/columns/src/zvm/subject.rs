@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-use crate::column::Value;
+use crate::core::column::Value;
 
 /// How many subjects of one table and system are told apart; there are thousands, junk that looks like more is
 /// bounded by this.

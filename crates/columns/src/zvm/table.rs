@@ -3,23 +3,24 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use zlens_frames::{Index, Window};
+use zlens_frames::Window;
+use zlens_frames::zvm::Index;
 
-use crate::batch::{Build, Names};
-use crate::evidence::Evidence;
-use crate::interval::Ends;
-use crate::journal::Place;
-use crate::places::{Gather, Gathered, Lists};
-use crate::plan::Plan;
-use crate::select::Selection;
-use crate::wide::{BATCH_BYTES, Shared};
+use super::batch::{Build, Names};
+use super::evidence::Evidence;
+use super::places::{Gather, Gathered, Lists};
+use super::plan::Plan;
+use super::select::Selection;
+use crate::core::interval::Ends;
+use crate::core::journal::Place;
+use crate::core::scan::Ready;
+use crate::core::wide::{BATCH_BYTES, Shared};
 
 /// No batch has more rows, so that the offsets of its texts stay below 2 GiB.
 const MAX_ROWS: usize = 16_384;
 /// Batches that are ready, with the number of their table in the scan.
-pub(crate) type Ready = VecDeque<(usize, RecordBatch)>;
+pub(crate) type Batches = VecDeque<Ready>;
 
 /// A table and the batch that is being built of it.
 pub(crate) struct TableScan {
@@ -94,7 +95,7 @@ impl TableScan {
         window: &Window<'_>,
         names: &Names<'_>,
         place: &Place<'_>,
-        ready: &mut Ready,
+        ready: &mut Batches,
     ) -> Result<(), ArrowError> {
         let mut gathered = self.gather.window(&self.plan, window, &self.lists, place);
         if gathered == Gathered::Staged {
@@ -112,7 +113,7 @@ impl TableScan {
         &mut self,
         names: &Names<'_>,
         place: &Place<'_>,
-        ready: &mut Ready,
+        ready: &mut Batches,
     ) -> Result<(), ArrowError> {
         let bytes = self.gather.staged(&self.plan, place);
         let done = self.rows(&bytes, names, place, ready);
@@ -126,7 +127,7 @@ impl TableScan {
         bytes: &[u8],
         names: &Names<'_>,
         place: &Place<'_>,
-        ready: &mut Ready,
+        ready: &mut Batches,
     ) -> Result<(), ArrowError> {
         let total = self.gather.places.records.len();
         let mut at = 0;
@@ -163,7 +164,7 @@ impl TableScan {
         &mut self,
         names: &Names<'_>,
         place: &Place<'_>,
-        ready: &mut Ready,
+        ready: &mut Batches,
     ) -> Result<(), ArrowError> {
         self.gather.end_file(place);
         self.staged(names, place, ready)?;

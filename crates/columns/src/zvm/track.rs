@@ -6,31 +6,16 @@
 use arrow_buffer::NullBuffer;
 use zlens_frames::{ProblemKind, tod};
 
-use crate::column::{Builder, Value};
-use crate::evidence::{Evidence, Known, NOTHING};
-use crate::journal::Place;
-use crate::places::Places;
-use crate::plan::{Difference, Direction};
-use crate::step::{Rule, Step, Way};
-use crate::subject::{Found, MAX_SUBJECTS, NOBODY, Subjects, fingerprint};
-use crate::validity::Validity;
-use crate::wide::Wide;
-
-/// TOD units in a second.
-const UNITS: f64 = tod::UNITS_PER_US as f64 * 1e6;
-
-/// Older than this many nominal intervals, a predecessor leaves a gap.
-const GAP: f64 = 1.5;
-/// Below this part of the nominal interval, an interval is a stub.
-const SHORT: f64 = 0.5;
-
-/// What the column `flag` says of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flag {
-    None,
-    Gap,
-    Short,
-}
+use super::evidence::{Evidence, Known, NOTHING};
+use super::places::Places;
+use super::plan::{Difference, Direction};
+use super::step::{Rule, Step, Way};
+use super::subject::{Found, MAX_SUBJECTS, NOBODY, Subjects, fingerprint};
+use crate::core::column::{Builder, Value};
+use crate::core::flag::{Flag, UNITS};
+use crate::core::journal::Place;
+use crate::core::validity::Validity;
+use crate::core::wide::Wide;
 
 /// The rows of the batch being built, as differences see them.
 #[derive(Debug, Default)]
@@ -181,11 +166,10 @@ impl Track {
             self.watch(number, fresh, rows, place);
         }
         let nominal_s = self.nominal_s.filter(|_| fresh.sample);
-        rows.flags
-            .extend((fresh.from..rows.slots.len()).map(|row| match nominal_s {
-                Some(nominal) if rows.usable[row] => flag(rows.seconds[row], nominal),
-                _ => Flag::None,
-            }));
+        rows.flags.extend((fresh.from..rows.slots.len()).map(|row| {
+            let nominal_s = nominal_s.filter(|_| rows.usable[row]);
+            Flag::of(rows.seconds[row], nominal_s)
+        }));
     }
 
     fn new_subject(&mut self, slot: u32, tod: u64, file: usize) {
@@ -252,16 +236,6 @@ impl Track {
                 });
             }
         }
-    }
-}
-
-fn flag(seconds: f64, nominal: f64) -> Flag {
-    if seconds > GAP * nominal {
-        Flag::Gap
-    } else if seconds < SHORT * nominal {
-        Flag::Short
-    } else {
-        Flag::None
     }
 }
 

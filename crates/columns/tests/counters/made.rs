@@ -7,8 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use zlens_columns::smf::{Decoder, File, Plan, System};
-use zlens_columns::{Found, Step};
+use zlens_columns::counters::{Decoder, Plan, System};
+use zlens_columns::{Dumps, File, Found, Step, Steps};
 use zlens_frames::smf::{Date, Header, Writer, index};
 use zlens_frames::{ProblemKind, ReadAt, ebcdic, tod};
 
@@ -287,7 +287,13 @@ pub fn decoder(dumps: &[Vec<u8>]) -> Arc<Decoder> {
             }
         })
         .collect();
-    Arc::new(Decoder::new("smf".to_owned(), systems, files, plan, 0))
+    let dumps = Dumps {
+        source: "smf".to_owned(),
+        systems,
+        files,
+        leap_s: 0,
+    };
+    Arc::new(Decoder::new(dumps, plan))
 }
 
 fn cell(array: &dyn Array, row: usize) -> Cell {

@@ -1,14 +1,7 @@
-//! Packed files: gzip, ZIP and Zstandard, unpacked into a file without a name.
-//!
-//! Unpacking takes little memory whatever the bytes say, ends at a limit that is told to it, and
-//! keeps what came before damage.
-
-mod input;
-mod sink;
-mod zip;
+//! Unpacking into a file without a name.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, Read};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,48 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::problem::{Problem, ProblemKind, ProblemLog};
+use super::input::Input;
+use super::packing::Packing;
+use super::part::{LOOK, begin};
+use super::sink::{Ended, Sink};
+use super::streams::{gzip, skippable, zstd};
+use super::zip;
+use crate::problem::{Problem, ProblemLog};
 use crate::source::ReadAt;
-use input::Input;
-use sink::Sink;
-
-/// How much of what is packed is looked at to tell what it is.
-pub const LOOK: usize = 64 * 1024;
-
-/// How a file is packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
-    /// gzip: one stream, or several one behind the other.
-    Gzip,
-    /// A ZIP archive; all its members are unpacked, one behind the other.
-    Zip,
-    /// Zstandard: one frame, or several one behind the other.
-    Zstd,
-}
-
-impl Packing {
-    /// How a file that begins so is packed, if it is.
-    #[must_use]
-    pub fn of(head: &[u8]) -> Option<Self> {
-        match head {
-            [0x1F, 0x8B, 8, ..] => Some(Self::Gzip),
-            [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
-            [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Self::Zstd),
-            [skip, 0x2A, 0x4D, 0x18, ..] if skip >> 4 == 5 => Some(Self::Zstd),
-            _ => None,
-        }
-    }
-
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gzip => "gzip",
-            Self::Zip => "ZIP",
-            Self::Zstd => "Zstandard",
-        }
-    }
-}
 
 /// The first bytes of what is packed, as far as the first bytes of the file tell: of a ZIP archive the
 /// first member that `wanted` says yes to, or else the first.
@@ -78,28 +37,6 @@ pub fn peek(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
         }
     }
     (!begun.is_empty()).then_some(begun)
-}
-
-/// Reads what can be read up to [`LOOK`] bytes.
-fn begin(mut packed: impl Read, begun: &mut Vec<u8>) {
-    let mut part = [0; 4096];
-    while begun.len() < LOOK {
-        match packed.read(&mut part) {
-            Ok(count) if count > 0 => begun.extend_from_slice(&part[..count]),
-            _ => break,
-        }
-    }
-    begun.truncate(LOOK);
-}
-
-/// The length of a frame of Zstandard that holds no data, if one begins here.
-fn skippable(bytes: &[u8]) -> Option<u32> {
-    match *bytes {
-        [magic, 0x2A, 0x4D, 0x18, a, b, c, d, ..] if magic >> 4 == 5 => {
-            Some(u32::from_le_bytes([a, b, c, d]))
-        }
-        _ => None,
-    }
 }
 
 /// Why a file could not be unpacked.
@@ -210,8 +147,8 @@ pub fn unpack(
     }
     let (size, members) = (sink.written(), sink.members());
     sink.finish().map_err(|ended| match ended {
-        sink::Ended::Stopped => Error::Stopped,
-        sink::Ended::Write(source) => cannot(source),
+        Ended::Stopped => Error::Stopped,
+        Ended::Write(source) => cannot(source),
     })?;
     if let Some(source) = input.failed.take().filter(|_| size == 0) {
         let offset = input.position();
@@ -250,101 +187,4 @@ fn nameless(folder: &Path) -> io::Result<File> {
             }
         }
     }
-}
-
-fn gzip(input: &mut Input<'_>, sink: &mut Sink<'_>, problems: &mut ProblemLog) {
-    sink.member();
-    loop {
-        let copied = sink.copy(&mut GzDecoder::new(&mut *input));
-        if !ended_well(copied, input.position(), sink, "gzip", problems) {
-            return;
-        }
-        match input.fill_buf() {
-            Ok([]) | Err(_) => return,
-            Ok([0x1F, 0x8B, ..]) => {}
-            Ok(_) => return behind(input, sink, "gzip", problems),
-        }
-    }
-}
-
-fn zstd(input: &mut Input<'_>, sink: &mut Sink<'_>, problems: &mut ProblemLog) {
-    sink.member();
-    loop {
-        let mut head = [0; 8];
-        let count = input.peek(&mut head);
-        if let Some(length) = skippable(&head[..count]) {
-            input.skip(8 + u64::from(length));
-            continue;
-        }
-        match &head[..count] {
-            [] => return,
-            [0x28, 0xB5, 0x2F, 0xFD, ..] => {}
-            _ => return behind(input, sink, "Zstandard", problems),
-        }
-        let copied = match StreamingDecoder::new(&mut *input) {
-            Ok(mut decoder) => sink.copy(&mut decoder).and_then(|whole| {
-                let stated = decoder.decoder.get_checksum_from_data();
-                if !whole || stated.is_none() || stated == decoder.decoder.get_calculated_checksum()
-                {
-                    Ok(whole)
-                } else {
-                    Err(io::Error::other("their checksum is another"))
-                }
-            }),
-            Err(error) => Err(io::Error::other(error)),
-        };
-        if !ended_well(copied, input.position(), sink, "Zstandard", problems) {
-            return;
-        }
-    }
-}
-
-/// Whether a stream was copied to its end; what stopped it otherwise is a problem.
-fn ended_well(
-    copied: io::Result<bool>,
-    position: u64,
-    sink: &Sink<'_>,
-    form: &str,
-    problems: &mut ProblemLog,
-) -> bool {
-    let at = sink.written();
-    match copied {
-        Ok(true) => return true,
-        Ok(false) => {
-            if let Some(limit) = sink.at_limit() {
-                problems.add(ProblemKind::Length, at, 0, None, || {
-                    format!(
-                        "unpacking was stopped at {limit} bytes, at byte {position} of the file: so \
-                         much more than is packed is mostly no data; ZLENS_UNPACK_LIMIT=BYTES allows \
-                         more"
-                    )
-                });
-            }
-        }
-        Err(error) => {
-            let short = error.kind() == io::ErrorKind::UnexpectedEof;
-            let kind = if short {
-                ProblemKind::Truncated
-            } else {
-                ProblemKind::Transfer
-            };
-            problems.add(kind, at, 0, None, || {
-                format!(
-                    "the {form} data are damaged or cut off near byte {position} of the file \
-                     ({error}); what was unpacked before is read"
-                )
-            });
-        }
-    }
-    false
-}
-
-/// Bytes behind the packed data.
-fn behind(input: &mut Input<'_>, sink: &Sink<'_>, form: &str, problems: &mut ProblemLog) {
-    let (from, rest) = (input.position(), input.rest());
-    problems.add(ProblemKind::Length, sink.written(), 0, None, || {
-        format!(
-            "{rest} bytes behind the {form} data, from byte {from} of the file on, are not read"
-        )
-    });
 }

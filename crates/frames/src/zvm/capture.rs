@@ -11,16 +11,14 @@
 
 use std::sync::Arc;
 
-use crate::control::{self, ENTRY, Entry, MAX_ENTRIES};
-use crate::index::{Error, Index};
+use super::control::{self, ENTRY, Entry, MAX_ENTRIES};
+use super::element::{BEGIN, element};
+use super::index::Index;
+use super::scan;
 use crate::problem::{ProblemKind, ProblemLog};
-use crate::record::{HEADER, Header};
-use crate::scan;
+use crate::source::Error;
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
-use crate::tod;
 
-/// The length of an element and of the first record's header behind it.
-const BEGIN: usize = ENTRY + HEADER;
 /// After how many elements the caller is asked whether to go on.
 const REPORT_EVERY: usize = 4096;
 
@@ -61,25 +59,6 @@ pub struct Capture {
     /// Bytes of elements and of their data.
     read: u64,
     problems: ProblemLog,
-}
-
-/// The element at the beginning of bytes, if they are one, and whether a record follows it.
-fn element(bytes: &[u8]) -> Option<(Entry, bool)> {
-    let first = bytes.first_chunk::<ENTRY>()?;
-    let entry = Entry::parse(first).ok().filter(|_| first[3] == 0)?;
-    let length = u64::from(entry.end - entry.start) + 1;
-    let record = bytes.get(ENTRY..).and_then(Header::parse);
-    let begins = record.is_some_and(|header| {
-        usize::from(header.length) <= PAGE - entry.first()
-            && u64::from(header.length) <= length
-            && tod::is_plausible(header.tod)
-    });
-    Some((entry, begins))
-}
-
-/// Whether a file that begins so is a capture.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    element(head).is_some_and(|(_, begins)| begins)
 }
 
 /// What an attempt to read an element comes to.
@@ -156,7 +135,7 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Finds its records, as [`index()`](crate::index()) does those of a file.
+    /// Finds its records, as [`index()`](super::index()) does those of a file.
     ///
     /// # Errors
     /// If nothing at all can be read, or `progress` says stop.

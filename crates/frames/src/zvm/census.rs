@@ -1,11 +1,11 @@
 //! Counting the records of frames: types, lengths, times, ends of intervals.
 
-use crate::index::{Index, IntervalEnd};
+use super::index::{Index, IntervalEnd};
+use super::record::{Class, Fault, HEADER, Header, MAX_DOMAIN};
+use super::types::{Counter, MAX_TYPES, NONE, Run, TypeMap, TypeSet};
 use crate::problem::ProblemKind;
-use crate::record::{Class, Fault, HEADER, Header, MAX_DOMAIN};
 use crate::source::PAGE;
 use crate::tod;
-use crate::types::{Counter, MAX_TYPES, NONE, Run, TypeMap, TypeSet};
 
 /// Why the walk over a frame stopped.
 pub(crate) enum Stop {

@@ -7,7 +7,7 @@
 //! masks are not all zero. Inferred: each entry is followed in the file by the 4 KB frames from the
 //! page of its first address to the page of its last.
 
-use crate::record::{Class, HEADER, Header};
+use super::record::{Class, HEADER, Header};
 use crate::source::PAGE;
 use crate::tod;
 

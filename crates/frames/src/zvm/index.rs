@@ -1,31 +1,13 @@
 //! What the first pass over a file finds: where its records are, of which types, and what could not
 //! be read.
 
-use std::io;
 use std::ops::Range;
 
-use crate::pass::Cursor;
+use super::record::Class;
+use super::spans::Spans;
+use super::types::{NONE, TypeInfo, TypeMap, TypeSet};
 use crate::problem::ProblemLog;
-use crate::record::Class;
-use crate::source::{PAGE, ReadAt, WINDOW};
-use crate::spans::Spans;
-use crate::types::{NONE, TypeInfo, TypeMap, TypeSet};
-
-/// Why there is no index.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Nothing at all could be read.
-    #[error("cannot be read at offset {offset}: {source}")]
-    Io {
-        /// Where.
-        offset: u64,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The progress callback said stop.
-    #[error("stopped")]
-    Stopped,
-}
+use crate::source::{PAGE, WINDOW};
 
 /// The end of an interval: a D1R11 among sample data (documented: it closes each interval and the
 /// initial set of configuration records).
@@ -202,33 +184,6 @@ impl Index {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.types.iter().map(|kind| kind.count).sum()
-    }
-
-    /// The first `limit` records of a type: where each begins, and its bytes.
-    ///
-    /// # Errors
-    /// What the operating system reports.
-    pub fn first_records(
-        &self,
-        source: &dyn ReadAt,
-        type_id: u16,
-        limit: usize,
-    ) -> io::Result<Vec<(u64, Vec<u8>)>> {
-        let mut found = Vec::new();
-        let Some(kind) = self.types.get(usize::from(type_id)) else {
-            return Ok(found);
-        };
-        let mut cursor = Cursor::new(&[type_id], self.spans.place(kind.first_offset));
-        while found.len() < limit {
-            let Some(window) = cursor.next_window(source, self)? else {
-                break;
-            };
-            let records = window.records(0).iter().take(limit - found.len());
-            found.extend(
-                records.map(|&record| (window.offset_of(record), window.bytes_of(record).to_vec())),
-            );
-        }
-        Ok(found)
     }
 
     /// The first window from `from` on that has a type of the set, and where its records are.

@@ -4,56 +4,12 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::index::{Index, PageData, WINDOW_PAGES};
+use super::index::{Index, PageData, WINDOW_PAGES};
+use super::record::{HEADER, Header};
+use super::types::{MAX_TYPES, NONE, TypeMap, TypeSet};
 use crate::problem::{ProblemKind, ProblemLog};
-use crate::record::{HEADER, Header};
 use crate::source::{PAGE, ReadAt, WINDOW, read_full};
-use crate::types::{MAX_TYPES, NONE, TypeMap, TypeSet};
-
-/// Where a record lies in its window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordRef {
-    /// Where it begins in the bytes of the window.
-    pub pos: u32,
-    /// Its length; the window has at least so many bytes from `pos` on, and it is never below that
-    /// of a header.
-    pub len: u16,
-    /// The number of its type, an index into [`Index::types`].
-    pub type_id: u16,
-}
-
-/// What a pass hands out at a time: bytes, and where the wanted records are in them.
-#[derive(Clone, Copy, Debug)]
-pub struct Window<'p> {
-    /// Offset of the first byte in the file.
-    pub base: u64,
-    /// The bytes, at most [`WINDOW`] of them.
-    pub bytes: &'p [u8],
-    lists: &'p [Vec<RecordRef>],
-}
-
-impl<'p> Window<'p> {
-    /// The records of the wanted type that was named at place `slot`, in the order of the file.
-    #[must_use]
-    pub fn records(&self, slot: usize) -> &'p [RecordRef] {
-        self.lists.get(slot).map_or(&[], Vec::as_slice)
-    }
-
-    /// The bytes of a record of this window.
-    #[must_use]
-    pub fn bytes_of(&self, record: RecordRef) -> &'p [u8] {
-        let pos = record.pos as usize;
-        self.bytes
-            .get(pos..pos + usize::from(record.len))
-            .unwrap_or(&[])
-    }
-
-    /// Where a record of this window begins in the file.
-    #[must_use]
-    pub fn offset_of(&self, record: RecordRef) -> u64 {
-        self.base + u64::from(record.pos)
-    }
-}
+use crate::window::{RecordRef, Window, Windows};
 
 /// The state of a pass, without what it reads from.
 pub(crate) struct Cursor {
@@ -150,6 +106,7 @@ impl Cursor {
                     base,
                     bytes: &self.buffer[..read],
                     lists: &self.lists,
+                    places: None,
                 }));
             }
         }
@@ -210,7 +167,6 @@ impl Cursor {
                     list.push(RecordRef {
                         pos: pos as u32,
                         len,
-                        type_id,
                     });
                 }
                 pos += length;
@@ -232,6 +188,35 @@ impl Cursor {
                 || "there is no record where there was one when the file was opened".to_owned(),
             );
         }
+    }
+}
+
+impl Index {
+    /// The first `limit` records of a type: where each begins, and its bytes.
+    ///
+    /// # Errors
+    /// What the operating system reports.
+    pub fn first_records(
+        &self,
+        source: &dyn ReadAt,
+        type_id: u16,
+        limit: usize,
+    ) -> io::Result<Vec<(u64, Vec<u8>)>> {
+        let mut found = Vec::new();
+        let Some(kind) = self.types.get(usize::from(type_id)) else {
+            return Ok(found);
+        };
+        let mut cursor = Cursor::new(&[type_id], self.spans.place(kind.first_offset));
+        while found.len() < limit {
+            let Some(window) = cursor.next_window(source, self)? else {
+                break;
+            };
+            let records = window.records(0).iter().take(limit - found.len());
+            found.extend(
+                records.map(|&record| (window.offset_of(record), window.bytes_of(record).to_vec())),
+            );
+        }
+        Ok(found)
     }
 }
 
@@ -261,27 +246,21 @@ impl Pass {
         self.cursor.without = ranges;
         self
     }
+}
 
-    /// The next window that holds wanted records, or nothing at the end.
-    ///
-    /// # Errors
-    /// What the operating system reports. A file that has become shorter is no error but a problem.
-    pub fn next_window(&mut self) -> io::Result<Option<Window<'_>>> {
+impl Windows for Pass {
+    fn next_window(&mut self) -> io::Result<Option<Window<'_>>> {
         self.cursor.next_window(&*self.source, &self.index)
     }
 
-    /// Where in the file the next window begins, at the earliest.
-    #[must_use]
-    pub fn position(&self) -> u64 {
+    fn position(&self) -> u64 {
         let place = (self.cursor.next as u64)
             .saturating_mul(WINDOW as u64)
             .saturating_add((self.cursor.page * PAGE) as u64);
         self.index.spans.offset(place).min(self.index.size)
     }
 
-    /// What the pass found different from the index.
-    #[must_use]
-    pub const fn problems(&self) -> &ProblemLog {
+    fn problems(&self) -> &ProblemLog {
         &self.cursor.problems
     }
 }

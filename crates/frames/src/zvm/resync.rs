@@ -4,12 +4,12 @@
 //! bytes were added to the file or lost from it. The next control record may then begin at any offset;
 //! it tells besides where the frames before it begin that could not be read.
 
-use crate::control::{Control, ENTRIES_AT, EVIDENCE, Like};
-use crate::index::Error;
+use super::control::{Control, ENTRIES_AT, EVIDENCE, Like};
+use super::record::{HEADER, Header};
+use super::skips::Why;
+use super::walk::{Expect, Scan};
 use crate::problem::ProblemKind;
-use crate::record::{HEADER, Header};
-use crate::scan::{Expect, Scan};
-use crate::skips::Why;
+use crate::source::Error;
 use crate::source::{PAGE, WINDOW, read_full};
 use crate::tod;
 

@@ -1,7 +1,7 @@
 //! Frames and ends of frames that cannot be read, kept until it is known what follows them: where
 //! reading has to be taken up again, they are part of what was lost there.
 
-use crate::index::Index;
+use super::index::Index;
 use crate::problem::ProblemKind;
 
 /// Why bytes are skipped.

@@ -1,8 +1,8 @@
 //! Telling from the first bytes whether a file is MONWRITE output or a capture of the live stream, and
 //! whether a transfer has damaged it.
 
-use crate::capture;
-use crate::control::{Control, ENTRIES_AT, Like};
+use super::control::{Control, ENTRIES_AT, Like};
+use super::element;
 use crate::problem::ProblemKind;
 use crate::source::PAGE;
 
@@ -44,7 +44,7 @@ pub fn sniff(head: &[u8], size: u64) -> Sniff {
     if found || begins(head) {
         return Sniff::Monwrite;
     }
-    if capture::begins(head) {
+    if element::begins(head) {
         return Sniff::Capture;
     }
     if let Some(damage) = translated_capture(head) {
@@ -171,7 +171,7 @@ pub(crate) fn line_ends(head: &[u8], size: u64) -> Option<String> {
     let pairs = head.windows(2).filter(|bytes| bytes == b"\r\n").count();
     let binary = head
         .get(ENTRIES_AT)
-        .is_some_and(|&flag| crate::record::Class::from_flag(flag).is_some());
+        .is_some_and(|&flag| super::record::Class::from_flag(flag).is_some());
     if binary && feeds >= 3 && feeds == pairs {
         return Some(format!(
             "every x'0A' of its first bytes stands behind a x'0D': line ends were changed in \

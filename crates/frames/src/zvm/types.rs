@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::record::{Class, MAX_DOMAIN};
+use super::record::{Class, MAX_DOMAIN};
 
 /// How many types of record are told apart. There are about 250; junk that looks like more is
 /// bounded by this.

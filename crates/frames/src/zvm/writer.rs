@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::control::{self, Entry, MAX_ENTRIES};
-use crate::record::{Class, HEADER, Header};
+use super::control::{self, Entry, MAX_ENTRIES};
+use super::record::{Class, HEADER, Header};
 use crate::source::PAGE;
 
 /// The longest record that can be written: an end-of-frame record must fit behind it.

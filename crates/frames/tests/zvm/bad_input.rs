@@ -1,6 +1,7 @@
 //! One test for each way in which a file can be bad.
 
-use zlens_frames::{Class, PAGE, Problem, ProblemKind, ProblemLog};
+use zlens_frames::zvm::Class;
+use zlens_frames::{PAGE, Problem, ProblemKind, ProblemLog};
 
 use crate::made::{self, Made, says};
 
@@ -26,7 +27,7 @@ fn numbers(bytes: &[u8]) -> Vec<u64> {
     let (base, unit) = (made::time(0), made::time(1) - made::time(0));
     made::plain(&found)
         .iter()
-        .filter_map(|(_, record)| zlens_frames::Header::parse(record))
+        .filter_map(|(_, record)| zlens_frames::zvm::Header::parse(record))
         .map(|header| (header.tod - base) / unit)
         .collect()
 }
@@ -396,11 +397,11 @@ fn more_types_than_can_be() {
     let records = (0..1000).map(|nth| made::record(4, nth, 60, 0)).collect();
     let bytes = made::file(&[vec![entry(Class::Sample, 0, records)]]);
     let (index, found) = made::read(&bytes);
-    assert_eq!(index.types.len(), zlens_frames::MAX_TYPES);
+    assert_eq!(index.types.len(), zlens_frames::zvm::MAX_TYPES);
     let rows = index.problems.rows();
     assert!(says(&rows, ProblemKind::Header, "more than 512 types"));
     // One of the types is that of the end-of-frame records.
-    assert_eq!(made::plain(&found).len(), zlens_frames::MAX_TYPES - 1);
+    assert_eq!(made::plain(&found).len(), zlens_frames::zvm::MAX_TYPES - 1);
 }
 
 #[test]
@@ -437,8 +438,9 @@ fn what_stands_behind_an_end_of_frame_record_is_not_read() {
     let mut bytes = three_frames();
     let end = PAGE + 4000;
     assert_eq!(
-        zlens_frames::Header::parse(&bytes[end..]).map(|header| (header.domain, header.record)),
-        Some(zlens_frames::Header::END_OF_FRAME)
+        zlens_frames::zvm::Header::parse(&bytes[end..])
+            .map(|header| (header.domain, header.record)),
+        Some(zlens_frames::zvm::Header::END_OF_FRAME)
     );
     let stale = made::record(4, 3, 76, 777);
     bytes[end + 20..2 * PAGE].copy_from_slice(&stale);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use zlens_frames::{Capture, Class, PAGE, Problem, ProblemKind, ReadAt, Sniff, sniff};
+use zlens_frames::zvm::{Capture, Class, Sniff, sniff};
+use zlens_frames::{PAGE, Problem, ProblemKind, ReadAt};
 
 use crate::made::{self, Found, Made};
 use crate::mutations::{Random, damage};

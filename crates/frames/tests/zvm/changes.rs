@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use zlens_frames::{Change, Error, FileSource, Pass, ProblemKind, ReadAt, WINDOW, index};
+use zlens_frames::zvm::{Pass, index};
+use zlens_frames::{Change, Error, FileSource, ProblemKind, ReadAt, WINDOW, Windows};
 
 use crate::made::{self, Made};
 
@@ -35,7 +36,7 @@ impl ReadAt for Partly {
 fn long() -> Vec<u8> {
     let records = (0..3000).map(|nth| made::record(4, 3, 400, nth)).collect();
     made::file(&[vec![Made {
-        class: zlens_frames::Class::Sample,
+        class: zlens_frames::zvm::Class::Sample,
         start: 0,
         records,
     }]])

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use zlens_frames::{
-    Class, Group, HEADER, Header, Index, MAX_TYPES, Pass, Problem, ProblemKind, Window, Writer,
-    index, tod,
-};
+use zlens_frames::zvm::{Class, Group, HEADER, Header, Index, MAX_TYPES, Pass, Writer, index};
+use zlens_frames::{Problem, ProblemKind, Window, Windows, tod};
 
 /// A group of records as a test describes it.
 #[derive(Clone, Debug)]
@@ -122,15 +120,17 @@ pub fn held(bytes: &[u8], found: Index) -> (Index, Vec<Found>) {
 
 /// The records in one slot of a window.
 pub fn taken(window: &Window<'_>, index: &Index, slot: u16, id: u16) -> Vec<Found> {
-    let class = index.types[usize::from(id)].class;
+    let kind = &index.types[usize::from(id)];
     let records = window.records(usize::from(slot)).iter();
     records
         .map(|&record| {
-            assert_eq!(record.type_id, id);
+            let bytes = window.bytes_of(record).to_vec();
+            let header = Header::parse(&bytes).expect("a record has a header");
+            assert_eq!((header.domain, header.record), (kind.domain, kind.record));
             Found {
                 offset: window.offset_of(record),
-                class,
-                bytes: window.bytes_of(record).to_vec(),
+                class: kind.class,
+                bytes,
             }
         })
         .collect()

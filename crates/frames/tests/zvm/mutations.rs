@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use zlens_frames::{PAGE, Sniff, sniff};
+use zlens_frames::PAGE;
+use zlens_frames::zvm::{Sniff, sniff};
 
 use crate::made;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use zlens_frames::{Class, Index, Pass, ReadAt};
+use zlens_frames::zvm::{Class, Index, Pass};
+use zlens_frames::{ReadAt, Windows};
 
 use crate::made::{self, Found, Made};
 

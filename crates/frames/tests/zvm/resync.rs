@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use zlens_frames::{Class, Index, PAGE, Problem, ProblemKind, Sniff, WINDOW, sniff};
+use zlens_frames::zvm::{Class, Index, Sniff, sniff};
+use zlens_frames::{PAGE, Problem, ProblemKind, WINDOW};
 
 use crate::made::{self, Found, Made, says};
 use crate::mutations::Random;

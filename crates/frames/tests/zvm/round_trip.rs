@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use zlens_frames::{Class, Header, IntervalEnd, MAX_RECORD};
+use zlens_frames::zvm::{Class, Header, IntervalEnd, MAX_RECORD};
 
 use crate::made::{self, Made};
 

@@ -1,6 +1,7 @@
 //! Telling what a file is, and what a transfer has done to it.
 
-use zlens_frames::{Class, PAGE, ProblemKind, Sniff, sniff};
+use zlens_frames::zvm::{Class, Sniff, sniff};
+use zlens_frames::{PAGE, ProblemKind};
 
 use crate::made::{self, Made, says};
 

@@ -1,6 +1,7 @@
 //! The bytes that the writer makes, against the documented format.
 
-use zlens_frames::{Class, Group, Header, MAX_ENTRIES, MAX_RECORD, PAGE, WriteError, Writer};
+use zlens_frames::PAGE;
+use zlens_frames::zvm::{Class, Group, Header, MAX_ENTRIES, MAX_RECORD, WriteError, Writer};
 
 use crate::made;
 

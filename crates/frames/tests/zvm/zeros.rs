@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use zlens_frames::{Capture, Class, HEADER, Header, PAGE, Problem, ProblemKind};
+use zlens_frames::zvm::{Capture, Class, HEADER, Header};
+use zlens_frames::{PAGE, Problem, ProblemKind};
 
 use crate::made::{self, Made, says};
 
