@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use zlens_frames::{Class, Group, Header, PAGE, Writer, tod};
+use zlens_frames::zvm::{Class, Group, Header, Writer};
+use zlens_frames::{PAGE, tod};
 
 fn record(domain: u8, number: u16, length: u16, second: i64) -> Vec<u8> {
     let tod = tod::from_unix_us((1_767_225_600 + second) * 1_000_000);

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use libfuzzer_sys::fuzz_target;
-use zlens_columns::{Decoder, Evidence, File, Plan, Selection, Step, System};
-use zlens_frames::{Class, Group, Header, Writer, index};
+use zlens_columns::zvm::{Decoder, Evidence, File, Plan, Selection, System};
+use zlens_columns::{Step, Steps};
+use zlens_frames::zvm::{Class, Group, Header, Writer, index};
 
 const PLANS: &str = include_str!("columns.json");
 const START: u64 = 0xE000_0000_0000_0000;

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use zlens_frames::{HEADER, Header, MAX_TYPES, Pass, index, sniff};
+use zlens_frames::Windows;
+use zlens_frames::zvm::{HEADER, Header, MAX_TYPES, Pass, index, sniff};
 
 fuzz_target!(|bytes: Vec<u8>| {
     let _ = sniff(&bytes, bytes.len() as u64);

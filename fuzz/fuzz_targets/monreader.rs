@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use zlens_frames::{Capture, Pass, ReadAt, sniff};
+use zlens_frames::zvm::{Capture, Pass, sniff};
+use zlens_frames::{ReadAt, Windows};
 
 fuzz_target!(|bytes: Vec<u8>| {
     let _ = sniff(&bytes, bytes.len() as u64);

@@ -7,9 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use zlens_columns::Step;
-use zlens_columns::smf::File;
-use zlens_columns::smf::sections::{Decoder, Plan, Selection, System};
+use zlens_columns::sections::{Decoder, Plan, Selection, System};
+use zlens_columns::{Dumps, File, Step, Steps};
 use zlens_frames::ReadAt;
 use zlens_frames::smf::index;
 
@@ -36,9 +35,13 @@ fuzz_target!(|bytes: Vec<u8>| {
         source,
         index: Arc::new(found),
     };
-    let plans = vec![PLAN.clone()];
-    let decoder = Decoder::new("smf".to_owned(), systems.collect(), vec![file], plans, 0);
-    let decoder = Arc::new(decoder);
+    let dumps = Dumps {
+        source: "smf".to_owned(),
+        systems: systems.collect(),
+        files: vec![file],
+        leap_s: 0,
+    };
+    let decoder = Arc::new(Decoder::new(dumps, vec![PLAN.clone()]));
     let all = decoder.everything(PLAN.record);
     let together = rows(&decoder, &all);
     for (number, table) in PLAN.tables.iter().enumerate() {

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use zlens_columns::Step;
-use zlens_columns::smf::{Decoder, File, Plan, System};
-use zlens_frames::ReadAt;
+use zlens_columns::counters::{Decoder, Plan, System};
+use zlens_columns::{Dumps, File, Step, Steps};
 use zlens_frames::smf::{Header, Index, MAX_KINDS, Pass, index, open, sniff};
+use zlens_frames::{ReadAt, Windows};
 
 /// The plan of the catalog, as the tests of the decoder have it.
 static PLAN: LazyLock<Plan> = LazyLock::new(|| {
@@ -112,14 +112,13 @@ fn decode(source: &Arc<dyn ReadAt>, found: &Arc<Index>) {
         source: Arc::clone(source),
         index: Arc::clone(found),
     };
-    let decoder = Decoder::new(
-        "smf".to_owned(),
-        systems.collect(),
-        vec![file],
-        PLAN.clone(),
-        0,
-    );
-    let decoder = Arc::new(decoder);
+    let dumps = Dumps {
+        source: "smf".to_owned(),
+        systems: systems.collect(),
+        files: vec![file],
+        leap_s: 0,
+    };
+    let decoder = Arc::new(Decoder::new(dumps, PLAN.clone()));
     let rows = |columns: Option<&[String]>, check: bool| {
         let selection = decoder.select(columns).expect("such columns");
         let mut scan = decoder.scan(&selection, check);

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 
 use made::{Cell, Record, decoder, file, scan, system, table};
 use proptest::prelude::*;
-use zlens_columns::Plan;
-use zlens_columns::plan::{
+use zlens_columns::zvm::Plan;
+use zlens_columns::zvm::plan::{
     Column, Difference, Direction, Field, Kind, Layout, Match, Part, Section,
 };
-use zlens_frames::{Class, ebcdic, tod};
+use zlens_frames::zvm::Class;
+use zlens_frames::{ebcdic, tod};
 
 /// Records of these types are made; plans are for some of them.
 const TYPES: [(u8, u16); 3] = [(0, 2), (4, 3), (6, 3)];

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use made::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
 use made::{Cell, column, decoder, system, table};
 use proptest::prelude::*;
-use zlens_columns::Evidence;
-use zlens_columns::plan::{Difference, Direction};
+use zlens_columns::zvm::Evidence;
+use zlens_columns::zvm::plan::{Difference, Direction};
 
 fn counter() -> impl Strategy<Value = Counter> {
     let width = prop_oneof![Just(2u8), Just(4), Just(8)];

@@ -5,8 +5,9 @@ mod made;
 
 use made::{Cell, Record, column, decoder, file, system, table};
 use proptest::prelude::*;
-use zlens_columns::Plan;
-use zlens_frames::{Class, ProblemKind};
+use zlens_columns::zvm::Plan;
+use zlens_frames::ProblemKind;
+use zlens_frames::zvm::Class;
 
 const START: u64 = 0xE000_0000_0000_0000;
 /// A microsecond of the clock.
@@ -32,7 +33,7 @@ fn ints(values: &[i64]) -> Vec<Cell> {
     values.iter().copied().map(Cell::Int).collect()
 }
 
-fn open(records: Vec<Record>, plan: &str) -> std::sync::Arc<zlens_columns::Decoder> {
+fn open(records: Vec<Record>, plan: &str) -> std::sync::Arc<zlens_columns::zvm::Decoder> {
     let files = vec![file(&[(Class::Sample, records)])];
     let plan = format!(r#"[{{"table":"t","domain":10,"record":2,{plan}}}]"#);
     decoder(
@@ -41,7 +42,7 @@ fn open(records: Vec<Record>, plan: &str) -> std::sync::Arc<zlens_columns::Decod
     )
 }
 
-fn problems(decoder: &zlens_columns::Decoder) -> Vec<(ProblemKind, String)> {
+fn problems(decoder: &zlens_columns::zvm::Decoder) -> Vec<(ProblemKind, String)> {
     let rows = decoder.problems().into_iter();
     rows.map(|found| (found.problem.kind, found.problem.detail))
         .collect()
@@ -57,7 +58,7 @@ fn payload(length: u16, count: u8, marks: [u8; 2], entries: &[u8]) -> Record {
     record(body)
 }
 
-fn nested(records: Vec<Record>) -> std::sync::Arc<zlens_columns::Decoder> {
+fn nested(records: Vec<Record>) -> std::sync::Arc<zlens_columns::zvm::Decoder> {
     let plan = format!(
         r#""columns":[{{"name":"number","type":"int"}},{{"name":"a","type":"int"}},{{"name":"b","type":"int"}}],
         "section":{{"offset_at":2,"offset_len":1,"stride_at":1,"stride_len":1,"count_at":0,"count_len":1,
@@ -235,7 +236,7 @@ fn counters(values: &[u64]) -> Vec<u8> {
 
 const NAMES: [&str; 7] = ["cpu", "a", "b", "c0", "c1", "c32", "c34"];
 
-fn rows(decoder: &std::sync::Arc<zlens_columns::Decoder>) -> Vec<Vec<Cell>> {
+fn rows(decoder: &std::sync::Arc<zlens_columns::zvm::Decoder>) -> Vec<Vec<Cell>> {
     table(decoder, "t", Some(&NAMES.map(str::to_owned))).1
 }
 

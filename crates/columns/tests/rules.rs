@@ -4,9 +4,9 @@ mod made;
 
 use made::counters::{Counter, Interval, NOMINAL, SECOND, START, Sample, bytes, plan};
 use made::{Cell, column, decoder, file, system};
-use zlens_columns::Evidence;
-use zlens_columns::plan::{Difference, Direction};
-use zlens_frames::Class;
+use zlens_columns::zvm::Evidence;
+use zlens_columns::zvm::plan::{Difference, Direction};
+use zlens_frames::zvm::Class;
 
 /// Samples of one subject a minute apart, one counter.
 fn minutes(counter: Counter, values: &[u64]) -> Vec<Cell> {

@@ -12,9 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use zlens_frames::{
-    Class, FileSource, Group, Header, Index, Pass, ReadAt, WINDOW, Writer, index, tod,
-};
+use zlens_frames::zvm::{Class, Group, Header, Index, Pass, Writer, index};
+use zlens_frames::{FileSource, ReadAt, WINDOW, Windows, tod};
 
 /// Domain, number, length and how many there are in an interval.
 const MIX: [(u8, u16, u16, usize); 8] = [

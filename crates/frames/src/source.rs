@@ -30,6 +30,22 @@ pub trait ReadAt: Send + Sync {
     fn size(&self) -> u64;
 }
 
+/// Why there is no index.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing at all could be read.
+    #[error("cannot be read at offset {offset}: {source}")]
+    Io {
+        /// Where.
+        offset: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The progress callback said stop.
+    #[error("stopped")]
+    Stopped,
+}
+
 /// What became of a file since it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {

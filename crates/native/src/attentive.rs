@@ -69,22 +69,32 @@ impl<S: Steps> RecordBatchReader for Attentive<S> {
     }
 }
 
-/// Reads a scan to the end and hands out nothing: for what is found out on the way.
-pub fn exhaust(py: Python<'_>, scan: &mut (impl Steps + Send)) -> PyResult<()> {
-    let mut patience = Patience::new();
+/// The first step of a scan that is `wanted`, or its end; signals are looked at every so often.
+pub fn step(
+    py: Python<'_>,
+    scan: &mut (impl Steps + Send),
+    patience: &mut Patience,
+    wanted: impl Fn(&Step) -> bool + Sync,
+) -> PyResult<Step> {
+    let ends = |step: &Step| matches!(step, Step::Done) || wanted(step);
     loop {
         let step = py.detach(|| {
             loop {
                 match scan.step() {
-                    Ok(Step::Working | Step::Batch(..)) if !patience.is_over() => {}
+                    Ok(step) if !ends(&step) && !patience.is_over() => {}
                     other => return other,
                 }
             }
         });
         match step {
-            Ok(Step::Working | Step::Batch(..)) => py.check_signals()?,
-            Ok(Step::Done) => return Ok(()),
+            Ok(step) if ends(&step) => return Ok(step),
+            Ok(_) => py.check_signals()?,
             Err(error) => return Err(broken_off(py, error)),
         }
     }
+}
+
+/// Reads a scan to the end and hands out nothing: for what is found out on the way.
+pub fn exhaust(py: Python<'_>, scan: &mut (impl Steps + Send)) -> PyResult<()> {
+    step(py, scan, &mut Patience::new(), |_| false).map(drop)
 }

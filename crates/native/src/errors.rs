@@ -6,6 +6,7 @@ use std::io;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zlens_columns::ScanError;
+use zlens_frames::FileSource;
 
 /// What a person needs to act on an input that cannot be read.
 pub struct InputError<'m> {
@@ -69,6 +70,12 @@ pub fn unreadable(py: Python<'_>, file: &OsStr, offset: Option<u64>, error: &io:
         cure,
     }
     .raise(py)
+}
+
+/// The file of that name.
+pub fn opened(py: Python<'_>, file: &OsStr) -> PyResult<FileSource> {
+    py.detach(|| FileSource::open(file))
+        .map_err(|error| unreadable(py, file, None, &error))
 }
 
 /// An exception of `zlens.errors` that is only a sentence.

@@ -2,7 +2,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use zlens_frames::{Sniff, ebcdic, tod};
+use zlens_frames::zvm::Sniff;
+use zlens_frames::{ebcdic, tod};
 
 /// `text` in code page 037, padded with blanks to `width` bytes.
 #[pyfunction]
@@ -30,7 +31,7 @@ pub fn unix_us_from_tod(tod: u64, leap: i32) -> i64 {
 /// What the first bytes of a file say: `monwrite`, `monreader`, `damaged` with a sentence, or `no`.
 #[pyfunction]
 pub fn sniff(head: &[u8], size: u64) -> (&'static str, String) {
-    match zlens_frames::sniff(head, size) {
+    match zlens_frames::zvm::sniff(head, size) {
         Sniff::Monwrite => ("monwrite", String::new()),
         Sniff::Capture => ("monreader", String::new()),
         Sniff::Damaged(sentence) => ("damaged", sentence),

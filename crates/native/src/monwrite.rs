@@ -9,12 +9,12 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use zlens_frames::{
-    Capture, Class, Error, FileSource, Group, Index, Problem, ReadAt, Sniff, Writer, index, sniff,
-};
+use zlens_frames::zvm::{Capture, Class, Group, Index, Sniff, WriteError, Writer, index, sniff};
+use zlens_frames::{Error, FileSource, Problem, ReadAt};
 
-use crate::errors::unreadable;
-use crate::patience::Patience;
+use crate::errors::{opened, unreadable};
+use crate::output::{self, Output};
+use crate::progress::Progress;
 
 /// A record type as people write it.
 pub fn record_name((domain, record): (u8, u16)) -> String {
@@ -85,24 +85,9 @@ impl MonwriteFile {
     #[pyo3(signature = (path, progress = None))]
     fn open(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let path = path.into_os_string();
-        let opened = py.detach(|| FileSource::open(&path));
-        let source = opened.map_err(|error| unreadable(py, &path, None, &error))?;
-        let mut raised = None;
-        let mut patience = Patience::new();
-        let mut report = |done: u64, total: u64| {
-            if done < total && !patience.is_over() {
-                return true;
-            }
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |progress| {
-                    progress.call1(py, (done, total)).map(drop)
-                })
-            });
-            raised = told.err();
-            raised.is_none()
-        };
-        let source = Arc::new(source);
+        let source = Arc::new(opened(py, &path)?);
+        let mut progress = Progress::new(progress);
+        let mut report = |done, total| progress.report(done, total);
         match py.detach(|| records_of(&source, &mut report)) {
             Ok((bytes, index, capture)) => Ok(Self {
                 path,
@@ -112,9 +97,7 @@ impl MonwriteFile {
                 capture,
             }),
             Err(Error::Io { offset, source }) => Err(unreadable(py, &path, Some(offset), &source)),
-            Err(Error::Stopped) => {
-                Err(raised.unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(())))
-            }
+            Err(Error::Stopped) => Err(progress.stopped()),
         }
     }
 
@@ -253,20 +236,11 @@ type GroupArgs = (bool, u8, u8, u32, Vec<Vec<u8>>);
 
 /// Writes a MONWRITE file: control records, 4 KB frames, the end-of-data record.
 #[pyclass(module = "zlens._native")]
-pub struct MonwriteWriter {
-    /// None once it is finished.
-    writer: Option<Writer<BufWriter<File>>>,
-}
+pub struct MonwriteWriter(Output<Writer<BufWriter<File>>>);
 
-impl MonwriteWriter {
-    fn finished() -> PyErr {
-        PyValueError::new_err("the file is finished")
-    }
-}
-
-fn write_error(error: zlens_frames::WriteError) -> PyErr {
+fn write_error(error: WriteError) -> PyErr {
     match error {
-        zlens_frames::WriteError::Io(error) => PyOSError::new_err(error),
+        WriteError::Io(error) => PyOSError::new_err(error),
         other => PyValueError::new_err(other.to_string()),
     }
 }
@@ -275,15 +249,12 @@ fn write_error(error: zlens_frames::WriteError) -> PyErr {
 impl MonwriteWriter {
     #[new]
     fn new(path: PathBuf) -> PyResult<Self> {
-        let file = File::create(path)?;
-        Ok(Self {
-            writer: Some(Writer::new(BufWriter::with_capacity(1 << 20, file))),
-        })
+        Ok(Self(Output::new(Writer::new(output::create(path)?))))
     }
 
     /// Writes one control record with an entry for each group, and the frames of all groups.
     fn write(&mut self, py: Python<'_>, groups: Vec<GroupArgs>) -> PyResult<()> {
-        let writer = self.writer.as_mut().ok_or_else(Self::finished)?;
+        let writer = self.0.writer()?;
         let groups: Vec<Group<'_, Vec<u8>>> = groups
             .iter()
             .map(|(sample, mask1, mask2, start, records)| Group {
@@ -299,7 +270,7 @@ impl MonwriteWriter {
 
     /// Writes the end-of-data record and closes the file.
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
-        let writer = self.writer.take().ok_or_else(Self::finished)?;
+        let writer = self.0.finish()?;
         py.detach(|| writer.finish().map(drop)).map_err(write_error)
     }
 }

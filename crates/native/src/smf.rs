@@ -1,4 +1,4 @@
-//! `SmfFile`, `SmfDecoder`, what it hands out, and `SmfWriter`.
+//! `SmfFile` and `SmfWriter`.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
-use zlens_columns::Found;
-use zlens_columns::smf::{Change, Decoder, NO_SYSTEM, Plan, Selection, System};
+use pyo3::types::{PyBytes, PyDict, PyList};
+use zlens_columns::counters::Plan;
+use zlens_columns::{Dumps, Found, NO_SYSTEM};
 use zlens_frames::packed::{self, Unpacked};
 use zlens_frames::smf::{Index, WriteError, Writer, open};
 use zlens_frames::{Error, FileSource, ReadAt, ebcdic};
 
-use crate::attentive::{Attentive, exhaust};
-use crate::capsule;
-use crate::errors::{unreadable, wrong_plan, wrong_question};
-use crate::patience::Patience;
-use crate::smf_packed::{no_room, share, unpacked};
+use crate::errors::{opened, unreadable, wrong_plan};
+use crate::output::{self, Output};
+use crate::packed::{no_room, share, unpacked};
+use crate::progress::Progress;
+use crate::rows::{self, ProblemRow};
 
 /// A record type as people write it.
 pub fn record_name((record, subtype): (u8, u16)) -> String {
@@ -30,12 +30,42 @@ pub fn record_name((record, subtype): (u8, u16)) -> String {
     }
 }
 
+/// System, file, offset, bytes lost, record, kind, sentence of problems in dumps; `name` is that of a system.
+pub fn problems<S>(
+    found: Vec<Found>,
+    dumps: &Dumps<S>,
+    name: impl Fn(&S) -> &str,
+) -> Vec<ProblemRow> {
+    let row = |found: Found| {
+        let system = (found.system != NO_SYSTEM).then(|| name(&dumps.systems[found.system]));
+        let file = &dumps.files[found.file].name;
+        rows::problem(found, system, file, record_name)
+    };
+    found.into_iter().map(row).collect()
+}
+
+/// Dumps as decoders are given them.
+pub fn dumps<S>(
+    source: String,
+    systems: &[Bound<'_, PyDict>],
+    system: impl Fn(&Bound<'_, PyDict>) -> PyResult<S>,
+    files: &[PyRef<'_, SmfFile>],
+    leap_s: i32,
+) -> PyResult<Dumps<S>> {
+    Ok(Dumps {
+        source,
+        systems: systems.iter().map(system).collect::<PyResult<_>>()?,
+        files: files.iter().map(|file| file.decoded()).collect(),
+        leap_s,
+    })
+}
+
 /// Microseconds of hundredths of a second.
 const fn us(hundredths: i64) -> i64 {
     hundredths * 10_000
 }
 
-fn plan(py: Python<'_>, json: &str) -> PyResult<Plan> {
+pub fn plan(py: Python<'_>, json: &str) -> PyResult<Plan> {
     Plan::parse(json).map_err(|error| wrong_plan(py, error.to_string()))
 }
 
@@ -52,8 +82,8 @@ pub struct SmfFile {
 
 impl SmfFile {
     /// As decoders know it.
-    pub fn decoded(&self) -> zlens_columns::smf::File {
-        zlens_columns::smf::File {
+    fn decoded(&self) -> zlens_columns::File {
+        zlens_columns::File {
             name: self.path.to_string_lossy().into_owned(),
             source: Arc::clone(&self.source),
             index: Arc::clone(&self.index),
@@ -76,35 +106,16 @@ impl SmfFile {
     ) -> PyResult<Self> {
         let clocks = plan(py, plan_json)?.clocks();
         let path = path.into_os_string();
-        let opened = py.detach(|| FileSource::open(&path));
-        let source = opened.map_err(|error| unreadable(py, &path, None, &error))?;
-        let mut raised = None;
-        let mut patience = Patience::new();
-        let mut report = |done: u64, total: u64| {
-            if done < total && !patience.is_over() {
-                return true;
-            }
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |progress| {
-                    progress.call1(py, (done, total)).map(drop)
-                })
-            });
-            raised = told.err();
-            raised.is_none()
-        };
-        let file = Arc::new(source);
+        let file = Arc::new(opened(py, &path)?);
+        let mut progress = Progress::new(progress);
+        let mut report = |done, total| progress.report(done, total);
         let unpacked = match py.detach(|| unpacked(&file, unpack_limit, &mut report)) {
             Ok(unpacked) => unpacked.map(Arc::new),
             Err(packed::Error::Read { offset, source }) => {
                 return Err(unreadable(py, &path, Some(offset), &source));
             }
             Err(error @ packed::Error::Write { .. }) => return Err(no_room(py, &path, &error)),
-            Err(packed::Error::Stopped) => {
-                return Err(
-                    raised.unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))
-                );
-            }
+            Err(packed::Error::Stopped) => return Err(progress.stopped()),
         };
         let plain: Arc<dyn ReadAt> = match &unpacked {
             Some(unpacked) => Arc::clone(unpacked) as _,
@@ -125,9 +136,7 @@ impl SmfFile {
                 unpacked,
             }),
             Err(Error::Io { offset, source }) => Err(unreadable(py, &path, Some(offset), &source)),
-            Err(Error::Stopped) => {
-                Err(raised.unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(())))
-            }
+            Err(Error::Stopped) => Err(progress.stopped()),
         }
     }
 
@@ -263,8 +272,7 @@ impl SmfFile {
         path: PathBuf,
     ) -> PyResult<()> {
         let wanted: Vec<_> = subtypes.into_iter().map(|one| (record, one)).collect();
-        let file = File::create(path)?;
-        let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, file));
+        let mut writer = Writer::new(output::create(path)?);
         py.detach(|| {
             self.index.each(
                 &self.source,
@@ -290,195 +298,12 @@ impl SmfFile {
     }
 }
 
-/// The table of counters of some dumps, decoded by a compiled plan.
-#[pyclass(frozen, module = "zlens._native")]
-pub struct SmfDecoder {
-    inner: Arc<Decoder>,
-}
-
-/// One system as `zlens.readers` describes it.
-fn system(given: &Bound<'_, PyDict>) -> PyResult<System> {
-    let get = |name: &str| given.as_any().get_item(name);
-    let ends: Vec<u64> = get("interval_ends")?.extract()?;
-    let covered: Vec<bool> = get("covered")?.extract()?;
-    if !ends.is_sorted() || ends.len() != covered.len() {
-        return Err(PyValueError::new_err(
-            "interval_ends must rise, with one value of covered for each",
-        ));
-    }
-    Ok(System {
-        name: get("name")?.extract()?,
-        id: get("id")?.extract()?,
-        interval_ends: ends.into(),
-        covered: covered.into(),
-        nominal_s: get("nominal_s")?.extract()?,
-    })
-}
-
 /// System, subtype, beginning, end, number of records.
 type IntervalRow = (Py<PyBytes>, u16, Option<u64>, u64, u64);
-/// System, file, offset, bytes lost, record, kind, sentence.
-pub type ProblemRow = (
-    Option<String>,
-    String,
-    u64,
-    u64,
-    String,
-    &'static str,
-    String,
-);
-/// System, file, offset, processor, column, TOD values since and when, of the interval's end, values before and after.
-type ChangeRow = (
-    String,
-    String,
-    u64,
-    u64,
-    String,
-    u64,
-    u64,
-    Option<u64>,
-    u64,
-    u64,
-);
-
-#[pymethods]
-impl SmfDecoder {
-    /// `systems` are dictionaries of name, id (as in the records), interval_ends (TOD values that rise), covered
-    /// (whether the first subtype tells of each) and nominal_s; `files` are in the order of time.
-    #[new]
-    #[pyo3(signature = (source, systems, files, plan_json, leap_seconds = 0))]
-    fn new(
-        py: Python<'_>,
-        source: String,
-        systems: Vec<Bound<'_, PyDict>>,
-        files: Vec<PyRef<'_, SmfFile>>,
-        plan_json: &str,
-        leap_seconds: i32,
-    ) -> PyResult<Self> {
-        let plan = plan(py, plan_json)?;
-        let systems = systems.iter().map(system).collect::<PyResult<Vec<_>>>()?;
-        let files = files.iter().map(|file| file.decoded()).collect();
-        let decoder = Decoder::new(source, systems, files, plan, leap_seconds);
-        Ok(Self {
-            inner: Arc::new(decoder),
-        })
-    }
-
-    /// Names and types of the columns of the table.
-    fn schema(&self) -> Vec<(String, &'static str)> {
-        self.inner.schema()
-    }
-
-    /// The named columns of the table, in that order; all columns if none are named.
-    #[pyo3(signature = (columns = None))]
-    fn stream(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<SmfStream> {
-        Ok(SmfStream {
-            selection: self.select(py, columns)?,
-            decoder: Arc::clone(&self.inner),
-        })
-    }
-
-    /// Decodes the named columns, or all of them, and hands out none: for what is found out on the way. `check` holds
-    /// subtypes that tell of the same against each other.
-    #[pyo3(signature = (columns = None, check = false))]
-    fn drain(&self, py: Python<'_>, columns: Option<Vec<String>>, check: bool) -> PyResult<()> {
-        let selection = self.select(py, columns)?;
-        let mut scan = self.inner.scan(&selection, check);
-        exhaust(py, &mut scan)
-    }
-
-    /// System, file, offset, bytes lost, record, kind, sentence of each problem met by scans so far.
-    fn problems(&self) -> Vec<ProblemRow> {
-        let row = |found: Found| {
-            let system = (found.system != NO_SYSTEM).then_some(found.system);
-            let problem = found.problem;
-            (
-                system.map(|number| self.inner.systems()[number].name.clone()),
-                self.inner.files()[found.file].name.clone(),
-                problem.offset,
-                problem.bytes,
-                problem.record.map(record_name).unwrap_or_default(),
-                problem.kind.as_str(),
-                problem.detail,
-            )
-        };
-        self.inner.problems().into_iter().map(row).collect()
-    }
-
-    /// System, TOD value, table, processor, evidence of each processor whose counters began anew.
-    fn resets(&self) -> Vec<(String, u64, String, String, String)> {
-        let row = |reset: zlens_columns::Reset| {
-            (
-                self.inner.systems()[reset.system].name.clone(),
-                reset.tod,
-                reset.table,
-                reset.subject,
-                reset.evidence,
-            )
-        };
-        self.inner.resets().into_iter().map(row).collect()
-    }
-
-    /// Watched columns that changed, as met by scans so far.
-    fn changes(&self) -> Vec<ChangeRow> {
-        let row = |change: Change| {
-            (
-                self.inner.systems()[change.system].name.clone(),
-                self.inner.files()[change.file].name.clone(),
-                change.offset,
-                change.processor,
-                change.column,
-                change.since,
-                change.tod,
-                change.interval_end,
-                change.before,
-                change.after,
-            )
-        };
-        self.inner.changes().into_iter().map(row).collect()
-    }
-}
-
-impl SmfDecoder {
-    fn select(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<Selection> {
-        self.inner
-            .select(columns.as_deref())
-            .map_err(|error| wrong_question(py, error.to_string()))
-    }
-}
-
-/// The table of counters: every `__arrow_c_stream__` is a fresh scan of the files.
-#[pyclass(frozen, module = "zlens._native")]
-pub struct SmfStream {
-    decoder: Arc<Decoder>,
-    selection: Selection,
-}
-
-#[pymethods]
-impl SmfStream {
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema(py, &self.selection.schema())
-    }
-
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The protocol lets a producer answer with its own schema, which is all a raw table has.
-        drop(requested_schema);
-        let reader = Attentive::new(self.decoder.read(&self.selection));
-        capsule::stream(py, Box::new(reader))
-    }
-}
 
 /// Writes an SMF dump: records, each behind its descriptor word.
 #[pyclass(module = "zlens._native")]
-pub struct SmfWriter {
-    /// None once it is finished.
-    writer: Option<Writer<BufWriter<File>>>,
-}
+pub struct SmfWriter(Output<Writer<BufWriter<File>>>);
 
 fn write_error(error: WriteError) -> PyErr {
     match error {
@@ -487,30 +312,23 @@ fn write_error(error: WriteError) -> PyErr {
     }
 }
 
-fn finished() -> PyErr {
-    PyValueError::new_err("the file is finished")
-}
-
 #[pymethods]
 impl SmfWriter {
     #[new]
     fn new(path: PathBuf) -> PyResult<Self> {
-        let file = File::create(path)?;
-        Ok(Self {
-            writer: Some(Writer::new(BufWriter::with_capacity(1 << 20, file))),
-        })
+        Ok(Self(Output::new(Writer::new(output::create(path)?))))
     }
 
     /// Writes records, each with four bytes of room for its descriptor word.
     fn write(&mut self, py: Python<'_>, records: Vec<Vec<u8>>) -> PyResult<()> {
-        let writer = self.writer.as_mut().ok_or_else(finished)?;
+        let writer = self.0.writer()?;
         py.detach(|| records.iter().try_for_each(|record| writer.write(record)))
             .map_err(write_error)
     }
 
     /// Closes the file.
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
-        let writer = self.writer.take().ok_or_else(finished)?;
+        let writer = self.0.finish()?;
         py.detach(|| writer.finish().map(drop))
             .map_err(PyOSError::new_err)
     }

@@ -1,22 +1,36 @@
-//! `ArrowTable`: a small table built from Python rows.
+//! `ArrowTable`: some rows at hand, of a raw table or built from Python rows.
 
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{
-    ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, TimestampMicrosecondArray,
+    ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader,
+    TimestampMicrosecondArray,
 };
 use arrow_schema::{Field, Schema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::PyTuple;
 
 use crate::capsule;
+use crate::stream::ArrowStream;
 
-/// Rows of Python values as one Arrow batch.
-#[pyclass(frozen, module = "zlens._native")]
+/// Rows as one Arrow batch.
+#[pyclass(frozen, extends = ArrowStream, module = "zlens._native")]
 pub struct ArrowTable {
     batch: RecordBatch,
+}
+
+impl ArrowTable {
+    pub fn of(batch: RecordBatch) -> PyClassInitializer<Self> {
+        let own = batch.clone();
+        let begin = move || -> Box<dyn RecordBatchReader + Send> {
+            let schema = own.schema();
+            Box::new(RecordBatchIterator::new([Ok(own.clone())], schema))
+        };
+        let stream = ArrowStream::new(batch.schema(), begin);
+        PyClassInitializer::from(stream).add_subclass(Self { batch })
+    }
 }
 
 /// The values of one column, taken row by row; the error names the column and the row.
@@ -81,7 +95,10 @@ fn column(
 impl ArrowTable {
     /// `columns` are pairs of name and type; a time is given in microseconds since 1970 UTC.
     #[new]
-    fn new(columns: Vec<(String, String)>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult<Self> {
+    fn new(
+        columns: Vec<(String, String)>,
+        rows: Vec<Bound<'_, PyTuple>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
         if let Some((number, row)) = rows
             .iter()
             .enumerate()
@@ -104,7 +121,7 @@ impl ArrowTable {
         let batch =
             RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
                 .map_err(|e| PyValueError::new_err(e.to_string()))?;
-        Ok(Self { batch })
+        Ok(Self::of(batch))
     }
 
     #[getter]
@@ -112,19 +129,13 @@ impl ArrowTable {
         self.batch.num_rows()
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema(py, self.batch.schema_ref())
-    }
-
     #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
+    fn __arrow_c_array__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The protocol lets a producer answer with its own schema, which is all these tables have.
+    ) -> PyResult<Bound<'py, PyTuple>> {
         drop(requested_schema);
-        let reader = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
-        capsule::stream(py, Box::new(reader))
+        capsule::array(py, &self.batch)
     }
 }

@@ -1,8 +1,8 @@
 //! Samples of subjects with counters, and the plan that reads them.
 
-use zlens_columns::Plan;
-use zlens_columns::plan::{Column, Difference, Field, Kind, Layout, Part};
-use zlens_frames::Class;
+use zlens_columns::zvm::Plan;
+use zlens_columns::zvm::plan::{Column, Difference, Field, Kind, Layout, Part};
+use zlens_frames::zvm::Class;
 
 use super::{Record, file};
 

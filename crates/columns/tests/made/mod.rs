@@ -11,8 +11,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use zlens_columns::{Decoder, Evidence, File, Plan, Selection, Step, System};
-use zlens_frames::{Class, Group, Header, Writer, index};
+use zlens_columns::zvm::{Decoder, Evidence, File, Plan, Selection, System};
+use zlens_columns::{Step, Steps};
+use zlens_frames::zvm::{Class, Group, Header, Writer, index};
 
 /// One value of a table.
 #[derive(Debug, Clone, PartialEq)]

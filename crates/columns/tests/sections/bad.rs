@@ -1,7 +1,7 @@
 //! Damage is a problem, and never more.
 
 use proptest::prelude::*;
-use zlens_columns::smf::sections::Plan;
+use zlens_columns::sections::Plan;
 use zlens_frames::ProblemKind;
 
 use crate::made::{Cell, decoder, header, item, owner, piece, problems, record, rows_of};

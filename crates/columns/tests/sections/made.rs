@@ -7,9 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use zlens_columns::smf::File;
-use zlens_columns::smf::sections::{Decoder, Plan, System};
-use zlens_columns::{Found, Step};
+use zlens_columns::sections::{Decoder, Plan, System};
+use zlens_columns::{Dumps, File, Found, Step, Steps};
 use zlens_frames::smf::{Date, Header, Writer, index};
 use zlens_frames::{ReadAt, ebcdic, tod};
 
@@ -187,14 +186,13 @@ pub fn decoder(dumps: &[Vec<Vec<u8>>]) -> Arc<Decoder> {
         id: text(id, 4).try_into().unwrap(),
         zone_us: None,
     });
-    let files = files.collect();
-    Arc::new(Decoder::new(
-        "smf".to_owned(),
-        systems.to_vec(),
-        files,
-        vec![plan()],
-        0,
-    ))
+    let dumps = Dumps {
+        source: "smf".to_owned(),
+        systems: systems.to_vec(),
+        files: files.collect(),
+        leap_s: 0,
+    };
+    Arc::new(Decoder::new(dumps, vec![plan()]))
 }
 
 pub fn rows_of(decoder: &Arc<Decoder>, table: &str, columns: Option<&[String]>) -> Vec<Row> {

@@ -1,7 +1,7 @@
 //! Numbers as z/OS writes them, held against definitions that are as simple as they are slow.
 
 use proptest::prelude::*;
-use zlens_columns::smf::sections::{
+use zlens_columns::sections::{
     calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration, packed_time,
 };
 use zlens_frames::tod;

@@ -2,33 +2,18 @@
 
 use std::sync::Arc;
 
-use super::index::Index;
-use super::places::{Places, Stream};
+use super::index::{Forms, Index};
 use super::scan::{self, Found};
-use super::search::{FIRST, LAST, MIDDLE, View};
+use super::search::{FIRST, LAST, MIDDLE, SEGMENT, View};
 use super::stamp::Clock;
-use crate::index::Error;
+use crate::places::{Places, Stream};
 use crate::problem::{ProblemKind, ProblemLog};
+use crate::source::Error;
 use crate::source::{ReadAt, WINDOW, read_full};
 
 /// How much is read beyond a window, so that the descriptor words and headers that are looked at are
 /// mostly at hand.
 const AHEAD: usize = 64;
-/// The shortest segment (documented).
-pub(crate) const SEGMENT: u64 = 5;
-
-/// What a file has besides records and their descriptor words.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forms {
-    /// Blocks with a descriptor word.
-    pub blocks: u64,
-    /// Those of them whose word is an extended one.
-    pub extended: u64,
-    /// Records in segments that were put together.
-    pub spanned: u64,
-    /// The segments they were in.
-    pub segments: u64,
-}
 
 /// Finds the records of a dump in any of its physical forms: a stream of records, blocks of them
 /// with short or extended descriptor words, records in segments, one form behind another.

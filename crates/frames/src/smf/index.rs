@@ -1,14 +1,10 @@
 //! What the first pass over a dump finds.
 
-use std::io;
 use std::sync::Arc;
 
-use super::forms::Forms;
 use super::kinds::{KindInfo, KindSet};
-use super::pass::Pass;
-use super::places::Places;
+use crate::places::Places;
 use crate::problem::ProblemLog;
-use crate::source::{ReadAt, WINDOW};
 
 /// Records of one system and subtype that tell of one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +21,19 @@ pub struct IntervalSeen {
     pub end: u64,
     /// How many of them there are.
     pub records: u64,
+}
+
+/// What a file has besides records and their descriptor words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forms {
+    /// Blocks with a descriptor word.
+    pub blocks: u64,
+    /// Those of them whose word is an extended one.
+    pub extended: u64,
+    /// Records in segments that were put together.
+    pub spanned: u64,
+    /// The segments they were in.
+    pub segments: u64,
 }
 
 /// An unbroken chain of records.
@@ -81,7 +90,7 @@ pub struct Index {
     pub(crate) regions: Vec<Region>,
     /// How many bytes the stream of records has, and where they are in a file that is none.
     pub(crate) shown: u64,
-    places: Option<Arc<Places>>,
+    pub(crate) places: Option<Arc<Places>>,
 }
 
 impl Index {
@@ -152,72 +161,5 @@ impl Index {
             set.add(KindSet::ALL);
         }
         set
-    }
-
-    /// Hands out the records of some types and subtypes, of one system or of all, in the order of the
-    /// file: where each begins, and its bytes. `take` stops it by an error.
-    ///
-    /// # Errors
-    /// What the operating system reports, and what `take` does.
-    pub fn each(
-        self: &Arc<Self>,
-        source: &Arc<dyn ReadAt>,
-        wanted: &[(u8, u16)],
-        system: Option<[u8; 4]>,
-        take: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut pass = Pass::new(Arc::clone(source), Arc::clone(self), wanted);
-        let mut here = Vec::new();
-        while let Some(window) = pass.next_window()? {
-            here.clear();
-            for slot in 0..wanted.len() {
-                here.extend_from_slice(window.records(slot));
-            }
-            here.sort_unstable_by_key(|record| record.pos);
-            for &record in &here {
-                let bytes = window.bytes_of(record);
-                if system.is_none_or(|system| bytes.get(14..18) == Some(&system)) {
-                    take(window.offset_of(record), bytes)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The first `limit` records of a type and subtype, of one system or of all: where each begins,
-    /// and its bytes.
-    ///
-    /// # Errors
-    /// What the operating system reports.
-    pub fn first_records(
-        self: &Arc<Self>,
-        source: &Arc<dyn ReadAt>,
-        wanted: (u8, u16),
-        system: Option<[u8; 4]>,
-        limit: usize,
-    ) -> io::Result<Vec<(u64, Vec<u8>)>> {
-        let first = self.kinds.iter().filter(|info| {
-            (info.kind.record, info.kind.subtype) == (u16::from(wanted.0), Some(wanted.1))
-                && system.is_none_or(|system| info.kind.system == system)
-        });
-        let Some(from) = first.map(|info| info.first_shown).min() else {
-            return Ok(Vec::new());
-        };
-        let mut found = Vec::new();
-        let mut pass = Pass::new(Arc::clone(source), Arc::clone(self), &[wanted]);
-        pass.begin_at(from / WINDOW as u64);
-        while found.len() < limit {
-            let Some(window) = pass.next_window()? else {
-                break;
-            };
-            for &record in window.records(0) {
-                let bytes = window.bytes_of(record);
-                let own = system.is_none_or(|system| bytes.get(14..18) == Some(&system));
-                if own && found.len() < limit {
-                    found.push((window.offset_of(record), bytes.to_vec()));
-                }
-            }
-        }
-        Ok(found)
     }
 }

@@ -8,59 +8,10 @@ use super::index::{Index, Region};
 use super::kinds::KindSet;
 use crate::problem::{ProblemKind, ProblemLog};
 use crate::source::{ReadAt, WINDOW, read_full};
+use crate::window::{RecordRef, Window, Windows};
 
 /// The longest record there can be; it may begin in a window and end behind it.
 const LONGEST: usize = u16::MAX as usize;
-
-/// Where a record lies in the bytes of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordRef {
-    /// Where it begins.
-    pub pos: u32,
-    /// Its length; the window has at least so many bytes from `pos` on.
-    pub len: u16,
-}
-
-/// What a pass hands out at a time: bytes, and where the wanted records are in them.
-#[derive(Clone, Copy, Debug)]
-pub struct Window<'p> {
-    /// Offset of the first byte in the stream of records, which is the file where that is one.
-    base: u64,
-    /// The bytes.
-    pub bytes: &'p [u8],
-    lists: &'p [Vec<RecordRef>],
-    index: &'p Index,
-}
-
-impl<'p> Window<'p> {
-    /// The records of the type and subtype that were named at place `slot`, in the order of the file.
-    #[must_use]
-    pub fn records(&self, slot: usize) -> &'p [RecordRef] {
-        self.lists.get(slot).map_or(&[], Vec::as_slice)
-    }
-
-    /// The bytes of a record of this window.
-    #[must_use]
-    pub fn bytes_of(&self, record: RecordRef) -> &'p [u8] {
-        let pos = record.pos as usize;
-        self.bytes
-            .get(pos..pos + usize::from(record.len))
-            .unwrap_or(&[])
-    }
-
-    /// Where a record of this window begins in the file.
-    #[must_use]
-    pub fn offset_of(&self, record: RecordRef) -> u64 {
-        self.offset(record.pos)
-    }
-
-    /// Where in the file the byte at `pos` is.
-    #[inline]
-    #[must_use]
-    pub fn offset(&self, pos: u32) -> u64 {
-        self.index.original(self.base + u64::from(pos))
-    }
-}
 
 /// A pass over the records of some types and subtypes of a file, of all systems in it.
 pub struct Pass {
@@ -97,38 +48,6 @@ impl Pass {
     /// Leaves out all windows before that numbered `window`.
     pub(crate) fn begin_at(&mut self, window: u64) {
         self.next = usize::try_from(window).unwrap_or(usize::MAX);
-    }
-
-    /// The next window that holds wanted records, or nothing at the end.
-    ///
-    /// # Errors
-    /// What the operating system reports. A file that has become shorter is no error but a problem.
-    pub fn next_window(&mut self) -> io::Result<Option<Window<'_>>> {
-        loop {
-            let rest = self.index.regions.get(self.next..).unwrap_or(&[]);
-            let wanted = |region: &Region| region.kinds.meets(self.set);
-            let Some(ahead) = rest.iter().position(wanted) else {
-                self.next = usize::MAX;
-                return Ok(None);
-            };
-            let number = self.next + ahead;
-            self.next = number + 1;
-            let window = number as u64 * WINDOW as u64;
-            let base = window + u64::from(self.index.regions[number].first);
-            let stop = window + WINDOW as u64;
-            let count = (self.index.shown.min(stop) - base) as usize;
-            let got = read_full(&*self.source, base, &mut self.buffer[..count])?;
-            self.lists.iter_mut().for_each(Vec::clear);
-            let got = self.walk(base, stop, got);
-            if self.lists.iter().any(|list| !list.is_empty()) {
-                return Ok(Some(Window {
-                    base,
-                    bytes: &self.buffer[..got],
-                    lists: &self.lists,
-                    index: &self.index,
-                }));
-            }
-        }
     }
 
     /// Notes the wanted records that begin at `base` or behind it and before `stop`; how many bytes
@@ -203,19 +122,114 @@ impl Pass {
             });
         got
     }
+}
 
-    /// Where in the stream of records the next window begins, at the earliest.
-    #[must_use]
-    pub fn position(&self) -> u64 {
+impl Windows for Pass {
+    fn next_window(&mut self) -> io::Result<Option<Window<'_>>> {
+        loop {
+            let rest = self.index.regions.get(self.next..).unwrap_or(&[]);
+            let wanted = |region: &Region| region.kinds.meets(self.set);
+            let Some(ahead) = rest.iter().position(wanted) else {
+                self.next = usize::MAX;
+                return Ok(None);
+            };
+            let number = self.next + ahead;
+            self.next = number + 1;
+            let window = number as u64 * WINDOW as u64;
+            let base = window + u64::from(self.index.regions[number].first);
+            let stop = window + WINDOW as u64;
+            let count = (self.index.shown.min(stop) - base) as usize;
+            let got = read_full(&*self.source, base, &mut self.buffer[..count])?;
+            self.lists.iter_mut().for_each(Vec::clear);
+            let got = self.walk(base, stop, got);
+            if self.lists.iter().any(|list| !list.is_empty()) {
+                return Ok(Some(Window {
+                    base,
+                    bytes: &self.buffer[..got],
+                    lists: &self.lists,
+                    places: self.index.places.as_deref(),
+                }));
+            }
+        }
+    }
+
+    fn position(&self) -> u64 {
         (self.next as u64)
             .saturating_mul(WINDOW as u64)
             .min(self.index.shown)
     }
 
-    /// What the pass found different from the index.
-    #[must_use]
-    pub const fn problems(&self) -> &ProblemLog {
+    fn problems(&self) -> &ProblemLog {
         &self.problems
+    }
+}
+
+impl Index {
+    /// Hands out the records of some types and subtypes, of one system or of all, in the order of the
+    /// file: where each begins, and its bytes. `take` stops it by an error.
+    ///
+    /// # Errors
+    /// What the operating system reports, and what `take` does.
+    pub fn each(
+        self: &Arc<Self>,
+        source: &Arc<dyn ReadAt>,
+        wanted: &[(u8, u16)],
+        system: Option<[u8; 4]>,
+        take: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut pass = Pass::new(Arc::clone(source), Arc::clone(self), wanted);
+        let mut here = Vec::new();
+        while let Some(window) = pass.next_window()? {
+            here.clear();
+            for slot in 0..wanted.len() {
+                here.extend_from_slice(window.records(slot));
+            }
+            here.sort_unstable_by_key(|record| record.pos);
+            for &record in &here {
+                let bytes = window.bytes_of(record);
+                if system.is_none_or(|system| bytes.get(14..18) == Some(&system)) {
+                    take(window.offset_of(record), bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first `limit` records of a type and subtype, of one system or of all: where each begins,
+    /// and its bytes.
+    ///
+    /// # Errors
+    /// What the operating system reports.
+    pub fn first_records(
+        self: &Arc<Self>,
+        source: &Arc<dyn ReadAt>,
+        wanted: (u8, u16),
+        system: Option<[u8; 4]>,
+        limit: usize,
+    ) -> io::Result<Vec<(u64, Vec<u8>)>> {
+        let first = self.kinds.iter().filter(|info| {
+            (info.kind.record, info.kind.subtype) == (u16::from(wanted.0), Some(wanted.1))
+                && system.is_none_or(|system| info.kind.system == system)
+        });
+        let Some(from) = first.map(|info| info.first_shown).min() else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        let mut pass = Pass::new(Arc::clone(source), Arc::clone(self), &[wanted]);
+        pass.begin_at(from / WINDOW as u64);
+        while found.len() < limit {
+            let Some(window) = pass.next_window()? else {
+                break;
+            };
+            for &record in window.records(0) {
+                let bytes = window.bytes_of(record);
+                let own = system.is_none_or(|system| bytes.get(14..18) == Some(&system));
+                if own && found.len() < limit {
+                    found.push((window.offset_of(record), bytes.to_vec()));
+                }
+            }
+        }
+        Ok(found)
     }
 }
 

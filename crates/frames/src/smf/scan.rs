@@ -7,8 +7,8 @@ use super::index::Index;
 use super::search::View;
 use super::sniff;
 use super::stamp::Clock;
-use crate::index::Error;
 use crate::problem::ProblemKind;
+use crate::source::Error;
 use crate::source::{ReadAt, WINDOW, read_full};
 
 /// After this many breaks a chain of records is given up.

@@ -1,6 +1,5 @@
 //! Looking for the next plausible record where the chain of lengths is broken.
 
-use super::forms::SEGMENT;
 use super::header::{HEAD, Header, SHORT};
 use crate::source::{ReadAt, WINDOW, read_full};
 
@@ -8,6 +7,8 @@ use crate::source::{ReadAt, WINDOW, read_full};
 pub(crate) const FIRST: u16 = 0x0100;
 pub(crate) const LAST: u16 = 0x0200;
 pub(crate) const MIDDLE: u16 = 0x0300;
+/// The shortest segment (documented).
+pub(crate) const SEGMENT: u64 = 5;
 /// A block of more segments than this is not looked through.
 const MAX_SEGMENTS: u32 = 8192;
 /// So many headers one after the other may be damaged while their lengths are good.

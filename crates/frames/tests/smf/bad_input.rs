@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use zlens_frames::smf::{MAX_KINDS, Pass, index};
-use zlens_frames::{Error, ProblemKind, ReadAt, WINDOW};
+use zlens_frames::{Error, ProblemKind, ReadAt, WINDOW, Windows};
 
 use crate::made;
 

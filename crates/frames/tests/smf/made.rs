@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zlens_frames::smf::{
     Clock, Date, Header, Index, LONG, MAX_KINDS, Pass, SHORT, Triplet, Writer, open,
 };
-use zlens_frames::{Problem, ProblemKind, ReadAt, ebcdic, tod};
+use zlens_frames::{Problem, ProblemKind, ReadAt, Windows, ebcdic, tod};
 
 /// A record found in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use zlens_frames::smf::{Pass, index};
-use zlens_frames::{ReadAt, WINDOW, ebcdic};
+use zlens_frames::{ReadAt, WINDOW, Windows, ebcdic};
 
 use crate::made;
 

@@ -1,0 +1,185 @@
+//! What batches of dumps share: their size, and the columns that every table begins with.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, SchemaRef};
+
+use super::dumps::File;
+use super::flag::Flag;
+use super::select::{Head, Output};
+use super::validity::Validity;
+use super::wide::{Finished, Wide};
+use super::words::Words;
+
+/// What the columns of a batch should take: little enough to stay in the processor's cache.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// How many rows a batch of so many columns should have.
+pub(crate) fn target(columns: usize) -> usize {
+    (BATCH_BYTES / (8 * columns.max(1))).clamp(1024, 8192)
+}
+
+/// A batch of `len` rows, which may have no columns.
+pub(crate) fn batch(
+    schema: SchemaRef,
+    arrays: Vec<ArrayRef>,
+    len: usize,
+) -> Result<RecordBatch, ArrowError> {
+    let options = RecordBatchOptions::new().with_row_count(Some(len));
+    RecordBatch::try_new_with_options(schema, arrays, &options)
+}
+
+/// A column that was selected but not built; cannot be, for the selection says what is built.
+pub(crate) fn missing() -> ArrowError {
+    ArrowError::ComputeError("a selected column was not decoded".to_owned())
+}
+
+/// Rows as the first columns show them.
+pub(crate) trait Rows {
+    fn len(&self) -> usize;
+    fn system(&self, row: usize) -> &str;
+    /// Number of the file.
+    fn file(&self, row: usize) -> u32;
+    fn offset(&self, row: usize) -> i64;
+    /// Microseconds UTC.
+    fn tod(&self, row: usize) -> Option<i64>;
+    /// Microseconds UTC.
+    fn interval_end(&self, row: usize) -> Option<i64>;
+    /// NaN where they are not known.
+    fn seconds(&self, row: usize) -> f64;
+    fn flag(&self, row: usize) -> Flag;
+}
+
+#[derive(Debug)]
+enum Data {
+    Source,
+    File(Vec<u32>),
+    System(Words),
+    Flag(Words),
+    Seconds(Vec<f64>, Validity),
+    /// In a place among the 8-byte columns.
+    Offset(usize),
+    Tod(usize, Validity),
+    IntervalEnd(usize, Validity),
+}
+
+/// The first columns of a batch while it is built, those that are selected.
+#[derive(Debug)]
+pub(crate) struct Heads(Vec<Data>);
+
+impl Heads {
+    /// `places` counts the 8-byte columns of the batch.
+    pub(crate) fn new<C>(outputs: &[Output<C>], places: &mut usize) -> Self {
+        let mut place = || {
+            *places += 1;
+            *places - 1
+        };
+        let heads = outputs.iter().filter_map(|output| match output {
+            Output::Head(head) => Some(match head {
+                Head::System => Data::System(Words::default()),
+                Head::Source => Data::Source,
+                Head::File => Data::File(Vec::new()),
+                Head::Offset => Data::Offset(place()),
+                Head::Tod => Data::Tod(place(), Validity::default()),
+                Head::IntervalEnd => Data::IntervalEnd(place(), Validity::default()),
+                Head::Seconds => Data::Seconds(Vec::new(), Validity::default()),
+                Head::Flag => Data::Flag(Words::default()),
+            }),
+            Output::Own(_) => None,
+        });
+        Self(heads.collect())
+    }
+
+    /// Adds rows behind the first `len`.
+    pub(crate) fn append(&mut self, rows: &impl Rows, len: usize, wide: &mut Wide) {
+        let numbers = 0..rows.len();
+        let times =
+            |out: &mut [i64], validity: &mut Validity, of: &dyn Fn(usize) -> Option<i64>| {
+                for (row, out) in out.iter_mut().enumerate() {
+                    *out = of(row).unwrap_or_else(|| {
+                        validity.clear(len + row, len + row + 1);
+                        0
+                    });
+                }
+            };
+        let places = len..len + rows.len();
+        for data in &mut self.0 {
+            match data {
+                Data::Source => {}
+                Data::File(files) => files.extend(numbers.clone().map(|row| rows.file(row))),
+                Data::System(words) => numbers.clone().for_each(|row| words.push(rows.system(row))),
+                Data::Flag(words) => {
+                    for row in numbers.clone() {
+                        match rows.flag(row).word() {
+                            Some(word) => words.push(word),
+                            None => words.null(),
+                        }
+                    }
+                }
+                Data::Seconds(values, validity) => {
+                    for row in numbers.clone() {
+                        let seconds = rows.seconds(row);
+                        if seconds.is_nan() {
+                            validity.clear(len + row, len + row + 1);
+                        }
+                        // What stands behind a NULL should be nothing odd.
+                        values.push(if seconds.is_nan() { 0.0 } else { seconds });
+                    }
+                }
+                Data::Offset(place) => {
+                    let out = wide.rows_mut(*place, places.clone());
+                    for (row, out) in out.iter_mut().enumerate() {
+                        *out = rows.offset(row);
+                    }
+                }
+                Data::Tod(place, validity) => {
+                    let out = wide.rows_mut(*place, places.clone());
+                    times(out, validity, &|row| rows.tod(row));
+                }
+                Data::IntervalEnd(place, validity) => {
+                    let out = wide.rows_mut(*place, places.clone());
+                    times(out, validity, &|row| rows.interval_end(row));
+                }
+            }
+        }
+    }
+
+    /// The arrays of `len` rows, in the order of the selection; the columns begin anew.
+    pub(crate) fn finish(
+        &mut self,
+        len: usize,
+        wide: &Finished,
+        source: &str,
+        files: &[File],
+    ) -> Result<Vec<ArrayRef>, ArrowError> {
+        let array = |data: &mut Data| -> Result<ArrayRef, ArrowError> {
+            Ok(match data {
+                Data::Source => Arc::new(Words::repeated(source, len)),
+                Data::File(numbers) => names(&std::mem::take(numbers), files)?,
+                Data::System(words) | Data::Flag(words) => words.finish()?,
+                Data::Seconds(values, validity) => Arc::new(Float64Array::try_new(
+                    std::mem::take(values).into(),
+                    validity.finish(len, &[]),
+                )?),
+                Data::Offset(place) => Arc::new(wide.ints(*place, None)?),
+                Data::Tod(place, validity) | Data::IntervalEnd(place, validity) => {
+                    Arc::new(wide.times(*place, validity.finish(len, &[]))?)
+                }
+            })
+        };
+        self.0.iter_mut().map(array).collect()
+    }
+}
+
+/// Names of files by their numbers.
+fn names(numbers: &[u32], files: &[File]) -> Result<ArrayRef, ArrowError> {
+    let name = |number: u32| files.get(number as usize).map_or("", |f| f.name.as_str());
+    let first = numbers.first().copied().unwrap_or_default();
+    if numbers.iter().all(|&number| number == first) {
+        return Ok(Arc::new(Words::repeated(name(first), numbers.len())));
+    }
+    let mut words = Words::default();
+    numbers.iter().for_each(|&number| words.push(name(number)));
+    words.finish()
+}

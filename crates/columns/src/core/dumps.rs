@@ -1,0 +1,78 @@
+//! SMF dumps and their systems, as decoders are given them.
+
+use std::sync::Arc;
+
+use zlens_frames::smf::{Index, Pass};
+use zlens_frames::{ProblemKind, ReadAt};
+
+use super::journal::Place;
+
+/// A problem of a file that concerns no system in particular.
+pub const NO_SYSTEM: usize = usize::MAX;
+
+/// A dump whose records were found.
+#[derive(Clone)]
+pub struct File {
+    /// Its name, as the column `file` shows it.
+    pub name: String,
+    /// Its bytes.
+    pub source: Arc<dyn ReadAt>,
+    /// Where its records are.
+    pub index: Arc<Index>,
+}
+
+/// Dumps and the systems whose records are in them.
+pub struct Dumps<S> {
+    /// What the column `source` shows.
+    pub source: String,
+    /// What is known about each system.
+    pub systems: Vec<S>,
+    /// The dumps in the order of their first time.
+    pub files: Vec<File>,
+    /// Leap seconds that are taken off all times.
+    pub leap_s: i32,
+}
+
+impl<S> Dumps<S> {
+    /// A pass over the records of these types and subtypes in one file, and the file's name.
+    pub(crate) fn pass(&self, file: usize, wanted: &[(u8, u16)]) -> Option<(Pass, String)> {
+        let file = self.files.get(file)?;
+        let pass = Pass::new(Arc::clone(&file.source), Arc::clone(&file.index), wanted);
+        Some((pass, file.name.clone()))
+    }
+}
+
+/// Records of a file that came before.
+#[derive(Debug, Default)]
+pub(crate) struct Again {
+    /// Where the first of them begins.
+    first: u64,
+    count: u64,
+    bytes: u64,
+}
+
+impl Again {
+    pub(crate) fn add(&mut self, offset: u64, bytes: u64) {
+        if self.count == 0 {
+            self.first = offset;
+        }
+        self.count += 1;
+        self.bytes += bytes;
+    }
+
+    /// Reports them at the end of their file, and begins anew.
+    pub(crate) fn tell(&mut self, place: &Place<'_>) {
+        let Self {
+            first,
+            count: count @ 1..,
+            bytes,
+        } = std::mem::take(self)
+        else {
+            return;
+        };
+        let record = place.record.0;
+        place.problem(ProblemKind::Duplicate, "again", first, bytes, || {
+            format!("{count} records of type {record} came before already; they are read once")
+        });
+    }
+}

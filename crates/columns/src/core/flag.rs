@@ -1,0 +1,37 @@
+//! The time between two samples, and what is odd about it.
+
+use zlens_frames::tod;
+
+/// TOD units in a second.
+pub(crate) const UNITS: f64 = tod::UNITS_PER_US as f64 * 1e6;
+/// Older than this many nominal intervals, the sample before leaves a gap.
+const GAP: f64 = 1.5;
+/// Below this part of the nominal interval, an interval is a stub.
+pub(crate) const SHORT: f64 = 0.5;
+
+/// What the column `flag` says of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flag {
+    None,
+    Gap,
+    Short,
+}
+
+impl Flag {
+    /// Of an interval of so many seconds, beside how long it should be.
+    pub(crate) fn of(seconds: f64, nominal_s: Option<f64>) -> Self {
+        match nominal_s {
+            Some(nominal) if seconds > GAP * nominal => Self::Gap,
+            Some(nominal) if seconds < SHORT * nominal => Self::Short,
+            _ => Self::None,
+        }
+    }
+
+    pub(crate) const fn word(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Gap => Some("gap"),
+            Self::Short => Some("short"),
+        }
+    }
+}

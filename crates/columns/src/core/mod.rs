@@ -1,0 +1,16 @@
+//! What all rooms decode with: selections, the scan loop, batches, columns, flags, and the journal of what was met.
+
+pub(crate) mod batch;
+pub(crate) mod column;
+pub(crate) mod dumps;
+pub(crate) mod flag;
+pub(crate) mod interval;
+pub(crate) mod journal;
+pub(crate) mod kernel;
+pub(crate) mod plan;
+pub(crate) mod scan;
+pub(crate) mod select;
+pub(crate) mod text;
+pub(crate) mod validity;
+pub(crate) mod wide;
+pub(crate) mod words;

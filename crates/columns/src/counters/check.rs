@@ -1,0 +1,161 @@
+//! Two subtypes that tell of the same processor and interval, held against each other.
+
+use zlens_frames::{ProblemKind, Window};
+
+use super::counter::Scratch;
+use super::lines::Lines;
+use super::rows::{NOBODY, Rows};
+use crate::core::interval::OPEN;
+use crate::core::journal::Place;
+
+/// What one counter of one processor was in the record that waits for its counterpart.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiting {
+    counted: i64,
+    known: bool,
+}
+
+/// What is done with a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Nothing,
+    /// It waits for its counterpart.
+    Wait,
+    /// Its counterpart waits.
+    Hold,
+}
+
+/// Two readings of a counter that differ: its number, the values of first and second subtype.
+type Differs = (u32, i64, i64);
+
+/// Records that were held against each other in one file.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    pairs: u64,
+    differ: u64,
+    first: Option<(u64, Differs)>,
+}
+
+/// Holds the second subtype against the first, record by record.
+#[derive(Debug, Default)]
+pub(crate) struct Check {
+    /// By subtype and processor: the interval of the record that waits.
+    intervals: [Vec<u32>; 2],
+    /// By subtype, processor and counter: what it says.
+    waiting: [Vec<Waiting>; 2],
+    counters: usize,
+    actions: Vec<Action>,
+    /// By row: how many counters differ, and the first that does.
+    differ: Vec<(u32, Option<Differs>)>,
+    /// By system.
+    sums: Vec<Sum>,
+}
+
+impl Check {
+    pub(crate) fn new(counters: usize, systems: usize) -> Self {
+        Self {
+            counters,
+            sums: vec![Sum::default(); systems],
+            ..Self::default()
+        }
+    }
+
+    /// Begins with the records of one subtype in a window.
+    pub(crate) fn begin(&mut self, nth: usize, rows: &Rows, slots: usize) {
+        for list in &mut self.intervals {
+            list.resize(slots, OPEN);
+        }
+        for list in &mut self.waiting {
+            list.resize(slots * self.counters, Waiting::default());
+        }
+        self.actions.clear();
+        for (&slot, &interval) in rows.slots.iter().zip(&rows.intervals) {
+            let action = if slot == NOBODY || interval == OPEN {
+                Action::Nothing
+            } else if self.intervals[1 - nth][slot as usize] == interval {
+                self.intervals[1 - nth][slot as usize] = OPEN;
+                Action::Hold
+            } else {
+                self.intervals[nth][slot as usize] = interval;
+                Action::Wait
+            };
+            self.actions.push(action);
+        }
+        self.differ.clear();
+        self.differ.resize(rows.slots.len(), (0, None));
+    }
+
+    /// Takes up what one counter is in these records.
+    pub(crate) fn counter(
+        &mut self,
+        nth: usize,
+        place: usize,
+        number: u32,
+        rows: &Rows,
+        scratch: &Scratch,
+    ) {
+        for (row, &action) in self.actions.iter().enumerate() {
+            if action == Action::Nothing {
+                continue;
+            }
+            let at = rows.slots[row] as usize * self.counters + place;
+            let here = Waiting {
+                counted: scratch.counted[row],
+                known: scratch.known[row],
+            };
+            if action == Action::Wait {
+                self.waiting[nth][at] = here;
+                continue;
+            }
+            let there = self.waiting[1 - nth][at];
+            if here.known && there.known && here.counted != there.counted {
+                let (first, second) = if nth == 0 {
+                    (here, there)
+                } else {
+                    (there, here)
+                };
+                let (count, example) = &mut self.differ[row];
+                *count += 1;
+                example.get_or_insert((number, first.counted, second.counted));
+            }
+        }
+    }
+
+    /// Ends with these records.
+    pub(crate) fn end(&mut self, rows: &Rows, lines: &Lines, window: &Window<'_>) {
+        for (row, &action) in self.actions.iter().enumerate() {
+            if action != Action::Hold {
+                continue;
+            }
+            let sum = &mut self.sums[usize::from(rows.systems[row])];
+            sum.pairs += 1;
+            if let (1.., Some(example)) = self.differ[row] {
+                let offset = window.offset(lines.records[row]);
+                sum.differ += 1;
+                sum.first.get_or_insert((offset, example));
+            }
+        }
+    }
+
+    /// Says what differed in the file that ends here.
+    pub(crate) fn end_file(&mut self, subtypes: [u16; 2], place: &Place<'_>) {
+        for (system, sum) in self.sums.iter_mut().enumerate() {
+            let Sum {
+                pairs,
+                differ,
+                first: Some((offset, (number, first, second))),
+            } = std::mem::take(sum)
+            else {
+                continue;
+            };
+            let place = Place { system, ..*place };
+            let [one, two] = subtypes;
+            place.problem(ProblemKind::Duplicate, "differ", offset, 0, || {
+                format!(
+                    "subtypes {one} and {two} tell of the same processor and interval {pairs} times and differ \
+                     {differ} times, here first: counter {number} is {first} and {second}; subtype {one} is shown"
+                )
+            });
+        }
+    }
+}

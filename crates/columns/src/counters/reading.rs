@@ -1,0 +1,219 @@
+//! A record beside the one before it of the same processor.
+
+use zlens_frames::smf::Stamp;
+
+use crate::core::flag::{Flag, UNITS};
+use crate::core::interval::OPEN;
+
+/// Columns that can be watched.
+pub(crate) const WATCHED: usize = 8;
+/// A watched column that the record has not.
+pub(crate) const NONE: u64 = u64::MAX;
+/// A processor whose intervals come in more pieces is none; what is beyond is not remembered.
+const MAX_RANGES: usize = 10_000;
+
+/// Numbers that were met, as ranges.
+#[derive(Debug, Default)]
+pub(crate) struct Met(Vec<(u32, u32)>);
+
+impl Met {
+    pub(crate) fn has(&self, number: u32) -> bool {
+        let at = self.0.partition_point(|&(_, last)| last < number);
+        self.0.get(at).is_some_and(|&(first, _)| first <= number)
+    }
+
+    pub(crate) fn add(&mut self, number: u32) {
+        if number == OPEN {
+            return;
+        }
+        let more = self.0.len() < MAX_RANGES;
+        match self.0.last_mut() {
+            Some((_, last)) if *last == number => {}
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            Some((_, last)) if *last > number => {
+                let at = self.0.partition_point(|&(_, last)| last < number);
+                if more && self.0.get(at).is_none_or(|&(first, _)| first > number) {
+                    self.0.insert(at, (number, number));
+                }
+            }
+            _ if more => self.0.push((number, number)),
+            _ => {}
+        }
+    }
+}
+
+/// What the last record of a processor said; of one subtype.
+#[derive(Debug)]
+pub(crate) struct Last {
+    pub file: usize,
+    pub written: u64,
+    pub run: u64,
+    pub watched: [u64; WATCHED],
+    pub first_counter: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    pub last: Option<Last>,
+    pub met: Met,
+}
+
+/// What a record says of itself.
+pub(crate) struct Now {
+    pub stamp: Stamp,
+    pub written: u64,
+    pub run: u64,
+    pub first: bool,
+    pub watched: [u64; WATCHED],
+    pub first_counter: u64,
+    pub absolute: bool,
+}
+
+/// What comes of a record and the one before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading {
+    pub usable: bool,
+    pub seconds: f64,
+    pub flag: Flag,
+    pub evidence: Option<&'static str>,
+}
+
+impl Reading {
+    pub(crate) const NOTHING: Self = Self {
+        usable: false,
+        seconds: f64::NAN,
+        flag: Flag::None,
+        evidence: None,
+    };
+}
+
+impl Now {
+    pub(crate) fn last(&self, file: usize) -> Last {
+        Last {
+            file,
+            written: self.written,
+            run: self.run,
+            watched: self.watched,
+            first_counter: self.first_counter,
+        }
+    }
+
+    /// What it tells without the record before.
+    pub(crate) fn alone(&self) -> Reading {
+        let seconds = if self.absolute {
+            f64::NAN
+        } else {
+            self.own_seconds()
+        };
+        Reading {
+            seconds,
+            ..Reading::NOTHING
+        }
+    }
+
+    /// The time that a record tells of which says what was counted since the one before, when that is not there.
+    pub(crate) fn own_seconds(&self) -> f64 {
+        let Some(start) = self.stamp.start else {
+            return f64::NAN;
+        };
+        // A run that began within the interval is all that there was of it, up to when the record was written; else
+        // the record before was written as late after its interval as this one.
+        let (from, to) = if self.run > start {
+            (self.run, self.written)
+        } else {
+            (start, self.stamp.interval_end().unwrap_or(0))
+        };
+        if from < to {
+            (to - from) as f64 / UNITS
+        } else {
+            f64::NAN
+        }
+    }
+
+    pub(crate) fn reading(&self, before: Option<&Last>, versions: &[bool]) -> Reading {
+        let Some(before) = before else {
+            return self.alone();
+        };
+        let mut evidence = None;
+        let changed = |nth: usize| {
+            let (was, is) = (before.watched[nth], self.watched[nth]);
+            versions.get(nth) == Some(&true) && was != is && was != NONE && is != NONE
+        };
+        if self.run != before.run && self.run != 0 && before.run != 0 {
+            evidence = Some("another run was started");
+        } else if self.first {
+            evidence = Some("first record of a run");
+        } else if (0..WATCHED).any(changed) {
+            evidence = Some("counter version changed");
+        } else if self.absolute && self.first_counter < before.first_counter {
+            evidence = Some("value stepped back");
+        }
+        let span = (self.written - before.written) as f64 / UNITS;
+        let (usable, seconds) = match (self.absolute, evidence) {
+            (_, None) => (true, span),
+            (true, Some(_)) => (false, f64::NAN),
+            // What was counted since the run began stands in the record itself.
+            (false, Some(_)) => (false, self.own_seconds().min(span)),
+        };
+        Reading {
+            usable,
+            seconds,
+            flag: Flag::None,
+            evidence,
+        }
+    }
+}
+
+/// Where a record stands among those of its processor.
+pub(crate) enum Order {
+    First,
+    Next,
+    /// The same as one before.
+    Again,
+    /// Before one that was read already; in the same file or not.
+    Older {
+        ours: bool,
+    },
+    /// It says no time.
+    Unknown,
+}
+
+pub(crate) fn order(kept: &Slot, now: &Now, interval: u32, file: usize) -> Order {
+    let Some(last) = &kept.last else {
+        return if now.written == 0 {
+            Order::Unknown
+        } else {
+            Order::First
+        };
+    };
+    if now.written == 0 {
+        Order::Unknown
+    } else if now.written > last.written {
+        Order::Next
+    } else if now.written == last.written || (interval != OPEN && kept.met.has(interval)) {
+        Order::Again
+    } else {
+        Order::Older {
+            ours: last.file == file,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_met_are_kept_as_ranges() {
+        let mut met = Met::default();
+        let numbers = [3, 4, 5, 9, 10, 1, 1, 7, 12, 4];
+        for (nth, &number) in numbers.iter().enumerate() {
+            assert_eq!(met.has(number), numbers[..nth].contains(&number));
+            met.add(number);
+        }
+        for number in 0..15 {
+            assert_eq!(met.has(number), numbers.contains(&number), "{number}");
+        }
+        assert!(met.0.is_sorted());
+    }
+}

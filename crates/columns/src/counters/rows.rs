@@ -1,0 +1,105 @@
+//! What is known of the rows of a window, beside what stands in them.
+
+use super::reading::Reading;
+use crate::core::flag::Flag;
+
+/// A row that is about no processor that is kept track of.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// What becomes of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is a row.
+    Shown,
+    /// Another subtype tells of its interval; it is only the one before the next.
+    Held,
+    /// It came before.
+    Again,
+}
+
+/// What is known of the rows of a window, beside what stands in them.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    pub systems: Vec<u16>,
+    pub processors: Vec<u64>,
+    pub slots: Vec<u32>,
+    /// Whether the counters can be compared with those of the record before.
+    pub usable: Vec<bool>,
+    /// Time that they tell of; NaN where it is not known.
+    pub seconds: Vec<f64>,
+    pub flags: Vec<Flag>,
+    pub intervals: Vec<u32>,
+    /// When they were written; 0 where they do not say.
+    pub tods: Vec<u64>,
+    pub fates: Vec<Fate>,
+}
+
+impl Rows {
+    pub(crate) fn clear(&mut self) {
+        self.systems.clear();
+        self.processors.clear();
+        self.slots.clear();
+        self.usable.clear();
+        self.seconds.clear();
+        self.flags.clear();
+        self.intervals.clear();
+        self.tods.clear();
+        self.fates.clear();
+    }
+
+    /// Leaves only the rows of which `keep` is true.
+    pub(crate) fn retain(&mut self, keep: &[bool]) {
+        fn only<T>(values: &mut Vec<T>, keep: &[bool]) {
+            let mut keep = keep.iter();
+            values.retain(|_| keep.next().is_none_or(|&keep| keep));
+        }
+        only(&mut self.systems, keep);
+        only(&mut self.processors, keep);
+        only(&mut self.slots, keep);
+        only(&mut self.usable, keep);
+        only(&mut self.seconds, keep);
+        only(&mut self.flags, keep);
+        only(&mut self.intervals, keep);
+        only(&mut self.tods, keep);
+        only(&mut self.fates, keep);
+    }
+
+    /// Adds a row.
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        who: Who,
+        reading: &Reading,
+        interval: u32,
+        tod: u64,
+        fate: Fate,
+    ) {
+        self.systems.push(who.system);
+        self.processors.push(who.processor);
+        self.slots.push(who.slot);
+        self.usable.push(reading.usable);
+        self.seconds.push(reading.seconds);
+        self.flags.push(reading.flag);
+        self.intervals.push(interval);
+        self.tods.push(tod);
+        self.fates.push(fate);
+    }
+}
+
+/// Whom a row is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Who {
+    pub system: u16,
+    pub processor: u64,
+    pub slot: u32,
+}
+
+impl Who {
+    pub(crate) const fn nobody(system: u16) -> Self {
+        Self {
+            system,
+            processor: 0,
+            slot: NOBODY,
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! From one record of a processor to the next: time between them, and whether they can be compared.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use zlens_frames::smf::Stamp;
+use zlens_frames::{ProblemKind, Window, tod};
+
+use super::changes::{Change, Changes};
+use super::fields::Spot;
+use super::lines::{Lines, NOWHERE};
+use super::plan::{Plan, Subtype, Values};
+use super::reading::{NONE, Now, Order, Reading, Slot, WATCHED, order};
+use super::rows::{Fate, NOBODY, Rows, Who};
+use super::shape::{DATA, IDENTIFICATION};
+use crate::core::dumps::Again;
+use crate::core::flag::Flag;
+use crate::core::interval::{Intervals, OPEN};
+use crate::core::journal::Place;
+
+/// How many processors are told apart; there are thousands, junk that looks like more is bounded by this.
+const MAX_SLOTS: usize = 100_000;
+
+/// A system and what is known about it.
+#[derive(Debug, Clone)]
+pub struct System {
+    /// Its name, as the column `system` shows it.
+    pub name: String,
+    /// Its name in the records, EBCDIC.
+    pub id: [u8; 4],
+    /// When its intervals end, in rising order; TOD values.
+    pub interval_ends: Arc<[u64]>,
+    /// Whether the first subtype tells of an interval, so that the second is not shown.
+    pub covered: Arc<[bool]>,
+    /// How long an interval should be.
+    pub nominal_s: Option<f64>,
+}
+
+/// A system while its records are read.
+struct Known {
+    intervals: Intervals,
+    covered: Arc<[bool]>,
+    nominal_s: Option<f64>,
+    /// Slots of processors with a small number; the others are in a map.
+    near: Vec<u32>,
+    /// Records of the file that came before.
+    again: Again,
+}
+
+/// Processors with small numbers have a place of their own.
+const NEAR: u64 = 1024;
+
+/// Where the fields stand that are asked of every record of a subtype.
+#[derive(Debug)]
+struct Asked {
+    processor: Vec<Spot>,
+    run: Vec<Spot>,
+    first: Vec<Spot>,
+    watched: Vec<Vec<Spot>>,
+    start: u32,
+    end: u32,
+    written: u32,
+    absolute: bool,
+}
+
+/// All processors of all systems.
+pub(crate) struct Tracks {
+    systems: Vec<Known>,
+    by_name: HashMap<[u8; 4], u16>,
+    last_system: Option<([u8; 4], u16)>,
+    far: HashMap<(u16, u64), u32>,
+    /// Subtype by subtype: what was last seen of each processor.
+    slots: Vec<Vec<Slot>>,
+    asked: Vec<Asked>,
+    names: Vec<String>,
+    /// Which watched columns are versions.
+    versions: Vec<bool>,
+}
+
+impl Tracks {
+    pub(crate) fn new(plan: &Plan, systems: &[System]) -> Self {
+        let known = |system: &System| Known {
+            intervals: Intervals::new(Arc::clone(&system.interval_ends)),
+            covered: Arc::clone(&system.covered),
+            nominal_s: system.nominal_s.filter(|s| *s > 0.0),
+            near: Vec::new(),
+            again: Again::default(),
+        };
+        let names: Vec<String> = plan.watched.iter().take(WATCHED).cloned().collect();
+        let asked = |subtype: &Subtype| {
+            let spots = |name: &String| Spot::of(plan, name, subtype.subtype);
+            Asked {
+                processor: spots(&plan.processor),
+                run: spots(&plan.run),
+                first: spots(&plan.first),
+                watched: names.iter().map(spots).collect(),
+                start: u32::from(subtype.start),
+                end: u32::from(subtype.end),
+                written: u32::from(subtype.written),
+                absolute: subtype.values == Values::Absolute,
+            }
+        };
+        Self {
+            by_name: (0..).zip(systems).map(|(nth, s)| (s.id, nth)).collect(),
+            systems: systems.iter().map(known).collect(),
+            last_system: None,
+            far: HashMap::new(),
+            slots: plan.subtypes.iter().map(|_| Vec::new()).collect(),
+            asked: plan.subtypes.iter().map(asked).collect(),
+            versions: names.iter().map(|n| plan.versions.contains(n)).collect(),
+            names,
+        }
+    }
+
+    /// How many processors there are.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.first().map_or(0, Vec::len)
+    }
+
+    /// When an interval of a system ended.
+    pub(crate) fn interval_end(&self, system: u16, interval: u32) -> Option<u64> {
+        self.systems
+            .get(usize::from(system))?
+            .intervals
+            .end(interval)
+    }
+
+    #[inline]
+    fn system(&mut self, name: [u8; 4]) -> Option<u16> {
+        match self.last_system {
+            Some((known, number)) if known == name => Some(number),
+            _ => {
+                let number = *self.by_name.get(&name)?;
+                self.last_system = Some((name, number));
+                Some(number)
+            }
+        }
+    }
+
+    #[inline]
+    fn slot(&mut self, system: u16, processor: u64) -> u32 {
+        let near = &self.systems[usize::from(system)].near;
+        let known = match near.get(processor as usize) {
+            Some(&slot) if processor < NEAR => slot,
+            _ => self
+                .far
+                .get(&(system, processor))
+                .copied()
+                .unwrap_or(NOBODY),
+        };
+        if known == NOBODY {
+            self.add(system, processor)
+        } else {
+            known
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, system: u16, processor: u64) -> u32 {
+        if self.len() >= MAX_SLOTS {
+            return NOBODY;
+        }
+        let slot = self.len() as u32;
+        self.slots
+            .iter_mut()
+            .for_each(|slots| slots.push(Slot::default()));
+        if processor < NEAR {
+            let near = &mut self.systems[usize::from(system)].near;
+            if near.len() <= processor as usize {
+                near.resize(processor as usize + 1, NOBODY);
+            }
+            near[processor as usize] = slot;
+        } else {
+            self.far.insert((system, processor), slot);
+        }
+        slot
+    }
+
+    /// Takes up the records of one subtype in a window, in their order.
+    pub(crate) fn rows(
+        &mut self,
+        nth: usize,
+        window: &Window<'_>,
+        lines: &Lines,
+        rows: &mut Rows,
+        place: &Place<'_>,
+        changes: &Changes,
+    ) {
+        rows.clear();
+        for row in 0..lines.len() {
+            let record = lines.record(row, window.bytes);
+            let offset = window.offset(lines.records[row]);
+            let name = record.get(14..18).and_then(|name| name.try_into().ok());
+            let Some(system) = name.and_then(|name| self.system(name)) else {
+                // Only a system beyond those that an index tells apart.
+                place.problem(
+                    ProblemKind::Header,
+                    "system",
+                    offset,
+                    record.len() as u64,
+                    || {
+                        "a record of a system that is not listed; such records are not read"
+                            .to_owned()
+                    },
+                );
+                rows.push(Who::nobody(0), &Reading::NOTHING, OPEN, 0, Fate::Again);
+                continue;
+            };
+            let at = At {
+                row,
+                offset,
+                place: Place {
+                    system: usize::from(system),
+                    ..*place
+                },
+            };
+            self.row(nth, system, window.bytes, lines, rows, &at, changes);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one call, in the loop above")]
+    #[inline]
+    fn row(
+        &mut self,
+        nth: usize,
+        system: u16,
+        bytes: &[u8],
+        lines: &Lines,
+        rows: &mut Rows,
+        at: &At<'_>,
+        changes: &Changes,
+    ) {
+        let row = at.row;
+        let asked = &self.asked[nth];
+        let number = |spots: &[Spot]| spots.iter().find_map(|spot| spot.number(lines, row, bytes));
+        let tod = |part, offset| {
+            let value = eight(lines.part(row, part, bytes), offset)?;
+            tod::is_plausible(value).then_some(value)
+        };
+        let stamp = Stamp {
+            start: tod(IDENTIFICATION, asked.start),
+            end: tod(IDENTIFICATION, asked.end),
+            written: tod(DATA, asked.written),
+        };
+        let end = stamp.interval_end();
+        let mut watched = [NONE; WATCHED];
+        for (value, spots) in watched.iter_mut().zip(&asked.watched) {
+            *value = number(spots).unwrap_or(NONE);
+        }
+        let first_counter = lines.first_counters[row];
+        let now = Now {
+            stamp,
+            written: stamp.written.unwrap_or(0),
+            run: number(&asked.run).unwrap_or(0),
+            first: number(&asked.first).unwrap_or(0) != 0,
+            watched,
+            first_counter: if first_counter == NOWHERE || !asked.absolute {
+                0
+            } else {
+                eight(bytes, first_counter).unwrap_or(0)
+            },
+            absolute: asked.absolute,
+        };
+        let processor = number(&asked.processor);
+        let known = &mut self.systems[usize::from(system)];
+        let interval = end.map_or(OPEN, |end| known.intervals.of(end));
+        let held =
+            nth > 0 && interval != OPEN && known.covered.get(interval as usize) == Some(&true);
+        let fate = if held { Fate::Held } else { Fate::Shown };
+        let nominal_s = known.nominal_s;
+        if now.written == 0 {
+            at.place
+                .problem(ProblemKind::Time, "no time", at.offset, 0, || {
+                    "a record does not say when it was written; no difference is taken".to_owned()
+                });
+        }
+        let Some(processor) = processor else {
+            at.place.problem(ProblemKind::Short, "no processor", at.offset, 0, || {
+                "the data section ends before the number of the processor; no difference is taken".to_owned()
+            });
+            return rows.push(
+                Who::nobody(system),
+                &now.alone(),
+                interval,
+                now.written,
+                fate,
+            );
+        };
+        let slot = self.slot(system, processor);
+        if slot == NOBODY {
+            at.place
+                .problem(ProblemKind::Header, "full", at.offset, 0, || {
+                    format!(
+                        "more than {MAX_SLOTS} processors; those from here on have no differences"
+                    )
+                });
+            return rows.push(
+                Who::nobody(system),
+                &now.alone(),
+                interval,
+                now.written,
+                fate,
+            );
+        }
+        let who = Who {
+            system,
+            processor,
+            slot,
+        };
+        let kept = &mut self.slots[nth][slot as usize];
+        let order = order(kept, &now, interval, at.place.file);
+        match order {
+            Order::Again => {
+                let bytes = lines.forms[super::shape::RECORD][row].length();
+                self.systems[usize::from(system)]
+                    .again
+                    .add(at.offset, u64::from(bytes));
+                return rows.push(who, &now.alone(), interval, now.written, Fate::Again);
+            }
+            Order::Older { ours } => {
+                at.place.problem(ProblemKind::Time, "older", at.offset, 0, || {
+                    format!("a record of processor {processor} is older than the one before; no difference is taken")
+                });
+                kept.met.add(interval);
+                if ours {
+                    kept.last = Some(now.last(at.place.file));
+                }
+                // Without a place in the order, it can be the one before no other.
+                let slot = if ours { slot } else { NOBODY };
+                return rows.push(
+                    Who { slot, ..who },
+                    &now.alone(),
+                    interval,
+                    now.written,
+                    fate,
+                );
+            }
+            Order::Unknown => {
+                // It has no place in the order of time.
+                let who = Who {
+                    slot: NOBODY,
+                    ..who
+                };
+                return rows.push(who, &now.alone(), interval, 0, fate);
+            }
+            Order::First | Order::Next => {}
+        }
+        kept.met.add(interval);
+        let before = kept.last.replace(now.last(at.place.file));
+        let mut reading = now.reading(before.as_ref(), &self.versions);
+        if let Some(evidence) = reading.evidence {
+            let when = match &before {
+                Some(before) if now.run > before.written && now.run <= now.written => now.run,
+                _ => now.written,
+            };
+            at.place
+                .reset(when, &processor.to_string(), || evidence.to_owned());
+        }
+        if let Some(before) = &before {
+            for (nth, name) in self.names.iter().enumerate() {
+                let (was, is) = (before.watched[nth], now.watched[nth]);
+                if was != is && was != NONE && is != NONE {
+                    changes.add(Change {
+                        system: at.place.system,
+                        file: at.place.file,
+                        offset: at.offset,
+                        processor,
+                        column: name.clone(),
+                        since: before.written,
+                        tod: now.written,
+                        interval_end: self.systems[usize::from(system)].intervals.end(interval),
+                        before: was,
+                        after: is,
+                    });
+                }
+            }
+        }
+        reading.flag = Flag::of(reading.seconds, nominal_s);
+        rows.push(who, &reading, interval, now.written, fate);
+    }
+
+    /// Says what came again in the file that ends here.
+    pub(crate) fn end_file(&mut self, place: &Place<'_>) {
+        for (number, system) in self.systems.iter_mut().enumerate() {
+            system.again.tell(&Place {
+                system: number,
+                ..*place
+            });
+        }
+    }
+}
+
+/// Where a row is, for what there is to report.
+struct At<'j> {
+    row: usize,
+    offset: u64,
+    place: Place<'j>,
+}
+
+/// The eight bytes at an offset.
+#[inline]
+fn eight(part: &[u8], offset: u32) -> Option<u64> {
+    let bytes = part.get(offset as usize..)?.first_chunk()?;
+    Some(u64::from_be_bytes(*bytes))
+}

@@ -1,0 +1,25 @@
+//! SMF records that are lists of sections to tables: a row for each section.
+//!
+//! A [`Plan`] says which kinds of section a record type has, where their triplets stand, and what is in them. Each
+//! field is read where the length in the triplet covers it, so that records of older and newer levels read alike.
+//! Records that were broken because they were too long are put together again first.
+
+mod batch;
+mod clock;
+mod cut;
+mod numbers;
+mod pieces;
+mod plan;
+mod rows;
+mod scan;
+mod seen;
+mod select;
+mod values;
+
+pub use clock::System;
+pub use numbers::{
+    calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration, packed_time,
+};
+pub use plan::Plan;
+pub use scan::{Decoder, Interval, Scan};
+pub use select::Selection;

@@ -1,0 +1,347 @@
+//! The plan: the tables of one record type, and where their columns stand in its sections.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use crate::core::plan::PlanError;
+
+/// No record has more kinds of section than this.
+pub(crate) const MAX_PARTS: usize = 32;
+/// Fields stand within this many bytes of their section's beginning.
+const MAX_OFFSET: u32 = 1 << 16;
+
+/// The tables of a record type.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Plan {
+    /// Type of the records.
+    pub record: u8,
+    /// The subtypes that are read.
+    pub subtypes: Vec<u16>,
+    /// The kinds of section.
+    pub parts: Vec<Part>,
+    /// Where the record tells of its interval.
+    pub time: Time,
+    /// How broken records are put together again.
+    #[serde(default)]
+    pub broken: Option<Broken>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// Parts with a triplet, in the order in which triplets stand.
+    #[serde(skip)]
+    pub(crate) order: Vec<usize>,
+}
+
+/// A kind of section.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Where its triplet stands: an offset of four bytes, a length and a number of two; none: the record itself.
+    pub triplet: Option<u16>,
+}
+
+/// A number in a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Bytes {
+    /// Where it stands.
+    pub offset: u32,
+    /// How long it is.
+    pub length: u32,
+}
+
+/// Where a record tells of its interval.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Time {
+    /// The section.
+    pub part: usize,
+    /// When the interval began: a packed time, with `date`, or a TOD value, without.
+    pub start: Bytes,
+    /// The packed date of its beginning.
+    #[serde(default)]
+    pub date: Option<Bytes>,
+    /// How long it was, packed.
+    #[serde(default)]
+    pub length: Option<Bytes>,
+    /// When it ended, or was to end; a TOD value.
+    pub end: Bytes,
+    /// How far local time is ahead, in TOD units.
+    #[serde(default)]
+    pub zone: Option<Bytes>,
+    /// How many seconds it should have been.
+    #[serde(default)]
+    pub nominal: Option<Bytes>,
+}
+
+/// Where a broken record says which piece it is, and of what.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Broken {
+    /// The section that leads to this.
+    pub part: usize,
+    /// Where it is, in that section.
+    pub at: BrokenAt,
+    /// What is there.
+    pub fields: BrokenFields,
+    /// What is in a block, one for each kind of section.
+    pub block: Block,
+}
+
+/// Where the information on a broken record is; offsets count from the section.
+#[derive(Debug, Clone, Deserialize)]
+pub struct BrokenAt {
+    /// Its offset.
+    pub offset: Bytes,
+    /// Its length.
+    pub length: Bytes,
+    /// 1 if the record is a piece.
+    pub number: Bytes,
+}
+
+/// What is told of a broken record.
+#[derive(Debug, Clone, Deserialize)]
+pub struct BrokenFields {
+    /// How many pieces there are.
+    pub total: Bytes,
+    /// Which one this is.
+    pub sequence: Bytes,
+    /// Offset of the first block.
+    pub blocks: Bytes,
+    /// Length of a block.
+    pub block_length: Bytes,
+    /// How many blocks there are.
+    pub block_number: Bytes,
+}
+
+/// What is told of a kind of section.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Block {
+    /// How many the whole record has.
+    pub total: Bytes,
+    /// The place of the first one of this piece.
+    pub first: Bytes,
+}
+
+/// A table: a row for each section of a kind.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Table {
+    /// Its name.
+    #[serde(rename = "table")]
+    pub name: String,
+    /// The kind of section.
+    pub part: usize,
+    /// Its columns, behind those that all tables begin with.
+    pub columns: Vec<Column>,
+    /// Sections of another kind that each own some of these.
+    #[serde(default)]
+    pub owner: Option<Owner>,
+}
+
+/// Which sections belong to one of another kind.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Owner {
+    /// The other kind.
+    pub part: usize,
+    /// The first that belongs to it.
+    pub first: Bytes,
+    /// How many do; none: one.
+    #[serde(default)]
+    pub number: Option<Bytes>,
+    /// The number of the first section of all: 0 or 1.
+    pub base: i64,
+    /// What stands for none.
+    #[serde(default)]
+    pub none: Option<i64>,
+}
+
+/// A column.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What its bytes mean.
+    pub kind: ColumnKind,
+    /// Where it stands in the section.
+    #[serde(default)]
+    pub offset: u32,
+    /// How long it is.
+    #[serde(default)]
+    pub length: u32,
+    /// Which bit of the byte, from the left.
+    #[serde(default)]
+    pub bit: u32,
+    /// Where the packed date of a time of day stands.
+    #[serde(default)]
+    pub date: Option<u32>,
+    /// Where the time of day stands that this one is not before; if it is, it is of the next day.
+    #[serde(default)]
+    pub after: Option<u32>,
+}
+
+/// How the bytes of a field become a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnKind {
+    /// Big-endian unsigned integer.
+    Unsigned,
+    /// Big-endian signed integer.
+    Signed,
+    /// EBCDIC text.
+    Text,
+    /// The bytes in hexadecimal.
+    Hex,
+    /// One bit.
+    Bit,
+    /// TOD clock value; zero is no time.
+    Tod,
+    /// TOD clock value of local time; zero is no time.
+    TodLocal,
+    /// Duration in TOD units; seconds.
+    Duration,
+    /// Difference in TOD units; seconds.
+    Offset,
+    /// Hexadecimal floating point.
+    Hfp,
+    /// Packed date, shown as a local date.
+    Date,
+    /// Packed digits.
+    Packed,
+    /// Packed `mmsstttF`; seconds.
+    PackedDuration,
+    /// Packed local time `0hhmmssF`.
+    PackedTime,
+    /// Hundredths of a second since local midnight.
+    Hundredths,
+    /// Subtype of the record.
+    Subtype,
+    /// Number of the section that owns this one.
+    Owner,
+}
+
+impl Plan {
+    /// Reads and checks a plan in JSON.
+    ///
+    /// # Errors
+    /// When the JSON is no plan or the plan contradicts itself.
+    pub fn parse(json: &str) -> Result<Self, PlanError> {
+        let error = |table: &str, reason: String| PlanError {
+            table: table.to_owned(),
+            reason,
+        };
+        let mut plan: Self =
+            serde_json::from_str(json).map_err(|wrong| error("", wrong.to_string()))?;
+        plan.check()
+            .map_err(|reason| error(&format!("smf{}", plan.record), reason))?;
+        for table in &plan.tables {
+            plan.check_table(table)
+                .map_err(|reason| error(&table.name, reason))?;
+        }
+        let mut order: Vec<usize> = (0..plan.parts.len())
+            .filter(|&part| plan.parts[part].triplet.is_some())
+            .collect();
+        order.sort_by_key(|&part| plan.parts[part].triplet);
+        plan.order = order;
+        Ok(plan)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.parts.len() > MAX_PARTS {
+            return Err(format!("there are more than {MAX_PARTS} kinds of section"));
+        }
+        if self.subtypes.is_empty() {
+            return Err("there is no subtype".into());
+        }
+        let sections = [Some(self.time.part), self.broken.as_ref().map(|b| b.part)];
+        if sections
+            .iter()
+            .flatten()
+            .any(|&part| part >= self.parts.len())
+        {
+            return Err("there is no such section".into());
+        }
+        let tod = |bytes: Bytes| bytes.length == 8;
+        let time = &self.time;
+        let start = if time.date.is_some() { 4 } else { 8 };
+        if !tod(time.end) || time.start.length != start || !time.zone.is_none_or(tod) {
+            return Err("a time has the wrong length".into());
+        }
+        let mut names = HashSet::new();
+        if !self.tables.iter().all(|table| names.insert(&table.name)) {
+            return Err("a table is given twice".into());
+        }
+        Ok(())
+    }
+
+    fn check_table(&self, table: &Table) -> Result<(), String> {
+        let known = |part: usize| part < self.parts.len();
+        if !known(table.part) || table.owner.as_ref().is_some_and(|own| !known(own.part)) {
+            return Err("there is no such section".into());
+        }
+        let mut names = HashSet::new();
+        for column in &table.columns {
+            if !names.insert(column.name.as_str()) {
+                return Err(format!("column {} is given twice", column.name));
+            }
+            if !column.fits() {
+                return Err(format!(
+                    "column {} cannot be {} bytes of {:?}",
+                    column.name, column.length, column.kind
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The table of that name.
+    #[must_use]
+    pub fn table(&self, name: &str) -> Option<usize> {
+        self.tables.iter().position(|table| table.name == name)
+    }
+}
+
+impl Column {
+    fn fits(&self) -> bool {
+        use ColumnKind as Kind;
+        let ends = self.offset < MAX_OFFSET && self.length < MAX_OFFSET;
+        let others = [self.date, self.after];
+        let dated = others.iter().flatten().all(|&at| at < MAX_OFFSET);
+        let length = match self.kind {
+            Kind::Unsigned | Kind::Signed => (1..=8).contains(&self.length),
+            Kind::Text | Kind::Hex | Kind::Packed => self.length > 0,
+            Kind::Bit => self.length == 1 && self.bit < 8,
+            Kind::Tod | Kind::TodLocal | Kind::Duration | Kind::Offset | Kind::Hfp => {
+                self.length == 8
+            }
+            Kind::Date | Kind::PackedDuration => self.length == 4,
+            Kind::PackedTime | Kind::Hundredths => self.length == 4 && self.date.is_some(),
+            Kind::Subtype | Kind::Owner => true,
+        };
+        ends && dated && length
+    }
+}
+
+impl Bytes {
+    /// The unsigned number, if the section has it.
+    pub(crate) fn number(self, section: &[u8]) -> Option<u64> {
+        let bytes = self.of(section)?;
+        (bytes.len() <= 8).then(|| {
+            bytes
+                .iter()
+                .fold(0, |all, &byte| all << 8 | u64::from(byte))
+        })
+    }
+
+    /// The signed number, if the section has it.
+    pub(crate) fn signed(self, section: &[u8]) -> Option<i64> {
+        let unused = 64_u32
+            .checked_sub(8 * self.length)
+            .filter(|&bits| bits < 64)?;
+        Some((self.number(section)? << unused).cast_signed() >> unused)
+    }
+
+    /// The bytes, if the section has them.
+    pub(crate) fn of(self, section: &[u8]) -> Option<&[u8]> {
+        section
+            .get(self.offset as usize..)?
+            .get(..self.length as usize)
+    }
+}

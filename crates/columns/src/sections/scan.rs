@@ -1,0 +1,445 @@
+//! Scans: dumps in, batches of tables of sections out.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::ArrowError;
+use zlens_frames::smf::{Header, Index, Pass};
+use zlens_frames::{ProblemKind, ProblemLog, Window};
+
+use super::batch::{Batch, Context};
+use super::clock::{self, Facts, NO_TIME, System};
+use super::cut::{Runs, cut};
+use super::pieces::{Key, Piece, Waiting, Whole, told};
+use super::plan::Plan;
+use super::rows::Rows;
+use super::seen::Seen;
+use super::select::Selection;
+use crate::core::dumps::{Again, Dumps, NO_SYSTEM};
+use crate::core::journal::{Found, Journal, Place};
+use crate::core::scan::{self, Decoding, Reader, Ready};
+use crate::core::select::{SelectError, types};
+
+/// An interval that records tell of; microseconds UTC.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Number of the system.
+    pub system: usize,
+    /// When it ended.
+    pub end_us: i64,
+    /// How long it was.
+    pub seconds: Option<f64>,
+    /// Whether it is a stub.
+    pub short: bool,
+    /// How many records tell of it.
+    pub records: u64,
+}
+
+/// Dumps, plans, and what scans found out.
+pub struct Decoder {
+    dumps: Dumps<System>,
+    plans: Vec<Plan>,
+    journal: Journal,
+}
+
+impl Decoder {
+    /// A decoder of these dumps by plans, one for each record type.
+    #[must_use]
+    pub fn new(dumps: Dumps<System>, plans: Vec<Plan>) -> Self {
+        Self {
+            dumps,
+            plans,
+            journal: Journal::default(),
+        }
+    }
+
+    /// The dumps and their systems.
+    #[must_use]
+    pub const fn dumps(&self) -> &Dumps<System> {
+        &self.dumps
+    }
+
+    fn find(&self, table: &str) -> Result<(usize, usize), SelectError> {
+        let mut plans = self.plans.iter().enumerate();
+        plans
+            .find_map(|(number, plan)| Some((number, plan.table(table)?)))
+            .ok_or_else(|| SelectError::Table(table.to_owned()))
+    }
+
+    /// Names and types (int, float, text, bool, time) of the columns of a table.
+    ///
+    /// # Errors
+    /// If there is no such table.
+    pub fn schema(&self, table: &str) -> Result<Vec<(String, &'static str)>, SelectError> {
+        let (plan, table) = self.find(table)?;
+        Ok(types(&self.plans[plan].tables[table]))
+    }
+
+    /// Columns of a table: those named, in that order, or all of them.
+    ///
+    /// # Errors
+    /// If there is no such table or column.
+    pub fn select(
+        &self,
+        table: &str,
+        columns: Option<&[String]>,
+    ) -> Result<Selection, SelectError> {
+        let (plan, table) = self.find(table)?;
+        let facts = &self.plans[plan].tables[table];
+        Selection::new(facts, (plan, table), columns, |_| true)
+    }
+
+    /// Everything of one record type, in one scan.
+    #[must_use]
+    pub fn everything(&self, record: u8) -> Vec<Selection> {
+        let plans = self.plans.iter().filter(|plan| plan.record == record);
+        let tables = plans.flat_map(|plan| &plan.tables);
+        tables
+            .filter_map(|table| self.select(&table.name, None).ok())
+            .collect()
+    }
+
+    /// A scan of all files, of tables of one record type.
+    #[must_use]
+    pub fn scan(self: &Arc<Self>, selections: &[Selection]) -> Scan {
+        let plan = selections.first().map(|selection| selection.table.0);
+        Sections::scan(self, plan, selections)
+    }
+
+    /// A scan of all files in the form Arrow's consumers know.
+    #[must_use]
+    pub fn read(self: &Arc<Self>, selection: &Selection) -> Reader<Scan> {
+        Reader::new(
+            selection.schema(),
+            self.scan(std::slice::from_ref(selection)),
+        )
+    }
+
+    /// A scan that only finds out which intervals records of a type tell of.
+    #[must_use]
+    pub fn intervals(self: &Arc<Self>, record: u8) -> Scan {
+        let plan = self.plans.iter().position(|plan| plan.record == record);
+        Sections::scan(self, plan, &[])
+    }
+
+    /// Problems met by scans so far, each once; [`NO_SYSTEM`] stands for none.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Found> {
+        self.journal.problems()
+    }
+
+    fn plan(&self, number: Option<usize>) -> Option<&Plan> {
+        number.and_then(|number| self.plans.get(number))
+    }
+
+    fn place<'d>(&'d self, plan: &'d Plan, system: usize, file: usize) -> Place<'d> {
+        Place {
+            journal: &self.journal,
+            system,
+            file,
+            table: "",
+            record: (plan.record, plan.subtypes[0]),
+            capture: None,
+        }
+    }
+}
+
+/// A scan of all files of a decoder.
+pub type Scan = scan::Scan<Sections>;
+
+impl Scan {
+    /// The intervals met so far, in the order of systems and time.
+    #[must_use]
+    pub fn intervals(&self) -> Vec<Interval> {
+        let mut all: Vec<Interval> = self.decoding.intervals.values().copied().collect();
+        all.sort_by_key(|one| (one.system, one.end_us));
+        all
+    }
+}
+
+/// Tables of sections while their files are scanned.
+pub struct Sections {
+    decoder: Arc<Decoder>,
+    /// None: there is nothing to read.
+    plan: Option<usize>,
+    wanted: Vec<(u8, u16)>,
+    by_id: HashMap<[u8; 4], u16>,
+    file: usize,
+    waiting: Waiting,
+    seen: Seen,
+    /// Records of the file that came before.
+    again: Again,
+    facts: Vec<Facts>,
+    rows: Vec<Rows>,
+    batches: Vec<Batch>,
+    ended: bool,
+    intervals: HashMap<(u16, i64), Interval>,
+}
+
+impl Decoding for Sections {
+    type Pass = Pass;
+
+    fn ready(&mut self) -> Result<Option<Ready>, ArrowError> {
+        let full = self.batches.iter().position(Batch::is_full);
+        full.map_or(Ok(None), |number| self.take(number))
+    }
+
+    fn open(&mut self) -> Option<(Pass, String)> {
+        self.plan?;
+        self.decoder.dumps.pass(self.file, &self.wanted)
+    }
+
+    fn window(&mut self, window: &Window<'_>) -> Result<(), ArrowError> {
+        let decoder = Arc::clone(&self.decoder);
+        let Some(plan) = decoder.plan(self.plan) else {
+            return Ok(());
+        };
+        self.facts.clear();
+        self.rows.iter_mut().for_each(Rows::clear);
+        let mut wholes = Vec::new();
+        for (slot, &subtype) in plan.subtypes.iter().enumerate() {
+            for &record in window.records(slot) {
+                let bytes = window.bytes_of(record);
+                let offset = window.offset_of(record);
+                // Offsets in the window's bytes are those of the record behind its beginning.
+                let base = record.pos;
+                let Some((facts, mut runs)) = self.record(&decoder, plan, subtype, bytes, offset)
+                else {
+                    continue;
+                };
+                match self.piece(&decoder, plan, &facts, bytes, &runs) {
+                    Some(done) => wholes.extend(done),
+                    None => {
+                        runs.iter_mut().for_each(|run| run.at += base);
+                        self.gather(plan, facts, window.bytes, &[runs]);
+                    }
+                }
+            }
+        }
+        self.decode(&decoder, plan, window.bytes);
+        self.wholes(&decoder, plan, wholes);
+        Ok(())
+    }
+
+    fn close(&mut self, problems: Option<&ProblemLog>) -> Result<(), ArrowError> {
+        let decoder = Arc::clone(&self.decoder);
+        if let (Some(problems), Some(plan)) = (problems, decoder.plan(self.plan)) {
+            let place = decoder.place(plan, NO_SYSTEM, self.file);
+            decoder.journal.pass(problems, &place);
+            self.again.tell(&place);
+        }
+        self.file += 1;
+        Ok(())
+    }
+
+    /// What waits for more pieces, then what is left of each table.
+    fn rest(&mut self) -> Result<Option<Ready>, ArrowError> {
+        let decoder = Arc::clone(&self.decoder);
+        let Some(plan) = decoder.plan(self.plan) else {
+            return Ok(None);
+        };
+        if !self.ended {
+            self.ended = true;
+            let rest = self.waiting.rest(plan);
+            self.wholes(&decoder, plan, rest);
+        }
+        for number in 0..self.batches.len() {
+            if let Some(batch) = self.take(number)? {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Sections {
+    fn scan(decoder: &Arc<Decoder>, plan: Option<usize>, selections: &[Selection]) -> Scan {
+        let facts = decoder.plan(plan);
+        let batch = |selection: &Selection| Some(Batch::new(facts?, selection));
+        let own = selections.iter().filter(|one| Some(one.table.0) == plan);
+        let batches: Vec<Batch> = own.filter_map(batch).collect();
+        let systems = &decoder.dumps.systems;
+        scan::Scan::new(Self {
+            wanted: facts.map_or_else(Vec::new, |plan| {
+                plan.subtypes.iter().map(|&s| (plan.record, s)).collect()
+            }),
+            by_id: (0..).zip(systems).map(|(n, s)| (s.id, n)).collect(),
+            decoder: Arc::clone(decoder),
+            plan,
+            file: 0,
+            waiting: Waiting::default(),
+            seen: Seen::default(),
+            again: Again::default(),
+            facts: Vec::new(),
+            rows: batches.iter().map(|_| Rows::default()).collect(),
+            batches,
+            ended: false,
+            intervals: HashMap::new(),
+        })
+    }
+
+    /// The rows so far of a table, if there are any.
+    fn take(&mut self, number: usize) -> Result<Option<Ready>, ArrowError> {
+        let batch = self.batches[number].take(&self.decoder.dumps)?;
+        Ok(batch.map(|batch| (number, batch)))
+    }
+
+    /// What is known of a record, and where its sections are; nothing if it is not read.
+    fn record(
+        &mut self,
+        decoder: &Decoder,
+        plan: &Plan,
+        subtype: u16,
+        bytes: &[u8],
+        offset: u64,
+    ) -> Option<(Facts, Runs)> {
+        let header = Header::parse(bytes)?;
+        let lost = bytes.len() as u64;
+        let Some(&system) = self.by_id.get(&header.system) else {
+            let place = decoder.place(plan, NO_SYSTEM, self.file);
+            place.problem(ProblemKind::Header, "system", offset, lost, || {
+                "a record of a system that is not listed; such records are not read".to_owned()
+            });
+            return None;
+        };
+        if plan.broken.is_some() && self.seen.again(bytes) {
+            self.again.add(offset, lost);
+            return None;
+        }
+        let place = Place {
+            record: (plan.record, subtype),
+            ..decoder.place(plan, usize::from(system), self.file)
+        };
+        let runs = cut(bytes, plan, &mut |kind, key, lost, detail| {
+            place.problem(kind, (key, offset), offset, lost, || detail);
+        });
+        let mut facts = Facts {
+            system,
+            subtype,
+            file: self.file as u32,
+            offset,
+            tod: NO_TIME,
+            end: NO_TIME,
+            seconds: f64::NAN,
+            short: false,
+            zone: NO_TIME,
+        };
+        let zone = decoder.dumps.systems[usize::from(system)].zone_us;
+        let time = runs[plan.time.part];
+        let section = if time.count > 0 {
+            time.section(0, bytes)
+        } else {
+            &[]
+        };
+        clock::tell(
+            plan,
+            section,
+            &header,
+            zone.unwrap_or(NO_TIME),
+            decoder.dumps.leap_s,
+            &mut facts,
+        );
+        if facts.zone == NO_TIME {
+            place.problem(ProblemKind::Time, "zone", offset, 0, || {
+                "nothing tells how far local time is from UTC; local times are NULL (--tz gives it)"
+                    .to_owned()
+            });
+        }
+        Some((facts, runs))
+    }
+
+    /// Takes up a piece of a broken record; the records that are whole by it. Nothing if the record is none.
+    fn piece(
+        &mut self,
+        decoder: &Decoder,
+        plan: &Plan,
+        facts: &Facts,
+        bytes: &[u8],
+        runs: &Runs,
+    ) -> Option<Vec<Whole>> {
+        match told(plan, bytes, runs) {
+            Ok(None) => None,
+            Ok(Some(told)) => {
+                let run = runs[plan.time.part];
+                let piece = Piece {
+                    sequence: told.sequence,
+                    key: Key::new(facts, &told, run.section(0, bytes)),
+                    facts: *facts,
+                    bytes: bytes.to_vec(),
+                    runs: *runs,
+                    places: told.places,
+                };
+                Some(self.waiting.add(plan, piece))
+            }
+            Err(detail) => {
+                let system = usize::from(facts.system);
+                let place = decoder.place(plan, system, self.file);
+                place.problem(
+                    ProblemKind::Section,
+                    ("piece", facts.offset),
+                    facts.offset,
+                    0,
+                    || detail,
+                );
+                None
+            }
+        }
+    }
+
+    /// Adds the rows that a record gives.
+    fn gather(&mut self, plan: &Plan, facts: Facts, bytes: &[u8], pieces: &[Runs]) {
+        let record = self.facts.len() as u32;
+        for (rows, batch) in self.rows.iter_mut().zip(&self.batches) {
+            rows.add(&plan.tables[batch.table()], record, bytes, pieces);
+        }
+        let room = self.intervals.len() < Index::MAX_INTERVALS;
+        if self.batches.is_empty() && facts.end != NO_TIME && room {
+            let interval = self
+                .intervals
+                .entry((facts.system, facts.end))
+                .or_insert(Interval {
+                    system: usize::from(facts.system),
+                    end_us: facts.end,
+                    seconds: (!facts.seconds.is_nan()).then_some(facts.seconds),
+                    short: facts.short,
+                    records: 0,
+                });
+            interval.records += 1;
+        }
+        self.facts.push(facts);
+    }
+
+    /// Makes columns of the rows gathered so far.
+    fn decode(&mut self, decoder: &Decoder, plan: &Plan, bytes: &[u8]) {
+        let place = decoder.place(plan, NO_SYSTEM, self.file);
+        for (rows, batch) in self.rows.iter_mut().zip(&mut self.batches) {
+            let context = Context {
+                systems: &decoder.dumps.systems,
+                leap_s: decoder.dumps.leap_s,
+                place: Place {
+                    table: &plan.tables[batch.table()].name,
+                    ..place
+                },
+            };
+            batch.append(bytes, rows, &self.facts, &context);
+            rows.clear();
+        }
+        self.facts.clear();
+    }
+
+    /// Decodes records that were put together.
+    fn wholes(&mut self, decoder: &Decoder, plan: &Plan, wholes: Vec<Whole>) {
+        for whole in wholes {
+            let facts = whole.facts;
+            let (system, file) = (usize::from(facts.system), facts.file as usize);
+            let place = decoder.place(plan, system, file);
+            for (kind, key, detail) in whole.faults {
+                place.problem(kind, (key, facts.offset, &detail), facts.offset, 0, || {
+                    detail.clone()
+                });
+            }
+            self.gather(plan, facts, &whole.bytes, &whole.pieces);
+            self.decode(decoder, plan, &whole.bytes);
+        }
+    }
+}

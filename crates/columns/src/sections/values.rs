@@ -1,0 +1,395 @@
+//! One column of a table of sections while it is built.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::ArrowError;
+use zlens_frames::{ProblemKind, tod};
+
+use super::clock::{Facts, NO_TIME, utc};
+use super::numbers::{
+    DAY_US, calendar, duration, hfp, hundredths, midnight, offset, packed, packed_duration,
+    packed_time,
+};
+use super::plan::{Column, ColumnKind};
+use super::rows::{NOBODY, Rows};
+use crate::core::column::{Builder, Source};
+use crate::core::journal::Place;
+use crate::core::kernel::{Kernel, each};
+use crate::core::plan::Kind;
+use crate::core::validity::Validity;
+use crate::core::wide::{Finished, Wide};
+use crate::core::words::Words;
+
+/// Where values come from.
+#[derive(Clone, Copy)]
+pub(crate) struct From<'f> {
+    pub bytes: &'f [u8],
+    pub rows: &'f Rows,
+    pub facts: &'f [Facts],
+    pub leap_s: i32,
+    pub place: &'f Place<'f>,
+}
+
+impl<'f> From<'f> {
+    /// Where a row is, for what there is to report.
+    fn at(&self, row: usize) -> Place<'f> {
+        let record = self.record(row);
+        Place {
+            system: usize::from(record.system),
+            file: record.file as usize,
+            ..*self.place
+        }
+    }
+
+    fn record(&self, row: usize) -> &Facts {
+        &self.facts[self.rows.records[row] as usize]
+    }
+
+    /// The bytes at an offset of the section of a row.
+    fn four(&self, row: usize, at: u32) -> Option<[u8; 4]> {
+        let start = self.rows.places[row] as usize + at as usize;
+        self.bytes.get(start..)?.first_chunk().copied()
+    }
+}
+
+#[derive(Debug)]
+enum Data {
+    /// As columns of other tables are.
+    Plain(Builder, Kernel),
+    Float(Vec<f64>, Validity),
+    Bit(Vec<bool>, Validity, u8),
+    /// Integers and times that are computed, in a place among the 8-byte columns.
+    Made(usize, Validity),
+    Words(Words),
+}
+
+/// A column while it is built.
+#[derive(Debug)]
+pub(crate) struct Values {
+    column: Column,
+    data: Data,
+}
+
+/// A value that could not be made, and why.
+enum Miss {
+    /// Nothing stands there.
+    Absent,
+    /// What stands there is none.
+    Wrong,
+}
+
+fn unless_zero<T>(bytes: &[u8], value: Option<T>) -> Result<T, Miss> {
+    value.ok_or(if bytes.iter().all(|&byte| byte == 0) {
+        Miss::Absent
+    } else {
+        Miss::Wrong
+    })
+}
+
+impl Values {
+    /// A column of the plan; integers and times take the next place among the 8-byte columns.
+    pub(crate) fn new(column: &Column, places: &mut usize) -> Self {
+        use ColumnKind as From;
+        let plain = |kind: Kind, signed: bool, places: &mut usize| {
+            let kernel = Kernel::of(kind, column.length, signed);
+            Data::Plain(Builder::new(kind, places), kernel)
+        };
+        let data = match column.kind {
+            From::Unsigned => plain(Kind::Int, false, places),
+            From::Signed => plain(Kind::Int, true, places),
+            From::Text => plain(Kind::Text, false, places),
+            From::Hex => plain(Kind::Hex, false, places),
+            From::Tod => plain(Kind::Time, false, places),
+            From::Bit => Data::Bit(Vec::new(), Validity::default(), 0x80 >> column.bit),
+            From::Duration | From::Offset | From::Hfp | From::PackedDuration => {
+                Data::Float(Vec::new(), Validity::default())
+            }
+            From::Date => Data::Words(Words::default()),
+            From::TodLocal
+            | From::Packed
+            | From::PackedTime
+            | From::Hundredths
+            | From::Subtype
+            | From::Owner => {
+                *places += 1;
+                Data::Made(*places - 1, Validity::default())
+            }
+        };
+        Self {
+            column: column.clone(),
+            data,
+        }
+    }
+
+    /// Where the section must reach for the field to be there.
+    fn end(&self) -> u32 {
+        let column = &self.column;
+        let dated = column.date.map_or(0, |at| at + 4);
+        let after = column.after.map_or(0, |at| at + 4);
+        (column.offset + column.length).max(dated).max(after)
+    }
+
+    /// Adds the values of some rows behind those of the `row` before.
+    pub(crate) fn append(&mut self, from: &From<'_>, row: usize, wide: &mut Wide) {
+        match self.column.kind {
+            ColumnKind::Subtype | ColumnKind::Owner => return self.keys(from, row, wide),
+            _ => {}
+        }
+        let end = self.end();
+        let mut at = 0;
+        for &(length, count) in &from.rows.lengths {
+            let count = count as usize;
+            if end <= length {
+                self.fields(from, at..at + count, row, wide);
+            } else {
+                self.nulls(row + at, count, wide);
+            }
+            at += count;
+        }
+        self.large(from, row);
+    }
+
+    fn large(&self, from: &From<'_>, row: usize) {
+        let Data::Plain(builder, _) = &self.data else {
+            return;
+        };
+        if let Some(large) = builder.first_large(row) {
+            let name = &self.column.name;
+            let at = from.record(large - row).offset;
+            from.at(large - row)
+                .problem(ProblemKind::Long, ("large", name), at, 0, || {
+                    format!("{name} is above 2^63 - 1 here and maybe later; such values are NULL")
+                });
+        }
+    }
+
+    fn nulls(&mut self, row: usize, count: usize, wide: &mut Wide) {
+        match &mut self.data {
+            Data::Plain(builder, _) => builder.nulls(row, count, wide),
+            Data::Float(values, validity) => {
+                values.resize(values.len() + count, 0.0);
+                validity.clear(row, row + count);
+            }
+            Data::Bit(values, validity, _) => {
+                values.resize(values.len() + count, false);
+                validity.clear(row, row + count);
+            }
+            Data::Made(place, validity) => {
+                wide.rows_mut(*place, row..row + count).fill(0);
+                validity.clear(row, row + count);
+            }
+            Data::Words(words) => (0..count).for_each(|_| words.null()),
+        }
+    }
+
+    fn keys(&mut self, from: &From<'_>, row: usize, wide: &mut Wide) {
+        let Data::Made(place, validity) = &mut self.data else {
+            return;
+        };
+        let out = wide.rows_mut(*place, row..row + from.rows.len());
+        for (nth, out) in out.iter_mut().enumerate() {
+            *out = 0;
+            if self.column.kind == ColumnKind::Subtype {
+                *out = i64::from(from.record(nth).subtype);
+            } else {
+                match from.rows.owners.get(nth) {
+                    Some(&owner) if owner != NOBODY => *out = i64::from(owner),
+                    _ => validity.clear(row + nth, row + nth + 1),
+                }
+            }
+        }
+    }
+
+    /// The field of some rows whose sections all hold it.
+    fn fields(
+        &mut self,
+        from: &From<'_>,
+        range: std::ops::Range<usize>,
+        row: usize,
+        wide: &mut Wide,
+    ) {
+        let column = &self.column;
+        let places = &from.rows.places[range.clone()];
+        let bytes = from.bytes.get(column.offset as usize..).unwrap_or(&[]);
+        let mut wrong = None;
+        match &mut self.data {
+            Data::Plain(builder, kernel) => {
+                let source = Source {
+                    bytes: from.bytes,
+                    places,
+                    lens: &[],
+                    len: 0,
+                    leap_s: from.leap_s,
+                };
+                builder.append(*kernel, column.offset, row + range.start, &source, wide);
+            }
+            Data::Float(values, validity) => {
+                let first = values.len();
+                values.resize(first + places.len(), 0.0);
+                let out = &mut values[first..];
+                match column.kind {
+                    ColumnKind::Hfp => each(out, bytes, places, hfp),
+                    ColumnKind::Duration => each(out, bytes, places, duration),
+                    ColumnKind::Offset => each(out, bytes, places, offset),
+                    _ => {
+                        for ((nth, out), &at) in range.clone().zip(out).zip(places) {
+                            let field = bytes[at as usize..].first_chunk().copied();
+                            let field: [u8; 4] = field.unwrap_or_default();
+                            match unless_zero(&field, packed_duration(field)) {
+                                Ok(value) => *out = value,
+                                Err(miss) => {
+                                    note(&miss, nth, &mut wrong);
+                                    validity.clear(row + nth, row + nth + 1);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            Data::Bit(values, _, mask) => {
+                values.extend(places.iter().map(|&at| bytes[at as usize] & *mask != 0));
+            }
+            Data::Made(place, validity) => {
+                let out = wide.rows_mut(*place, row + range.start..row + range.end);
+                for (nth, out) in range.clone().zip(out) {
+                    match made(column, from, nth) {
+                        Ok(value) => *out = value,
+                        Err(miss) => {
+                            *out = 0;
+                            note(&miss, nth, &mut wrong);
+                            validity.clear(row + nth, row + nth + 1);
+                        }
+                    }
+                }
+            }
+            Data::Words(words) => {
+                for (nth, &at) in range.clone().zip(places) {
+                    let field: [u8; 4] = bytes[at as usize..]
+                        .first_chunk()
+                        .copied()
+                        .unwrap_or_default();
+                    match unless_zero(&field, calendar(field)) {
+                        Ok((year, month, day)) => {
+                            words.push(&format!("{year:04}-{month:02}-{day:02}"));
+                        }
+                        Err(miss) => {
+                            note(&miss, nth, &mut wrong);
+                            words.null();
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(nth) = wrong {
+            let name = &column.name;
+            let at = from.record(nth).offset;
+            from.at(nth)
+                .problem(ProblemKind::Section, ("wrong", name), at, 0, || {
+                    format!(
+                        "{name} is no {} here and maybe later; such values are NULL",
+                        word(column.kind)
+                    )
+                });
+        }
+    }
+
+    /// The array of `len` rows; the column begins anew.
+    pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
+        let time = matches!(
+            self.column.kind,
+            ColumnKind::TodLocal | ColumnKind::PackedTime | ColumnKind::Hundredths
+        );
+        Ok(match &mut self.data {
+            Data::Plain(builder, _) => builder.finish(len, wide)?,
+            Data::Float(values, validity) => Arc::new(Float64Array::try_new(
+                std::mem::take(values).into(),
+                validity.finish(len, &[]),
+            )?),
+            Data::Bit(values, validity, _) => Arc::new(BooleanArray::new(
+                BooleanBuffer::from(std::mem::take(values)),
+                validity.finish(len, &[]),
+            )),
+            Data::Made(place, validity) => {
+                let nulls = validity.finish(len, &[]);
+                if time {
+                    Arc::new(wide.times(*place, nulls)?)
+                } else {
+                    Arc::new(wide.ints(*place, nulls)?)
+                }
+            }
+            Data::Words(words) => words.finish()?,
+        })
+    }
+
+    /// Zeros where values are too large, so that nothing shows behind a NULL.
+    pub(crate) fn hide_large(&self, wide: &mut Wide) {
+        if let Data::Plain(builder, _) = &self.data {
+            builder.hide_large(wide);
+        }
+    }
+}
+
+/// What a field should have been.
+const fn word(kind: ColumnKind) -> &'static str {
+    match kind {
+        ColumnKind::Date => "packed date",
+        ColumnKind::PackedTime => "packed time of day",
+        ColumnKind::PackedDuration => "packed duration",
+        ColumnKind::Hundredths => "time of day",
+        _ => "packed number",
+    }
+}
+
+/// Remembers the first row whose value is wrong.
+fn note(miss: &Miss, row: usize, wrong: &mut Option<usize>) {
+    if matches!(miss, Miss::Wrong) {
+        wrong.get_or_insert(row);
+    }
+}
+
+/// An integer or a time of one row whose section holds it.
+fn made(column: &Column, from: &From<'_>, row: usize) -> Result<i64, Miss> {
+    let start = from.rows.places[row] as usize + column.offset as usize;
+    let field = from
+        .bytes
+        .get(start..start + column.length as usize)
+        .ok_or(Miss::Absent)?;
+    let zone = from.record(row).zone;
+    match column.kind {
+        ColumnKind::Packed => unless_zero(field, packed(field)),
+        ColumnKind::TodLocal => {
+            let value = u64::from_be_bytes(*field.first_chunk().ok_or(Miss::Absent)?);
+            if value == 0 || zone == NO_TIME {
+                return Err(Miss::Absent);
+            }
+            // Local time is without leap seconds.
+            Ok(utc(tod::to_unix_us(value, 0), zone))
+        }
+        ColumnKind::PackedTime | ColumnKind::Hundredths => {
+            let date = column.date.and_then(|at| from.four(row, at));
+            let date = date.ok_or(Miss::Absent)?;
+            let day = unless_zero(&date, midnight(date))?;
+            let clock = |bytes: [u8; 4]| {
+                if column.kind == ColumnKind::PackedTime {
+                    packed_time(bytes)
+                } else {
+                    hundredths(bytes)
+                }
+            };
+            let time = clock(*field.first_chunk().ok_or(Miss::Absent)?).ok_or(Miss::Wrong)?;
+            let before = column.after.and_then(|at| clock(from.four(row, at)?));
+            let next = if before.is_some_and(|before| time < before) {
+                DAY_US
+            } else {
+                0
+            };
+            match utc(day + time + next, zone) {
+                NO_TIME => Err(Miss::Absent),
+                time => Ok(time),
+            }
+        }
+        _ => Err(Miss::Absent),
+    }
+}

@@ -1,0 +1,23 @@
+//! Records of z/VM to raw tables: a row for each record, or for each entry of a section; the differences between one
+//! sample of a subject and the next made on the way.
+//!
+//! Decoding goes window by window, and in each window column by column.
+
+mod batch;
+mod evidence;
+mod join;
+mod places;
+pub mod plan;
+mod scan;
+mod section;
+mod select;
+mod shape;
+mod step;
+mod subject;
+mod table;
+mod track;
+
+pub use evidence::Evidence;
+pub use plan::Plan;
+pub use scan::{Decoder, File, Scan, System};
+pub use select::Selection;

@@ -1,0 +1,489 @@
+//! Entries behind the fixed part of a record: what a plan says of them, and finding them.
+
+use serde::Deserialize;
+
+/// Bytes of the header that begins every record; no section can stand inside it.
+const HEADER: u32 = zlens_frames::zvm::HEADER as u32;
+
+/// Where the entries of a record stand. Each of the three numbers is read from the record (`_at`, `_len`) or is fixed;
+/// inside another section's entry, places count from the beginning of that entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Section {
+    /// Offset of the field that holds the offset of the first entry.
+    #[serde(default)]
+    pub offset_at: Option<u32>,
+    /// Length of that field.
+    #[serde(default)]
+    pub offset_len: u32,
+    /// Offset of the first entry, where no field says it.
+    #[serde(default)]
+    pub offset: Option<u32>,
+    /// Offset of the field that holds the bytes from one entry to the next.
+    #[serde(default)]
+    pub stride_at: Option<u32>,
+    /// Length of that field.
+    #[serde(default)]
+    pub stride_len: u32,
+    /// Bytes from one entry to the next, where no field says it.
+    #[serde(default)]
+    pub stride: Option<u32>,
+    /// Offset of the field that holds the number of entries.
+    #[serde(default)]
+    pub count_at: Option<u32>,
+    /// Length of that field.
+    #[serde(default)]
+    pub count_len: u32,
+    /// Number of entries, where no field says it; with neither, entries run to the end of the record.
+    #[serde(default)]
+    pub count: Option<u32>,
+    /// Records without these bytes at this place have no such entries.
+    #[serde(default, rename = "match")]
+    pub matching: Option<Match>,
+    /// Bytes of an entry where they are more than those to the next one: a row of tables that stand one behind the
+    /// other.
+    #[serde(default)]
+    pub span: Option<u32>,
+    /// Field of the record that says how many bytes there are from the first entry on. One entry of fixed length is then
+    /// as long as they are, if they are fewer.
+    #[serde(default)]
+    pub bound: Option<Place>,
+    /// Fields of the entry that say where its data begin and how many bytes they have.
+    #[serde(default)]
+    pub inner: Option<Inner>,
+    /// Fields of the entry that differ where its data are of two moments.
+    #[serde(default)]
+    pub equal: Option<Equal>,
+    /// Texts behind the fixed part of the entry, each after a length of two bytes.
+    #[serde(default)]
+    pub strings: Option<Strings>,
+    /// The section inside whose first entry these stand.
+    #[serde(default)]
+    pub within: Option<Box<Section>>,
+}
+
+/// Bytes that tell one payload of a record type from another.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Match {
+    /// Offset in the record.
+    pub at: u32,
+    /// The bytes, hexadecimal.
+    pub hex: String,
+}
+
+/// A number of one to four bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Place {
+    /// Its offset.
+    pub at: u32,
+    /// Its length.
+    pub len: u32,
+}
+
+/// Data inside an entry: where they begin, counted from the entry, and how many bytes they have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Inner {
+    /// The field that says where they begin.
+    pub offset: Place,
+    /// The field that says how many bytes they have.
+    pub length: Place,
+}
+
+/// Two fields of an entry that are equal unless it was changed while it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Equal {
+    /// Offset of the one.
+    pub at: u32,
+    /// Offset of the other.
+    pub other: u32,
+    /// Length of both.
+    pub len: u32,
+}
+
+/// Texts of an entry, one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Strings {
+    /// Where the length of the first one stands.
+    pub at: u32,
+    /// How many there are.
+    pub count: u32,
+    /// Bytes that must follow behind the last one.
+    #[serde(default)]
+    pub tail: u32,
+}
+
+/// Most texts of an entry.
+const MOST_STRINGS: u32 = 16;
+
+impl Match {
+    /// The bytes; None when the text is not pairs of hexadecimal digits.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        let digits = self.hex.as_bytes();
+        if !digits.len().is_multiple_of(2) {
+            return None;
+        }
+        digits
+            .chunks_exact(2)
+            .map(|pair| {
+                let high = char::from(pair[0]).to_digit(16)?;
+                let low = char::from(pair[1]).to_digit(16)?;
+                u8::try_from(high * 16 + low).ok()
+            })
+            .collect()
+    }
+}
+
+impl Place {
+    pub(crate) fn check(self, what: &str) -> Result<(), String> {
+        if (1..=4).contains(&self.len) {
+            return Ok(());
+        }
+        Err(format!(
+            "the section's {what} cannot be a field of {} bytes",
+            self.len
+        ))
+    }
+
+    /// The number; None where the bytes end before it.
+    pub(crate) fn of(self, bytes: &[u8]) -> Option<u32> {
+        let at = self.at as usize;
+        let field = bytes.get(at..at.checked_add(self.len.min(4) as usize)?)?;
+        Some(
+            field
+                .iter()
+                .fold(0, |value, &byte| value << 8 | u32::from(byte)),
+        )
+    }
+}
+
+impl Section {
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (what, at, len, fixed, needed) in [
+            ("offset", self.offset_at, self.offset_len, self.offset, true),
+            ("stride", self.stride_at, self.stride_len, self.stride, true),
+            ("count", self.count_at, self.count_len, self.count, false),
+        ] {
+            if let Some(at) = at {
+                Place { at, len }.check(what)?;
+            } else if needed && fixed.is_none() {
+                return Err(format!("the section has no {what}"));
+            }
+        }
+        if self.matching.as_ref().is_some_and(|m| m.bytes().is_none()) {
+            return Err("the section's match is not hexadecimal".into());
+        }
+        if let Some(bound) = self.bound {
+            bound.check("bound")?;
+        }
+        if let Some(inner) = self.inner {
+            inner.offset.check("inner offset")?;
+            inner.length.check("inner length")?;
+        }
+        if let Some(strings) = self.strings {
+            if !(1..=MOST_STRINGS).contains(&strings.count) {
+                return Err(format!("the section cannot have {} texts", strings.count));
+            }
+            if self.count != Some(1) {
+                return Err("a section with texts has one entry".into());
+            }
+        }
+        match &self.within {
+            Some(outer) if outer.within.is_some() => {
+                Err("a section stands in one that itself stands in one".into())
+            }
+            Some(outer) => outer.check(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why the entries of a record cannot be found, or not all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SectionFault {
+    /// Bytes that cannot be read because of it.
+    pub bytes: u64,
+    pub detail: String,
+}
+
+/// Entries of a record: the first, the bytes from one to the next, how many there are and how long each is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Entries {
+    pub first: u32,
+    pub stride: u32,
+    pub count: u32,
+    pub span: u32,
+    /// Where the texts of the one entry are, and behind them what follows.
+    pub texts: Vec<(u32, u16)>,
+}
+
+/// Finds entries by the fields that locate them.
+#[derive(Debug)]
+pub(crate) struct Locator {
+    offset: Number,
+    stride: Number,
+    count: Option<Number>,
+    matching: Option<(usize, Vec<u8>)>,
+    span: Option<u32>,
+    bound: Option<Place>,
+    inner: Option<Inner>,
+    equal: Option<Equal>,
+    strings: Option<Strings>,
+    outer: Option<Box<Locator>>,
+}
+
+/// A number that stands in the record, or is always the same.
+#[derive(Debug, Clone, Copy)]
+enum Number {
+    At(Place),
+    Fixed(u32),
+}
+
+impl Number {
+    fn new(at: Option<u32>, len: u32, fixed: Option<u32>) -> Option<Self> {
+        match (at, fixed) {
+            (Some(at), _) => Some(Self::At(Place { at, len })),
+            (None, Some(fixed)) => Some(Self::Fixed(fixed)),
+            (None, None) => None,
+        }
+    }
+
+    fn of(self, bytes: &[u8]) -> Option<u32> {
+        match self {
+            Self::Fixed(value) => Some(value),
+            Self::At(place) => place.of(bytes),
+        }
+    }
+}
+
+type Located = (Entries, Option<SectionFault>);
+
+fn fault(bytes: u64, detail: String) -> Located {
+    (Entries::default(), Some(SectionFault { bytes, detail }))
+}
+
+impl Locator {
+    /// The locator of a section.
+    pub(crate) fn of(section: &Section) -> Option<Self> {
+        Some(Self {
+            offset: Number::new(section.offset_at, section.offset_len, section.offset)?,
+            stride: Number::new(section.stride_at, section.stride_len, section.stride)?,
+            count: Number::new(section.count_at, section.count_len, section.count),
+            matching: match &section.matching {
+                Some(matching) => Some((matching.at as usize, matching.bytes()?)),
+                None => None,
+            },
+            span: section.span,
+            bound: section.bound,
+            inner: section.inner,
+            equal: section.equal,
+            strings: section.strings,
+            outer: match &section.within {
+                Some(outer) => Some(Box::new(Self::of(outer)?)),
+                None => None,
+            },
+        })
+    }
+
+    /// The entries that lie wholly in the record, and what is wrong with the others.
+    pub(crate) fn entries(&self, record: &[u8]) -> Located {
+        if let Some((at, bytes)) = &self.matching
+            && record
+                .get(*at..)
+                .is_none_or(|rest| !rest.starts_with(bytes))
+        {
+            return (Entries::default(), None);
+        }
+        let Some(outer) = &self.outer else {
+            return self.entries_of(record, record, 0);
+        };
+        let (found, _) = outer.entries(record);
+        if found.count == 0 {
+            // What is wrong with the outer entry is told where that one is read.
+            return (Entries::default(), None);
+        }
+        let end = match outer.bound.and_then(|bound| bound.of(record)) {
+            Some(bytes) => found.first.saturating_add(bytes).min(record.len() as u32),
+            None => record.len() as u32,
+        };
+        let data = &record[..end as usize];
+        let (mut inner, own) = self.entries_of(record, data, found.first);
+        inner.texts.clear();
+        (inner, own)
+    }
+
+    /// Entries in `data`, the beginning of the record, that are found from `base` on.
+    fn entries_of(&self, record: &[u8], data: &[u8], base: u32) -> Located {
+        let from = data.get(base as usize..).unwrap_or(&[]);
+        let len = data.len() as u32;
+        let counted = match self.count {
+            Some(count) => match count.of(from) {
+                Some(0) => return (Entries::default(), None),
+                Some(count) => Some(count),
+                None => {
+                    return fault(
+                        0,
+                        format!("the record of {len} bytes ends before its number of entries"),
+                    );
+                }
+            },
+            None => None,
+        };
+        let (Some(first), Some(stride)) = (self.offset.of(from), self.stride.of(from)) else {
+            return fault(
+                0,
+                format!("the record of {len} bytes ends before the fields that locate its entries"),
+            );
+        };
+        if counted.is_none() && first == 0 {
+            return (Entries::default(), None);
+        }
+        let least = if self.outer.is_some() { 1 } else { HEADER };
+        if first < least || stride == 0 {
+            // Where they are instead cannot be known; all that is not header counts as lost.
+            let lost = u64::from(len.saturating_sub(HEADER.max(base)));
+            return fault(
+                lost,
+                format!("entries of {stride} bytes cannot begin at offset {first}"),
+            );
+        }
+        let first = base.saturating_add(first);
+        let (end, mut told) = self.end(record, len, first);
+        let mut span = self.span.unwrap_or(stride);
+        if self.bound.is_some() && counted == Some(1) && first < end && end - first < span {
+            let there = end - first;
+            told.get_or_insert_with(|| SectionFault {
+                bytes: 0,
+                detail: format!(
+                    "the data have {there} bytes where {span} are described; what is missing is NULL"
+                ),
+            });
+            span = there;
+        }
+        let room = end.saturating_sub(first);
+        let fitting = match room.checked_sub(span) {
+            Some(more) => more / stride + 1,
+            None => 0,
+        };
+        let count = counted.unwrap_or(fitting);
+        let found = Entries {
+            first,
+            stride,
+            count: count.min(fitting),
+            span,
+            texts: Vec::new(),
+        };
+        if count > fitting {
+            let lost = u64::from(if span > stride { room } else { room % stride });
+            let detail = format!(
+                "{count} entries of {span} bytes from offset {first} do not fit the record of {end} bytes; {} do",
+                found.count
+            );
+            return (
+                found,
+                Some(SectionFault {
+                    bytes: lost,
+                    detail,
+                }),
+            );
+        }
+        if found.count == 0 {
+            return (found, told);
+        }
+        self.judge(data, end, found, told)
+    }
+
+    /// Where the data end that begin at `first`: with the record, or where a field says.
+    fn end(&self, record: &[u8], len: u32, first: u32) -> (u32, Option<SectionFault>) {
+        let Some(bytes) = self.bound.and_then(|bound| bound.of(record)) else {
+            return (len, None);
+        };
+        let end = first.saturating_add(bytes);
+        if end <= len {
+            return (end, None);
+        }
+        let detail = format!(
+            "{bytes} bytes of data from offset {first} do not fit the record of {len} bytes"
+        );
+        let lost = 0;
+        (
+            len,
+            Some(SectionFault {
+                bytes: lost,
+                detail,
+            }),
+        )
+    }
+
+    /// Looks into the first entry for what speaks against it, and for its texts.
+    fn judge(
+        &self,
+        data: &[u8],
+        end: u32,
+        mut found: Entries,
+        mut told: Option<SectionFault>,
+    ) -> Located {
+        let entry = &data[found.first as usize..end as usize];
+        let lost = u64::from(found.span);
+        if let Some(Equal { at, other, len }) = self.equal {
+            let bytes = |at: u32| entry.get(at as usize..(at as usize).checked_add(len as usize)?);
+            if let (Some(one), Some(two)) = (bytes(at), bytes(other))
+                && one != two
+            {
+                let detail =
+                    "the data are torn: they were changed while they were copied, and are left out";
+                return fault(lost, detail.into());
+            }
+        }
+        let mut room = entry.len() as u32;
+        if let Some(inner) = self.inner
+            && let (Some(offset), Some(bytes)) = (inner.offset.of(entry), inner.length.of(entry))
+        {
+            let wanted = offset.saturating_add(bytes);
+            if wanted > room {
+                told.get_or_insert_with(|| SectionFault {
+                    bytes: 0,
+                    detail: format!(
+                        "{bytes} bytes of data from byte {offset} of their entry on do not fit its {room} bytes"
+                    ),
+                });
+            } else if wanted > inner.length.at.max(inner.offset.at) {
+                room = wanted;
+            }
+            found.span = found.span.min(room);
+        }
+        let Some(strings) = self.strings else {
+            return (found, told);
+        };
+        let mut at = strings.at;
+        for number in 1..=strings.count {
+            let length = Place { at, len: 2 }.of(&entry[..room as usize]);
+            let begin = at.saturating_add(2);
+            match length.filter(|length| begin.saturating_add(*length) <= room) {
+                Some(length) => {
+                    found.texts.push((found.first + begin, length as u16));
+                    at = begin + length;
+                }
+                None => {
+                    return fault(
+                        lost,
+                        format!(
+                            "text {number} at byte {at} of its entry does not fit the {room} bytes of data"
+                        ),
+                    );
+                }
+            }
+        }
+        if at.saturating_add(strings.tail) > room {
+            return fault(
+                lost,
+                format!(
+                    "what follows the texts at byte {at} of its entry does not fit the {room} bytes of data"
+                ),
+            );
+        }
+        found.texts.push((
+            found.first + at,
+            (room - at).min(u32::from(u16::MAX)) as u16,
+        ));
+        (found, told)
+    }
+}

@@ -1,0 +1,57 @@
+//! The columns of a raw table of z/VM.
+
+use arrow_schema::DataType;
+
+use super::plan::{Kind, Plan};
+use crate::core::column::data_type;
+use crate::core::select::{self, Head, Table};
+
+/// One column of a plan on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column {
+    /// Its values.
+    Value(usize),
+    /// The differences of its values.
+    Difference(usize),
+}
+
+/// One column of a raw table on its way out.
+pub(crate) type Output = select::Output<Column>;
+/// Some columns of a raw table, which is known by its number.
+pub type Selection = select::Selection<Column>;
+
+impl Output {
+    /// Whether it needs the sample before.
+    pub(crate) fn compares(self) -> bool {
+        matches!(
+            self,
+            Self::Head(Head::Seconds | Head::Flag) | Self::Own(Column::Difference(_))
+        )
+    }
+}
+
+impl Table for Plan {
+    type Column = Column;
+
+    fn name(&self) -> &str {
+        &self.table
+    }
+
+    fn own(&self) -> Vec<(String, Column)> {
+        let mut own = Vec::new();
+        for (number, column) in self.columns.iter().enumerate() {
+            own.push((column.name.clone(), Column::Value(number)));
+            if column.difference.is_some() && column.kind == Kind::Int {
+                own.push((format!("{}_d", column.name), Column::Difference(number)));
+            }
+        }
+        own
+    }
+
+    fn data_type(&self, column: Column) -> DataType {
+        match column {
+            Column::Value(number) => data_type(self.columns[number].kind),
+            Column::Difference(_) => DataType::Int64,
+        }
+    }
+}

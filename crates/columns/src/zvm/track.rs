@@ -1,0 +1,472 @@
+//! From one sample of a subject to the next: elapsed time, evidence of resets, differences.
+//!
+//! What was last seen of every subject is kept in columns indexed by the subject's slot, for each system and table,
+//! and lives on from file to file.
+
+use arrow_buffer::NullBuffer;
+use zlens_frames::{ProblemKind, tod};
+
+use super::evidence::{Evidence, Known, NOTHING};
+use super::places::Places;
+use super::plan::{Difference, Direction};
+use super::step::{Rule, Step, Way};
+use super::subject::{Found, MAX_SUBJECTS, NOBODY, Subjects, fingerprint};
+use crate::core::column::{Builder, Value};
+use crate::core::flag::{Flag, UNITS};
+use crate::core::journal::Place;
+use crate::core::validity::Validity;
+use crate::core::wide::Wide;
+
+/// The rows of the batch being built, as differences see them.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// Subject of each row.
+    pub slots: Vec<u32>,
+    /// Whether the row has a predecessor to be compared with.
+    pub usable: Vec<bool>,
+    /// Time since it, where usable.
+    pub seconds: Vec<f64>,
+    pub flags: Vec<Flag>,
+    /// When the record was built and where it begins, for reports.
+    tods: Vec<u64>,
+    offsets: Vec<u64>,
+}
+
+impl Rows {
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+        self.usable.clear();
+        self.seconds.clear();
+        self.flags.clear();
+        self.tods.clear();
+        self.offsets.clear();
+    }
+}
+
+/// Some rows that were just decoded.
+#[derive(Clone, Copy)]
+pub(crate) struct Fresh<'b> {
+    /// The number of the first in its batch.
+    pub from: usize,
+    /// When each record was built.
+    pub tods: &'b [u64],
+    /// Where each stands, the first at place `first`.
+    pub places: &'b Places,
+    pub first: usize,
+    pub builders: &'b [Builder],
+    pub wide: &'b Wide,
+    /// Whether there is a layout that tells whom they are about.
+    pub known: bool,
+    /// Whether they are samples, which come at the end of intervals; events come when they do.
+    pub sample: bool,
+}
+
+impl<'b> Fresh<'b> {
+    /// Where the record begins in the file that is `number` rows behind the first.
+    fn offset(&self, number: usize) -> u64 {
+        self.places.offset(self.first + number)
+    }
+
+    /// The value of a column in the row that is `number` rows behind the first.
+    fn value(&self, builder: usize, number: usize) -> Value<'b> {
+        self.builders[builder].value(self.from + number, self.wide)
+    }
+}
+
+/// A column whose change is evidence of a reset.
+#[derive(Debug, Clone)]
+pub(crate) struct Watch {
+    pub builder: usize,
+    pub name: String,
+}
+
+/// What is kept of the subjects of one table of one system.
+#[derive(Debug)]
+pub(crate) struct Track {
+    /// Columns that identify the subject.
+    subject: Vec<usize>,
+    watches: Vec<Watch>,
+    subjects: Subjects,
+    known: Known,
+    nominal_s: Option<f64>,
+    /// By slot: where its evidence is, time and file of its last sample.
+    evidence: Vec<u32>,
+    last: Vec<u64>,
+    file: Vec<usize>,
+    /// By watch and slot: what the column last was; 0: nothing yet.
+    seen: Vec<Vec<u64>>,
+}
+
+impl Track {
+    pub(crate) fn new(subject: Vec<usize>, watches: Vec<Watch>) -> Self {
+        Self {
+            seen: vec![Vec::new(); watches.len()],
+            subject,
+            watches,
+            subjects: Subjects::default(),
+            known: Known::default(),
+            nominal_s: None,
+            evidence: Vec::new(),
+            last: Vec::new(),
+            file: Vec::new(),
+        }
+    }
+
+    /// Forgets everything: another system begins.
+    pub(crate) fn begin(&mut self, table: &str, evidence: &[Evidence], nominal_s: Option<f64>) {
+        let fresh = Self::new(
+            std::mem::take(&mut self.subject),
+            std::mem::take(&mut self.watches),
+        );
+        *self = Self {
+            known: Known::of(table, evidence),
+            nominal_s: nominal_s.filter(|s| *s > 0.0),
+            ..fresh
+        };
+    }
+
+    /// Finds the predecessors of fresh rows.
+    pub(crate) fn rows(&mut self, fresh: &Fresh<'_>, rows: &mut Rows, place: &Place<'_>) {
+        if !fresh.known {
+            let count = fresh.tods.len();
+            rows.slots.extend(std::iter::repeat_n(NOBODY, count));
+            rows.usable.extend(std::iter::repeat_n(false, count));
+            rows.seconds.extend(std::iter::repeat_n(0.0, count));
+            rows.flags.extend(std::iter::repeat_n(Flag::None, count));
+            rows.tods.extend_from_slice(fresh.tods);
+            rows.offsets
+                .extend((0..count).map(|number| fresh.offset(number)));
+            return;
+        }
+        for number in 0..fresh.tods.len() {
+            let values = self
+                .subject
+                .iter()
+                .map(|&builder| fresh.value(builder, number));
+            let (slot, seconds) = match self.subjects.find(values) {
+                Found::Known(slot) => self.known_subject(slot, number, fresh, place),
+                Found::New(slot) => {
+                    self.new_subject(slot, fresh.tods[number], place.file);
+                    (slot, None)
+                }
+                Found::Full => {
+                    place.problem(ProblemKind::Header, "full", fresh.offset(number), 0, || {
+                        format!("more than {MAX_SUBJECTS} subjects; those from here on have no differences")
+                    });
+                    (NOBODY, None)
+                }
+            };
+            rows.slots.push(slot);
+            rows.usable.push(seconds.is_some());
+            rows.seconds.push(seconds.unwrap_or(0.0));
+            rows.tods.push(fresh.tods[number]);
+            rows.offsets.push(fresh.offset(number));
+        }
+        for number in 0..self.watches.len() {
+            self.watch(number, fresh, rows, place);
+        }
+        let nominal_s = self.nominal_s.filter(|_| fresh.sample);
+        rows.flags.extend((fresh.from..rows.slots.len()).map(|row| {
+            let nominal_s = nominal_s.filter(|_| rows.usable[row]);
+            Flag::of(rows.seconds[row], nominal_s)
+        }));
+    }
+
+    fn new_subject(&mut self, slot: u32, tod: u64, file: usize) {
+        let evidence = if self.known.names_subjects() {
+            self.known.place(&self.subjects.name(slot))
+        } else {
+            NOTHING
+        };
+        self.evidence.push(evidence);
+        self.last.push(tod);
+        self.file.push(file);
+    }
+
+    /// The slot under which the row is kept, and the seconds since its predecessor if they can be compared.
+    fn known_subject(
+        &mut self,
+        slot: u32,
+        number: usize,
+        fresh: &Fresh<'_>,
+        place: &Place<'_>,
+    ) -> (u32, Option<f64>) {
+        let at = slot as usize;
+        let (last, now) = (self.last[at], fresh.tods[number]);
+        if now < last {
+            place.problem(ProblemKind::Time, "older", fresh.offset(number), 0, || {
+                let subject = self.subjects.name(slot);
+                let us = (last - now) / tod::UNITS_PER_US;
+                format!("a sample of {subject} is {us} us older than the one before; no difference is taken")
+            });
+            // Files that overlap: the later samples of the file before stay what this one is compared with.
+            if self.file[at] != place.file {
+                return (NOBODY, None);
+            }
+        }
+        self.last[at] = now;
+        self.file[at] = place.file;
+        if now <= last {
+            return (slot, None);
+        }
+        if let Some((when, what)) = self.known.between(self.evidence[at], last, now) {
+            place.reset(when, &self.subjects.name(slot), || what.to_owned());
+            return (slot, None);
+        }
+        (slot, Some((now - last) as f64 / UNITS))
+    }
+
+    fn watch(&mut self, number: usize, fresh: &Fresh<'_>, rows: &mut Rows, place: &Place<'_>) {
+        let watch = &self.watches[number];
+        let seen = &mut self.seen[number];
+        seen.resize(self.subjects.len(), 0);
+        for number in 0..fresh.tods.len() {
+            let row = fresh.from + number;
+            let slot = rows.slots[row];
+            let value = fresh.value(watch.builder, number);
+            if slot == NOBODY || value == Value::Null {
+                continue;
+            }
+            let now = fingerprint(value) | 1;
+            let before = std::mem::replace(&mut seen[slot as usize], now);
+            if before != 0 && before != now && rows.usable[row] {
+                rows.usable[row] = false;
+                place.reset(fresh.tods[number], &self.subjects.name(slot), || {
+                    format!("{} changed", watch.name)
+                });
+            }
+        }
+    }
+}
+
+/// The last reading of a subject, if there is one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Last {
+    reading: i64,
+    there: bool,
+}
+
+/// A column with differences.
+#[derive(Debug)]
+pub(crate) struct Counter {
+    builder: usize,
+    name: String,
+    rule: Rule,
+    direction: Direction,
+    way: Option<Way>,
+    /// By slot.
+    last: Vec<Last>,
+    /// How many rows of the batch being built have their difference.
+    pub done: usize,
+    validity: Validity,
+}
+
+/// What a counter needs of the batch to go on.
+#[derive(Clone, Copy)]
+pub(crate) struct Comparing<'b> {
+    pub rows: &'b Rows,
+    pub len: usize,
+    pub builders: &'b [Builder],
+    pub wide: &'b Wide,
+    pub intervals: &'b [u32],
+    pub track: &'b Track,
+    /// Whether no more rows can be waited for.
+    pub complete: bool,
+}
+
+impl Counter {
+    pub(crate) fn new(builder: usize, name: String, difference: &Difference) -> Self {
+        let mut counter = Self {
+            builder,
+            name,
+            rule: Rule::new(difference),
+            direction: difference.direction,
+            way: None,
+            last: Vec::new(),
+            done: 0,
+            validity: Validity::default(),
+        };
+        counter.begin();
+        counter
+    }
+
+    /// Forgets everything: another system begins.
+    pub(crate) fn begin(&mut self) {
+        self.last.clear();
+        self.way = match self.direction {
+            Direction::Up => Some(Way::Up),
+            Direction::Down => Some(Way::Down),
+            Direction::Learn => None,
+        };
+    }
+
+    /// Whether its direction is not stated, so that it may have to wait for the rest of an interval.
+    pub(crate) fn learns(&self) -> bool {
+        self.direction == Direction::Learn
+    }
+
+    /// Makes the differences of all rows so far, those from `done` on; of fewer where the direction is decided by
+    /// rows still to come.
+    pub(crate) fn advance(&mut self, out: &mut [i64], batch: &Comparing<'_>, place: &Place<'_>) {
+        self.last
+            .resize(batch.track.subjects.len(), Last::default());
+        let readings = batch.builders[self.builder].ints(batch.len, batch.wide);
+        let from = self.done;
+        if self.way.is_none() {
+            self.learn(out, readings, batch);
+        }
+        let out = &mut out[self.done - from..];
+        match self.way {
+            Some(Way::Up) => self.run(Way::Up, out, readings, batch, place),
+            Some(Way::Down) => self.run(Way::Down, out, readings, batch, place),
+            None => {}
+        }
+    }
+
+    /// The NULLs of the batch of `len` rows, which begins anew.
+    pub(crate) fn finish(&mut self, len: usize) -> Option<NullBuffer> {
+        self.done = 0;
+        self.validity.finish(len, &[])
+    }
+
+    /// Goes on while nothing moves, and decides the direction when something does.
+    fn learn(&mut self, out: &mut [i64], readings: &[i64], batch: &Comparing<'_>) {
+        for out in out {
+            let row = self.done;
+            if self.vote(row, readings, batch).is_some() {
+                let interval = batch.intervals[row];
+                let rest = &batch.intervals[row..];
+                let end = match rest.iter().position(|&other| other != interval) {
+                    Some(count) => row + count,
+                    None if batch.complete => batch.len,
+                    // The rest of the interval is still to come.
+                    None => return,
+                };
+                let votes = (row..end).filter_map(|row| self.vote(row, readings, batch));
+                let sum = votes.fold(
+                    0i64,
+                    |sum, way| if way == Way::Up { sum + 1 } else { sum - 1 },
+                );
+                self.way = Some(if sum >= 0 { Way::Up } else { Way::Down });
+                return;
+            }
+            // Where nothing has moved, the difference is zero whichever way the counter runs.
+            let valid = &batch.builders[self.builder].validity;
+            let pair = read(&mut self.last, row, readings, valid, batch.rows);
+            if pair.is_none() {
+                self.validity.clear(row, row + 1);
+            }
+            *out = 0;
+            self.done += 1;
+        }
+    }
+
+    /// Which way the counter of a row's subject has moved since its last reading that was taken up.
+    fn vote(&self, row: usize, readings: &[i64], batch: &Comparing<'_>) -> Option<Way> {
+        let last = self.last.get(batch.rows.slots[row] as usize)?;
+        let valid = batch.builders[self.builder].validity.get(row);
+        let comparable = last.there && valid && batch.rows.usable[row];
+        if comparable {
+            self.rule.leaning(last.reading, readings[row])
+        } else {
+            None
+        }
+    }
+
+    fn run(
+        &mut self,
+        way: Way,
+        out: &mut [i64],
+        readings: &[i64],
+        batch: &Comparing<'_>,
+        place: &Place<'_>,
+    ) {
+        let valid = &batch.builders[self.builder].validity;
+        for (row, out) in (self.done..).zip(out) {
+            let pair = read(&mut self.last, row, readings, valid, batch.rows);
+            let Some((before, now)) = pair else {
+                *out = 0;
+                self.validity.clear(row, row + 1);
+                continue;
+            };
+            *out = match self.rule.step(way, before, now, batch.rows.seconds[row]) {
+                Step::By(difference) => difference,
+                fault => {
+                    self.report(fault, row, (before, now), batch, place);
+                    self.validity.clear(row, row + 1);
+                    0
+                }
+            };
+        }
+        self.done = batch.len;
+    }
+
+    #[cold]
+    fn report(
+        &self,
+        fault: Step,
+        row: usize,
+        (before, now): (i64, i64),
+        batch: &Comparing<'_>,
+        place: &Place<'_>,
+    ) {
+        let slot = batch.rows.slots[row];
+        let subjects = &batch.track.subjects;
+        if fault == Step::Reset {
+            let evidence = || "value stepped back".to_owned();
+            place.reset(batch.rows.tods[row], &subjects.name(slot), evidence);
+            return;
+        }
+        let offset = batch.rows.offsets[row];
+        let name = &self.name;
+        place.problem(
+            ProblemKind::Changed,
+            (name, offset, slot),
+            offset,
+            0,
+            || {
+                let subject = subjects.name(slot);
+                let of = if subject.is_empty() {
+                    String::new()
+                } else {
+                    format!(" of {subject}")
+                };
+                let (from, to) = (self.rule.reading(before), self.rule.reading(now));
+                match fault {
+                    Step::Far(ran) => format!(
+                        "{name}{of} ran by {ran} from {from} to {to}, more than can be held"
+                    ),
+                    _ => format!(
+                        "{name}{of} stepped back from {from} to {to} without evidence of a reset"
+                    ),
+                }
+            },
+        );
+    }
+}
+
+/// The reading of a row and the one before it, if there are both and they can be compared.
+#[inline(always)]
+fn read(
+    last: &mut [Last],
+    row: usize,
+    readings: &[i64],
+    valid: &Validity,
+    rows: &Rows,
+) -> Option<(i64, i64)> {
+    // Nobody has no place.
+    let last = last.get_mut(rows.slots[row] as usize)?;
+    if !valid.get(row) {
+        last.there = false;
+        return None;
+    }
+    let now = readings[row];
+    let before = std::mem::replace(
+        last,
+        Last {
+            reading: now,
+            there: true,
+        },
+    );
+    (before.there && rows.usable[row]).then_some((before.reading, now))
+}

@@ -1,0 +1,190 @@
+//! Unpacking into a file without a name.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use flate2::bufread::GzDecoder;
+use ruzstd::decoding::StreamingDecoder;
+
+use super::input::Input;
+use super::packing::Packing;
+use super::part::{LOOK, begin};
+use super::sink::{Ended, Sink};
+use super::streams::{gzip, skippable, zstd};
+use super::zip;
+use crate::problem::{Problem, ProblemLog};
+use crate::source::ReadAt;
+
+/// The first bytes of what is packed, as far as the first bytes of the file tell: of a ZIP archive the
+/// first member that `wanted` says yes to, or else the first.
+#[must_use]
+pub fn peek(head: &[u8], wanted: &dyn Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+    let packing = Packing::of(head)?;
+    let mut begun = Vec::with_capacity(LOOK);
+    match packing {
+        Packing::Gzip => begin(GzDecoder::new(head), &mut begun),
+        Packing::Zip => return zip::peek(head, wanted),
+        Packing::Zstd => {
+            let mut rest = head;
+            while let Some(length) = skippable(rest) {
+                rest = rest.get(8 + length as usize..)?;
+            }
+            begin(StreamingDecoder::new(rest).ok()?, &mut begun);
+        }
+    }
+    (!begun.is_empty()).then_some(begun)
+}
+
+/// Why a file could not be unpacked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read.
+    #[error("reading failed at byte {offset}: {source}")]
+    Read {
+        /// Where.
+        offset: u64,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// What is unpacked cannot be written.
+    #[error("unpacked data cannot be written to {folder}: {source}")]
+    Write {
+        /// Where to.
+        folder: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The caller said stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// A file without a name that takes what is unpacked, of one file behind another: thousands of packed
+/// files need not be thousands of open ones.
+#[derive(Debug)]
+struct Spool {
+    file: File,
+    folder: PathBuf,
+}
+
+/// The spool in use, and where what comes next begins in it.
+static SPOOL: Mutex<(Weak<Spool>, u64)> = Mutex::new((Weak::new(), 0));
+
+/// What was unpacked: a source of bytes, whose file is gone when all that share it are.
+#[derive(Debug)]
+pub struct Unpacked {
+    spool: Arc<Spool>,
+    base: u64,
+    size: u64,
+    /// How it was packed.
+    pub packing: Packing,
+    /// Members of an archive that were unpacked.
+    pub members: u64,
+    /// What could not be unpacked; offsets are those of the unpacked bytes.
+    pub problems: Vec<Problem>,
+}
+
+impl ReadAt for Unpacked {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let count = buf.len().min(left);
+        if count == 0 {
+            return Ok(0);
+        }
+        self.spool
+            .file
+            .read_at(&mut buf[..count], self.base.saturating_add(offset))
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+/// Unpacks a file into one without a name in `folder`, at most `limit` bytes of it. Of an archive only
+/// members that `wanted` says yes to, from their first bytes and size. `progress` is told how many
+/// bytes of how many packed ones are done, and stops it by saying false.
+///
+/// Damage is no error: what came before it is kept, and it is among the problems.
+///
+/// # Errors
+/// If nothing at all can be read, what is unpacked cannot be written, or `progress` says stop.
+pub fn unpack(
+    source: &dyn ReadAt,
+    packing: Packing,
+    folder: &Path,
+    limit: u64,
+    wanted: &dyn Fn(&[u8], u64) -> bool,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Unpacked, Error> {
+    let cannot = |source| Error::Write {
+        folder: folder.to_owned(),
+        source,
+    };
+    let mut current = SPOOL.lock().unwrap_or_else(PoisonError::into_inner);
+    let spool = match current.0.upgrade().filter(|spool| spool.folder == folder) {
+        Some(spool) => spool,
+        None => {
+            let file = nameless(folder).map_err(cannot)?;
+            let folder = folder.to_owned();
+            let spool = Arc::new(Spool { file, folder });
+            *current = (Arc::downgrade(&spool), 0);
+            spool
+        }
+    };
+    let base = current.1;
+    let mut sink = Sink::new(&spool.file, base, limit, source.size(), progress);
+    let mut input = Input::new(source, 0, source.size(), sink.done.clone());
+    let mut problems = ProblemLog::default();
+    match packing {
+        Packing::Gzip => gzip(&mut input, &mut sink, &mut problems),
+        Packing::Zip => zip::all(source, &mut sink, &mut problems, wanted),
+        Packing::Zstd => zstd(&mut input, &mut sink, &mut problems),
+    }
+    let (size, members) = (sink.written(), sink.members());
+    sink.finish().map_err(|ended| match ended {
+        Ended::Stopped => Error::Stopped,
+        Ended::Write(source) => cannot(source),
+    })?;
+    if let Some(source) = input.failed.take().filter(|_| size == 0) {
+        let offset = input.position();
+        return Err(Error::Read { offset, source });
+    }
+    current.1 = base + size;
+    drop(current);
+    Ok(Unpacked {
+        spool,
+        base,
+        size,
+        packing,
+        members,
+        problems: problems.rows(),
+    })
+}
+
+/// A file for reading and writing that has no name any more.
+fn nameless(folder: &Path) -> io::Result<File> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!("zlens-unpacked-{}-{next}", std::process::id()));
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path);
+        match opened {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(file) => {
+                fs::remove_file(&path)?;
+                return Ok(file);
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a later pass over a file hands out.
+
+use std::io;
+
+use crate::places::Places;
+use crate::problem::ProblemLog;
+
+/// Where a record lies in its window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordRef {
+    /// Where it begins in the bytes of the window.
+    pub pos: u32,
+    /// Its length; the window has at least so many bytes from `pos` on.
+    pub len: u16,
+}
+
+/// What a pass hands out at a time: bytes, and where the wanted records are in them.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'p> {
+    /// Offset of the first byte in what was read, which is the file unless that is shown in another form.
+    pub base: u64,
+    /// The bytes.
+    pub bytes: &'p [u8],
+    pub(crate) lists: &'p [Vec<RecordRef>],
+    /// Where in the file the bytes are, if it is shown in another form.
+    pub(crate) places: Option<&'p Places>,
+}
+
+impl<'p> Window<'p> {
+    /// The records of the type that was named at place `slot`, in the order of the file.
+    #[must_use]
+    pub fn records(&self, slot: usize) -> &'p [RecordRef] {
+        self.lists.get(slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// The bytes of a record of this window.
+    #[must_use]
+    pub fn bytes_of(&self, record: RecordRef) -> &'p [u8] {
+        let pos = record.pos as usize;
+        self.bytes
+            .get(pos..pos + usize::from(record.len))
+            .unwrap_or(&[])
+    }
+
+    /// Where a record of this window begins in the file.
+    #[must_use]
+    pub fn offset_of(&self, record: RecordRef) -> u64 {
+        self.offset(record.pos)
+    }
+
+    /// Where in the file the byte at `pos` is.
+    #[inline]
+    #[must_use]
+    pub fn offset(&self, pos: u32) -> u64 {
+        let shown = self.base + u64::from(pos);
+        self.places.map_or(shown, |places| places.original(shown))
+    }
+}
+
+/// A pass over the records of some types of a file, window by window.
+pub trait Windows {
+    /// The next window that holds wanted records, or nothing at the end.
+    ///
+    /// # Errors
+    /// What the operating system reports. A file that has become shorter is no error but a problem.
+    fn next_window(&mut self) -> io::Result<Option<Window<'_>>>;
+
+    /// Where the next window begins, at the earliest.
+    fn position(&self) -> u64;
+
+    /// What the pass found different from the index.
+    fn problems(&self) -> &ProblemLog;
+}

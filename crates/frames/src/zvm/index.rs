@@ -1,0 +1,224 @@
+//! What the first pass over a file finds: where its records are, of which types, and what could not
+//! be read.
+
+use std::ops::Range;
+
+use super::record::Class;
+use super::spans::Spans;
+use super::types::{NONE, TypeInfo, TypeMap, TypeSet};
+use crate::problem::ProblemLog;
+use crate::source::{PAGE, WINDOW};
+
+/// The end of an interval: a D1R11 among sample data (documented: it closes each interval and the
+/// initial set of configuration records).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntervalEnd {
+    /// The time of day in its header.
+    pub tod: u64,
+    /// How many sample records came since the one before it, those of domain 1 (configuration) not
+    /// counted.
+    pub records: u64,
+    /// Where the record begins.
+    pub offset: u64,
+}
+
+/// The records of a 4 KB page: where they begin and end in it, and their class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageData {
+    pub start: usize,
+    pub end: usize,
+    pub class: Class,
+}
+
+/// [`PageData`] in four bytes; 0 is a page without records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PackedPage(u32);
+
+impl PackedPage {
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) const fn new(data: PageData) -> Self {
+        let class = match data.class {
+            Class::Sample => 0,
+            Class::Event => 1 << 31,
+        };
+        Self(class | (data.start as u32) << 16 | data.end as u32)
+    }
+
+    pub(crate) const fn unpack(self) -> Option<PageData> {
+        if self.0 == 0 {
+            return None;
+        }
+        let class = if self.0 >> 31 == 0 {
+            Class::Sample
+        } else {
+            Class::Event
+        };
+        Some(PageData {
+            start: (self.0 >> 16 & 0x7FFF) as usize,
+            end: (self.0 & 0xFFFF) as usize,
+            class,
+        })
+    }
+}
+
+/// How many pages a window has.
+pub(crate) const WINDOW_PAGES: usize = WINDOW / PAGE;
+
+/// Where the records of a window are, page by page, and of which types.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowMap {
+    pub pages: [PackedPage; WINDOW_PAGES],
+    pub types: [TypeSet; WINDOW_PAGES],
+    /// The types of all its pages.
+    pub all: TypeSet,
+}
+
+impl WindowMap {
+    pub(crate) const fn new() -> Self {
+        Self {
+            pages: [PackedPage::NONE; WINDOW_PAGES],
+            types: [TypeSet::NONE; WINDOW_PAGES],
+            all: TypeSet::NONE,
+        }
+    }
+
+    /// The stretches of some of its pages that must be read for these types, as first page and the
+    /// page behind the last. Short gaps are read along, for that costs less than asking twice.
+    pub(crate) fn stretches(
+        &self,
+        pages: Range<usize>,
+        wanted: TypeSet,
+    ) -> impl Iterator<Item = (usize, usize)> {
+        /// The longest gap that is read along.
+        const GAP: usize = 4;
+        let mut pages = pages
+            .filter(move |&page| self.types[page].meets(wanted))
+            .peekable();
+        std::iter::from_fn(move || {
+            let first = pages.next()?;
+            let mut end = first + 1;
+            while let Some(page) = pages.next_if(|&page| page <= end + GAP) {
+                end = page + 1;
+            }
+            Some((first, end))
+        })
+    }
+}
+
+/// What the first pass over a file found. Its memory is bounded: twelve bytes for each 4 KB page
+/// where records are, two dozen for each place where reading had to be taken up again, and small
+/// tables.
+///
+/// Every byte of the file is accounted for:
+/// `control_bytes + data_bytes + padding_bytes + skipped_bytes == size`.
+#[derive(Debug)]
+pub struct Index {
+    /// The types of record, in the order in which they were met; the place here is the number of
+    /// the type.
+    pub types: Vec<TypeInfo>,
+    /// The ends of intervals, in the order of the file, at most [`Index::MAX_INTERVAL_ENDS`].
+    pub interval_ends: Vec<IntervalEnd>,
+    /// What could not be read as it stands.
+    pub problems: ProblemLog,
+    /// The size of the file.
+    pub size: u64,
+    /// Earliest plausible time of day of any record.
+    pub first_tod: Option<u64>,
+    /// Latest plausible time of day of any record.
+    pub last_tod: Option<u64>,
+    /// How many control records describe data.
+    pub control_records: u64,
+    /// How many end-of-data records there are.
+    pub end_of_data: u64,
+    /// Whether the last thing in the file is an end-of-data record, so that nothing is cut off.
+    pub complete: bool,
+    /// Bytes of control records and end-of-data records.
+    pub control_bytes: u64,
+    /// Bytes of records.
+    pub data_bytes: u64,
+    /// Bytes of frames before the first and behind the last record.
+    pub padding_bytes: u64,
+    /// Bytes that were not read; the sum of the bytes of all problems.
+    pub skipped_bytes: u64,
+    pub(crate) map: TypeMap,
+    /// Where the records of the pages are, in the order in which those were walked.
+    pub(crate) windows: Vec<Option<Box<WindowMap>>>,
+    /// Where the pages are in the file.
+    pub(crate) spans: Spans,
+}
+
+impl Index {
+    /// How many interval ends are kept: at one every ten seconds, more than seven months.
+    pub const MAX_INTERVAL_ENDS: usize = 2_000_000;
+
+    /// The index of nothing yet.
+    pub(crate) fn empty(size: u64) -> Self {
+        Self {
+            types: Vec::new(),
+            interval_ends: Vec::new(),
+            problems: ProblemLog::default(),
+            size,
+            first_tod: None,
+            last_tod: None,
+            control_records: 0,
+            end_of_data: 0,
+            complete: false,
+            control_bytes: 0,
+            data_bytes: 0,
+            padding_bytes: 0,
+            skipped_bytes: 0,
+            map: TypeMap::new(),
+            windows: Vec::new(),
+            spans: Spans::new(),
+        }
+    }
+
+    /// The number of a type.
+    #[must_use]
+    pub fn type_id(&self, domain: u8, record: u16, class: Class) -> Option<u16> {
+        Some(self.map.get(class, domain, record)).filter(|&id| id != NONE)
+    }
+
+    /// How many records of known types there are.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.types.iter().map(|kind| kind.count).sum()
+    }
+
+    /// The first window from `from` on that has a type of the set, and where its records are.
+    pub(crate) fn next_window_with(
+        &self,
+        wanted: TypeSet,
+        from: usize,
+    ) -> Option<(usize, &WindowMap)> {
+        let mut rest = (from..).zip(self.windows.get(from..)?);
+        rest.find_map(|(number, map)| {
+            map.as_deref()
+                .filter(|map| map.all.meets(wanted))
+                .map(|map| (number, map))
+        })
+    }
+
+    /// How many bytes of the file a pass over these types reads.
+    #[must_use]
+    pub fn bytes_with(&self, wanted: &[u16]) -> u64 {
+        let mut set = TypeSet::NONE;
+        for &id in wanted
+            .iter()
+            .filter(|&&id| usize::from(id) < self.types.len())
+        {
+            set.insert(id);
+        }
+        let maps = self.windows.iter().filter_map(Option::as_deref);
+        let pages = maps
+            .flat_map(|map| map.stretches(0..WINDOW_PAGES, set))
+            .map(|(first, end)| (end - first) as u64);
+        (pages.sum::<u64>() * PAGE as u64).min(self.size)
+    }
+}
+
+const _: () = assert!(
+    PAGE < 1 << 15,
+    "a place in a page must fit in a packed page"
+);

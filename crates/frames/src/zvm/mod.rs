@@ -1,0 +1,30 @@
+//! Finding the records in z/VM MONWRITE files and in captures of the live stream.
+//!
+//! [`index()`] goes over a file once; a [`Pass`] hands out the records of the types it found. A [`Capture`] shows the
+//! live stream as MONWRITE would have written it.
+
+mod capture;
+mod census;
+mod control;
+mod element;
+mod index;
+mod pass;
+mod record;
+mod resync;
+mod scan;
+mod skips;
+mod sniff;
+mod spans;
+mod types;
+mod walk;
+mod writer;
+
+pub use capture::Capture;
+pub use control::{Entry, MAX_ENTRIES};
+pub use index::{Index, IntervalEnd};
+pub use pass::Pass;
+pub use record::{Class, HEADER, Header, MAX_DOMAIN};
+pub use scan::index;
+pub use sniff::{Sniff, sniff};
+pub use types::{MAX_TYPES, TypeInfo};
+pub use writer::{Group, MAX_RECORD, WriteError, Writer};

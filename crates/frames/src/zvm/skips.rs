@@ -1,0 +1,90 @@
+//! Frames and ends of frames that cannot be read, kept until it is known what follows them: where
+//! reading has to be taken up again, they are part of what was lost there.
+
+use super::index::Index;
+use crate::problem::ProblemKind;
+
+/// Why bytes are skipped.
+pub(crate) struct Why {
+    pub kind: ProblemKind,
+    pub record: Option<(u8, u16)>,
+    pub text: String,
+}
+
+/// The rest of a frame, or whole frames that follow each other.
+pub(crate) struct Skip {
+    /// Where it begins and ends, with the padding in it.
+    pub from: u64,
+    pub end: u64,
+    /// Where what is skipped begins, and how many bytes that are.
+    pub offset: u64,
+    pub bytes: u64,
+    /// How many frames; none, if it is the rest of one.
+    pub frames: u64,
+    /// The first whole frame in it or behind it: where it begins, and which it is of those that the
+    /// control record describes.
+    pub next: (u64, u64),
+}
+
+/// Skips that follow each other without a gap, and why each was begun.
+#[derive(Default)]
+pub(crate) struct Skips(Vec<(Skip, Why)>);
+
+impl Skips {
+    /// Adds a skip; reports earlier skips that it does not continue.
+    pub(crate) fn add(&mut self, skip: Skip, why: impl FnOnce() -> Why, index: &mut Index) {
+        if !self.reach(skip.from) {
+            self.tell(index);
+        }
+        if let Some((last, _)) = self.0.last_mut()
+            && last.frames > 0
+            && skip.frames > 0
+            && last.offset + last.bytes == skip.offset
+        {
+            last.end = skip.end;
+            last.bytes += skip.bytes;
+            last.frames += skip.frames;
+        } else {
+            self.0.push((skip, why()));
+        }
+    }
+
+    /// Whether there are skips up to this offset.
+    pub(crate) fn reach(&self, offset: u64) -> bool {
+        self.0.last().is_some_and(|(last, _)| last.end == offset)
+    }
+
+    /// The first of the skips.
+    pub(crate) fn first(&self) -> Option<&Skip> {
+        self.0.first().map(|(skip, _)| skip)
+    }
+
+    /// Forgets all skips; tells why the first was begun.
+    pub(crate) fn take(&mut self) -> Option<Why> {
+        self.0.drain(..).next().map(|(_, why)| why)
+    }
+
+    /// Makes problems of all skips.
+    pub(crate) fn tell(&mut self, index: &mut Index) {
+        for (skip, why) in self.0.drain(..) {
+            let Skip {
+                from,
+                end,
+                offset,
+                bytes,
+                frames,
+                ..
+            } = skip;
+            index.skipped_bytes += bytes;
+            index.padding_bytes += end - from - bytes;
+            let text = why.text;
+            index
+                .problems
+                .add(why.kind, offset, bytes, why.record, || match frames {
+                    0 => format!("{text}; the rest of its frame, {bytes} bytes, is skipped"),
+                    1 => format!("{text}; this frame, {bytes} bytes, is skipped"),
+                    _ => format!("{text}; {frames} frames, {bytes} bytes, are skipped"),
+                });
+        }
+    }
+}

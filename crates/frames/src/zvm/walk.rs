@@ -1,0 +1,124 @@
+//! How far the first pass over a file is.
+
+use super::census::Census;
+use super::control::Control;
+use super::index::{Index, WindowMap};
+use super::skips::Skips;
+use crate::problem::ProblemKind;
+use crate::source::{Error, ReadAt, WINDOW};
+
+/// After how many bytes the caller is told how far it is.
+const REPORT_EVERY: u64 = 16 * WINDOW as u64;
+
+/// What the next page is.
+pub(crate) enum Expect {
+    /// A control record.
+    Control,
+    /// A control record, for the last page was an end-of-data record.
+    Nothing,
+    /// Data: which entry of the control record, which frame of it.
+    Data { entry: usize, frame: u32 },
+    /// Not known since an offset, for a reason; a control record is searched for.
+    Lost {
+        since: u64,
+        kind: ProblemKind,
+        why: String,
+    },
+}
+
+pub(crate) struct Scan<'s> {
+    pub(crate) source: &'s dyn ReadAt,
+    pub(crate) expect: Expect,
+    pub(crate) control: Control,
+    pub(crate) control_at: u64,
+    /// Whether the entries of a control record were counted.
+    pub(crate) counted: bool,
+    pub(crate) census: Census,
+    /// The window that is walked, and where the next page is among all those walked.
+    pub(crate) here: Box<WindowMap>,
+    pub(crate) place: u64,
+    /// Where the walk goes on, if not at the next page.
+    pub(crate) moved: Option<u64>,
+    pub(crate) skips: Skips,
+    /// How many bytes without a meaning the last page has at its end that is no bad frame, and how many
+    /// of those are counted as padding.
+    pub(crate) spare: u64,
+    pub(crate) slack: u64,
+    /// No control record begins before this, for what is there is known; none was found before that.
+    pub(crate) floor: u64,
+    pub(crate) searched: u64,
+    pub(crate) scratch: Vec<u8>,
+    /// Where the file ends inside something: what, and how many bytes of it there are.
+    pub(crate) truncated: Option<(u64, u64, &'static str)>,
+    pub(crate) line_ends: Option<String>,
+    pub(crate) grown: bool,
+    pub(crate) reported: Option<u64>,
+    /// Control records are where they should be, and nowhere else.
+    pub(crate) sure: bool,
+    pub(crate) index: Index,
+}
+
+impl<'s> Scan<'s> {
+    pub(crate) fn new(source: &'s dyn ReadAt, size: u64) -> Self {
+        Self {
+            source,
+            expect: Expect::Control,
+            control: Control {
+                entries: Vec::new(),
+                fault: None,
+                counted: false,
+            },
+            control_at: 0,
+            counted: false,
+            census: Census::new(),
+            here: Box::new(WindowMap::new()),
+            place: 0,
+            moved: None,
+            skips: Skips::default(),
+            spare: 0,
+            slack: 0,
+            floor: 0,
+            searched: 0,
+            scratch: Vec::new(),
+            truncated: None,
+            line_ends: None,
+            grown: false,
+            reported: None,
+            sure: false,
+            index: Index::empty(size),
+        }
+    }
+
+    /// Tells the caller how far it is, every so often.
+    pub(crate) fn report(
+        &mut self,
+        at: u64,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<(), Error> {
+        if self
+            .reported
+            .is_some_and(|reported| at < reported + REPORT_EVERY)
+        {
+            return Ok(());
+        }
+        self.reported = Some(at);
+        if progress(at, self.index.size) {
+            Ok(())
+        } else {
+            Err(Error::Stopped)
+        }
+    }
+
+    pub(crate) fn problem(
+        &mut self,
+        kind: ProblemKind,
+        offset: u64,
+        bytes: u64,
+        record: Option<(u8, u16)>,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.skips.tell(&mut self.index);
+        self.index.skipped_bytes += bytes;
+        self.index.problems.add(kind, offset, bytes, record, detail);
+    }
+}

@@ -1,0 +1,99 @@
+//! Any records, split into groups and entries and started anywhere, are read back the same.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use zlens_frames::zvm::{Class, Header, IntervalEnd, MAX_RECORD};
+
+use crate::made::{self, Made};
+
+prop_compose! {
+    fn one_record()(
+        domain in 0_u8..=11,
+        number in prop_oneof![9 => 1_u16..=40, 1 => any::<u16>()],
+        length in prop_oneof![4 => 20_usize..600, 2 => 20_usize..=24, 1 => 20..=MAX_RECORD],
+        nth in 0_u64..1_000_000_000,
+    ) -> Vec<u8> {
+        // End-of-frame records are not written by the caller.
+        let end_of_frame = (domain, number) == Header::END_OF_FRAME;
+        made::record(domain, if end_of_frame { 11 } else { number }, length, nth)
+    }
+}
+
+/// Runs of like records, as files have them, between single ones.
+fn records() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let run = (
+        one_record(),
+        prop_oneof![2 => Just(1_usize), 1 => 1_usize..30],
+    )
+        .prop_map(|(record, count)| vec![record; count]);
+    vec(run, 1..12).prop_map(|runs| runs.concat())
+}
+
+prop_compose! {
+    fn group()(
+        class in prop_oneof![Just(Class::Sample), Just(Class::Event)],
+        place in prop_oneof![Just(0_u32), 0_u32..=0xFEC],
+        page in 0_u32..0x000F_0000,
+        records in records(),
+    ) -> Made {
+        Made { class, start: page << 12 | place, records }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_is_written_is_read_back(controls in vec(vec(group(), 1..5), 1..5)) {
+        let bytes = made::file(&controls);
+        let (index, records) = made::read(&bytes);
+        let expected = made::expected(&controls);
+        let plain = made::plain(&records);
+        prop_assert_eq!(plain.len(), expected.len());
+        prop_assert!(plain == expected);
+        prop_assert_eq!(index.skipped_bytes, 0);
+        prop_assert!(index.problems.is_empty(), "{:?}", index.problems);
+        prop_assert!(index.complete);
+        prop_assert_eq!(index.control_records, controls.len() as u64);
+        prop_assert_eq!(index.control_bytes, (controls.len() as u64 + 1) * 4096);
+        // Intervals end where sample records say so, and count the samples before.
+        let mut ends = Vec::new();
+        let mut samples = 0;
+        for record in records.iter().filter(|record| record.class == Class::Sample) {
+            match record.id() {
+                Header::INTERVAL_END => {
+                    let tod = Header::parse(&record.bytes).map_or(0, |header| header.tod);
+                    ends.push(IntervalEnd { tod, records: samples, offset: record.offset });
+                    samples = 0;
+                }
+                (1, _) => {}
+                _ => samples += 1,
+            }
+        }
+        prop_assert_eq!(&index.interval_ends, &ends);
+    }
+}
+
+#[test]
+fn a_file_of_only_an_end_has_one_problem() {
+    let bytes = made::file(&[]);
+    let index = made::indexed(&bytes);
+    assert_eq!(index.types.len(), 0);
+    assert_eq!(index.problems.len(), 1);
+}
+
+#[test]
+fn the_made_sample_has_no_problem() {
+    let (index, records) = made::read(&made::file(&made::sample()));
+    assert!(index.problems.is_empty(), "{:?}", index.problems);
+    assert!(index.complete);
+    assert_eq!(index.interval_ends.len(), 6);
+    assert!(index.interval_ends.iter().all(|end| end.records == 47));
+    assert_eq!(index.first_tod, Some(made::time(0)));
+    assert_eq!(index.last_tod, Some(made::time(5_000_099)));
+    assert_eq!(made::plain(&records), made::expected(&made::sample()));
+}

@@ -1,0 +1,178 @@
+//! Zeros that were written over data, as a bad sector or a hole in a copy leaves them: whatever is lost
+//! is a problem.
+
+use std::sync::Arc;
+
+use zlens_frames::zvm::{Capture, Class, HEADER, Header};
+use zlens_frames::{PAGE, Problem, ProblemKind};
+
+use crate::made::{self, Made, says};
+
+/// The sample, so that every frame but the last of an entry is full, and events in several frames.
+fn whole() -> Vec<u8> {
+    let mut controls = made::sample();
+    for (nth, groups) in (0..).zip(&mut controls) {
+        groups.push(Made {
+            class: Class::Event,
+            start: 0x0040_0C38,
+            records: (0..150)
+                .map(|event| {
+                    made::record(2, 4, 52 + event as usize % 7 * 4, nth * 1_000_000 + event)
+                })
+                .collect(),
+        });
+    }
+    made::file(&controls)
+}
+
+fn at(row: &Problem) -> (ProblemKind, u64, u64) {
+    (row.kind, row.offset, row.bytes)
+}
+
+#[test]
+fn records_lost_to_zeros_are_told_of() {
+    let whole = whole();
+    let all = made::read(&whole).1.len();
+    assert!(made::problems(&whole).is_empty());
+    let (mut fell, mut truncated) = (0, 0);
+    for (nth, begin) in (0..whole.len()).step_by(512).enumerate() {
+        let frame = begin / PAGE * PAGE + PAGE;
+        for end in [
+            frame,
+            (begin + 1024).min(whole.len()),
+            begin + 512,
+            (begin + 9000).min(whole.len()),
+        ] {
+            // Sectors mostly, and any place.
+            let begin = if nth % 3 == 0 {
+                (begin + nth * 7).min(end - 1)
+            } else {
+                begin
+            };
+            let mut bytes = whole.clone();
+            bytes[begin..end].fill(0);
+            let (index, found) = made::read(&bytes);
+            if found.len() < all {
+                fell += 1;
+                assert!(!index.problems.is_empty(), "{begin} to {end}");
+                truncated += u32::from(index.problems.count_of(ProblemKind::Truncated) > 0);
+            }
+        }
+    }
+    assert!(fell > 500 && truncated > 100, "{fell} {truncated}");
+}
+
+#[test]
+fn a_frame_without_its_end_of_frame_record() {
+    let records = (0..25).map(|nth| made::record(4, 3, 400, nth)).collect();
+    let whole = made::file(&[vec![Made {
+        class: Class::Sample,
+        start: 0,
+        records,
+    }]]);
+    let end = 2 * PAGE + 4000;
+    assert_eq!(
+        Header::parse(&whole[end..]).map(|header| (header.domain, header.record)),
+        Some(Header::END_OF_FRAME)
+    );
+    // What is behind it is padding, whatever it is.
+    let mut bytes = whole.clone();
+    bytes[end + HEADER..3 * PAGE].fill(0);
+    assert!(made::problems(&bytes).is_empty());
+    // It may have stood behind other records.
+    bytes[end..3 * PAGE].fill(0);
+    let row = made::problem(&bytes);
+    assert_eq!(at(&row), (ProblemKind::Truncated, end as u64, 96));
+    assert!(row.detail.contains("without an end-of-frame record"));
+    assert_eq!(made::plain(&made::read(&bytes).1).len(), 25);
+    // The record before it is whole for all that can be seen.
+    bytes[end - 300..end].fill(0);
+    assert_eq!(
+        at(&made::problem(&bytes)),
+        (ProblemKind::Truncated, end as u64, 96)
+    );
+    bytes[end - 400..end].fill(0);
+    let row = made::problem(&bytes);
+    assert_eq!(at(&row), (ProblemKind::Truncated, end as u64 - 400, 496));
+}
+
+#[test]
+fn a_last_frame_whose_data_end_early() {
+    let events = Made {
+        class: Class::Event,
+        start: 0x100,
+        records: (0..9).map(|nth| made::record(2, 4, 60, nth)).collect(),
+    };
+    let mut samples = Made {
+        class: Class::Sample,
+        start: 0x200,
+        records: (0..5).map(|nth| made::record(0, 2, 108, nth)).collect(),
+    };
+    samples.records.push(made::record(1, 11, 20, 9));
+    let whole = made::file(&[vec![events, samples]]);
+    let (event, sample) = (PAGE + 0x100, 2 * PAGE + 0x200);
+    for (from, end) in [(event + 420, event + 540), (event + 520, event + 540)] {
+        let mut bytes = whole.clone();
+        bytes[from..end].fill(0);
+        // The last record's own bytes cannot be missed.
+        let expected = (from > event + 480).then_some(0);
+        let rows = made::problems(&bytes);
+        assert_eq!(rows.len(), expected.unwrap_or(1), "{rows:#?}");
+        if let Some(row) = rows.first() {
+            assert_eq!(at(row), (ProblemKind::Truncated, from as u64, 120));
+            assert!(row.detail.contains("the end that the control record gives"));
+        }
+    }
+    // The interval end alone, and a sample with it.
+    for from in [sample + 540, sample + 432] {
+        let mut bytes = whole.clone();
+        bytes[from..sample + 560].fill(0);
+        let row = made::problem(&bytes);
+        let bytes = (sample + 560 - from) as u64;
+        assert_eq!(at(&row), (ProblemKind::Truncated, from as u64, bytes));
+    }
+    // Documented: the last frame of sample data ends with it.
+    let mut bytes = whole.clone();
+    bytes[60..64].copy_from_slice(&0x0FFF_u32.to_be_bytes());
+    assert!(made::problems(&bytes).is_empty());
+    assert_eq!(made::read(&bytes).1.len(), 15);
+}
+
+#[test]
+fn zeros_in_a_capture() {
+    let mut stream = Vec::new();
+    let records: Vec<Vec<u8>> = (0..40).map(|nth| made::record(4, 3, 364, nth)).collect();
+    let start = 0x123_u32;
+    let file = made::file(&[vec![Made {
+        class: Class::Sample,
+        start,
+        records,
+    }]]);
+    let end = u32::from_be_bytes(file[48..52].try_into().unwrap());
+    let first = PAGE + start as usize;
+    for _ in 0..3 {
+        stream.extend(&file[40..52]);
+        stream.extend(&file[first..first + (end - start) as usize + 1]);
+    }
+    let read = |bytes: &[u8]| {
+        let capture = Capture::walk(Arc::new(bytes.to_vec()), &mut |_, _| true).unwrap();
+        let index = capture.index(&mut |_, _| true).unwrap();
+        let mut rows = capture.problems().rows();
+        rows.extend(index.problems.rows());
+        (index.records(), rows)
+    };
+    let (all, rows) = read(&stream);
+    assert!(rows.is_empty(), "{rows:#?}");
+    let mut truncated = 0;
+    for begin in (0..stream.len()).step_by(128) {
+        for count in [12, 512, 1024, 3000] {
+            let mut bytes = stream.clone();
+            let end = bytes.len().min(begin + count);
+            bytes[begin..end].fill(0);
+            let (records, rows) = read(&bytes);
+            assert!(records >= all || !rows.is_empty(), "{count} at {begin}");
+            truncated += u32::from(says(&rows, ProblemKind::Truncated, "only zeros follow"));
+        }
+    }
+    assert!(truncated > 10, "{truncated}");
+}
