@@ -53,27 +53,32 @@ def test_the_table_of_guests_is_that_of_the_program(page: Page, address: str, de
     table = page.locator(GUESTS)
     names = column(table, "Guest")
     assert len(names) == len(program) == 12
-    decimals = {"CPU raw": ("cpu_s", 2), "MT-1": ("mt1_s", 2), "prorated": ("prorated_s", 2)}
-    decimals |= {
-        "of all": ("got_pct", 2),
-        "p95": ("cpu_p95", 2),
-        "T/V": ("tv", 3),
-        "CPU wait": ("cpu_wait_pct", 2),
-    }
-    decimals |= {
-        "Dispatch wait": ("dispatch_wait_s", 3),
-        "Paging": ("page_rate", 1),
-        "Virtual I/O": ("io_rate", 1),
+    decimals = {
+        "CPU raw": ("cpu_s_total", 2),
+        "of all": ("cpu_s_share", 2),
+        "MT-1": ("mt1_s_total", 2),
+        "prorated": ("prorated_s_total", 2),
+        "p95": ("cpu_pct_p95", 2),
+        "T/V": ("tv_mean", 3),
+        "CPU wait": ("cpu_wait_pct_mean", 2),
+        "Dispatch wait": ("dispatch_wait_s_total", 3),
+        "Pages read": ("page_read_rate_mean", 1),
+        "Pages written": ("page_write_rate_mean", 1),
+        "Virtual I/O": ("virtual_io_rate_mean", 1),
     }
     for heading, (key, places) in decimals.items():
         assert column(table, heading) == [digits(program[name][key], places) for name in names], heading
-    assert column(table, "Share") == [program[name]["share"] for name in names]
+    mebibytes = [float(program[name]["resident_pages_max"]) / 256 for name in names]
+    assert column(table, "Resident, max") == [digits(one, 1) for one in mebibytes]
+    assert column(table, "Share") == [
+        f"{program[name]['share_kind_last']} {program[name]['share_last']:g}" for name in names
+    ]
     own = printed(
         "sql",
         str(demo / "sim.monwrite"),
         "-q",
         "SELECT userid, sum(cpu_s) cpu, sum(mt1_s) mt1, sum(prorated_s) prorated, max(cpu_pct) most "
-        "FROM guest WHERE flag IS NULL OR basis <> 'sample' GROUP BY userid",
+        "FROM guest GROUP BY userid",
     )
     told = {line.split()[0]: line.split()[1:] for line in own.splitlines()[2:]}
     for at, heading in enumerate(("CPU raw", "MT-1", "prorated")):
@@ -224,6 +229,37 @@ def test_workloads_of_zos(page: Page, address: str, demo: Path):
     ready(page, "workloads")
     assert "RCICS" in column(table, "Class")
     assert "CICSHI" not in column(table, "Class")
+
+
+def test_jobs_of_zos(page: Page, address: str, demo: Path):
+    """Records of intervals are put together, and those of ended jobs and steps stand for themselves."""
+    opened(page, address, "workloads", system="ZLZ1", of="job")
+    table = page.get_by_test_id("table-jobs")
+    kinds = {
+        "interval": "kind IN ('interval', 'last interval', 'system interval')",
+        "job": "kind = 'job'",
+        "step": "kind = 'step'",
+    }
+    told = {}
+    for records, condition in kinds.items():
+        page.get_by_label("records", exact=True).select_option(records)
+        set_to(page, "records", records)
+        ready(page, "workloads")
+        query = f"SELECT job, sum(cp_s) AS cp_s FROM job WHERE {condition} GROUP BY job, job_id ORDER BY 2 DESC"
+        told[records] = asked(demo / "zlzos.smf", query)
+        if told[records]:
+            expect(table).to_be_visible()
+            assert column(table, "CP") == [digits(row["cp_s"], 2) for row in told[records]]
+        else:
+            expect(page.get_by_text("Nothing of this kind in this window.")).to_be_visible()
+    page.get_by_label("records", exact=True).select_option("interval")
+    set_to(page, "records", "interval")
+    ready(page, "workloads")
+    [row, *_] = told["interval"]
+    table.locator("tbody tr").filter(has_text=str(row["job"])).first.click()
+    ready(page, "workloads")
+    used = [float(one["CP"]) for one in chart_rows(page, "job-seconds") if one["CP"]]
+    assert sum(used) == pytest.approx(float(str(row["cp_s"])))
 
 
 def bare(report: str) -> str:

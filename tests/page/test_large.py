@@ -105,8 +105,8 @@ def test_one_interval_of_a_guest_is_seen_in_the_widest_window(
     spark = wide.locator('[data-testid="table-guests"] svg[aria-label^="SPIKY"]')
     expect(spark).to_have_attribute("aria-label", "SPIKY: up to 100")
     [row] = [row for row in copied_rows(wide, "guests") if row["userid"] == "SPIKY"]
-    assert float(row["cpu_max"]) == 100
-    assert float(row["cpu_p95"]) < 1
+    assert float(row["cpu_pct_max"]) == 100
+    assert float(row["cpu_pct_p95"]) < 1
 
 
 def test_a_narrow_window_shows_every_interval_as_it_is(wide: Page, place: str, large: Path):

@@ -78,6 +78,8 @@ export interface Schema {
   reports: ReportInfo[];
   models: ModelInfo[];
   expected: string[];
+  /** Measures of who uses the processors, and how each is shown. */
+  subjects: import("./subjects").Subject[];
   /** The table of LSPR workload hints, as regions of L1MP and RNI. */
   hints?: import("./cpumf").Hints;
 }
@@ -112,6 +114,8 @@ export interface AggregateQuestion extends Rows {
   by?: string[];
   /** Rows over time, at most so many. */
   buckets?: number;
+  /** A column over time beside each row. */
+  course?: { column: string; statistic: Statistic; buckets: number };
   /** Only so many values of the first of `by`: the largest of the first column. */
   top?: number;
 }
@@ -123,6 +127,9 @@ export interface AggregateAnswer {
   units: Record<string, string>;
   /** Length of a bucket; 0: every interval as it is. */
   bucket_s: number;
+  /** Of each row the values of its course, and their times. */
+  courses?: (number | null)[][] | null;
+  course_t?: number[] | null;
   /** The values that `top` chose, largest first. */
   top: Cell[] | null;
   sql: string;

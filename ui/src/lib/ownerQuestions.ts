@@ -1,116 +1,64 @@
-/** How seconds are owned: system, group, guest, virtual processor; on z/OS workload, class, period or job, step. */
+/** How seconds are owned: system, group, subject, and its parts. */
 
-export interface OwnerQuestion {
-  query: string;
-  keep: Record<string, string[]>;
-  /** The same for `zlens sql`. */
-  plain: string;
+import type { AggregateAnswer, AggregateQuestion, Cell, Statistic } from "./api";
+import { columnsOf, rowsOf, textOf, Wanted, type Owners, type Part, type Where } from "./subjects";
+
+type Group = Owners["group"][number];
+
+/** A row for each of the lowest level, with what tells its group. */
+export function ownersQuestion(
+  table: string,
+  owners: Owners,
+  group: Group,
+  time: string,
+  where: Where,
+): AggregateQuestion {
+  const wanted = new Wanted().add(time, "total");
+  for (const column of columnsOf(group.pieces)) wanted.add(column, "last");
+  return { table, by: owners.by, columns: wanted.columns, where, limit: 100_000 };
 }
 
-interface Owning {
-  table: string;
-  note: string;
-  groups: { key: string; name: string; sql: string }[];
-  times: { column: string; name: string; lacks?: string }[];
-  question: (group: string, time: string, condition: string, byCpu: boolean) => OwnerQuestion;
+/** A row for each part of a subject. */
+export function partsQuestion(owners: Owners, part: Part, time: string, where: Where): AggregateQuestion {
+  const columns: Record<string, Statistic[]> = { [time]: ["total"] };
+  return { table: part.table, by: [...owners.by, ...part.keys], columns, where, limit: 100_000 };
 }
 
-const last = (column: string): string =>
-  `arg_max(${column}, interval_end) FILTER (WHERE ${column} IS NOT NULL)`;
-
-function made(query: string, keep: Record<string, string[]>): OwnerQuestion {
-  return { query, keep, plain: query.replace(/\{(\w+)\}/g, "$1") };
+/**
+ * Rows of a tree: names from the top down, and the seconds. What the parts of a subject do not make up stays its
+ * own, if it is more than a thousandth. Sources that tell of the same subjects stand side by side.
+ */
+export function ownerPaths(
+  owners: Owners,
+  group: Group,
+  time: string,
+  whole: AggregateAnswer,
+  parts: { part: Part; answer: AggregateAnswer } | null,
+): Cell[][] {
+  const total = `${time}_total`;
+  const rows = rowsOf(whole);
+  const several = new Set(rows.map((row) => row("source"))).size > 1;
+  const path = (row: (name: string) => Cell): Cell[] => owners.level.map((pieces) => textOf(pieces, row));
+  const key = (row: (name: string) => Cell): string =>
+    JSON.stringify([row("source"), ...owners.by.map((name) => row(name))]);
+  const below = new Map<string, { name: string; value: number }[]>();
+  for (const row of parts ? rowsOf(parts.answer) : []) {
+    const name = textOf(parts!.part.pieces, row);
+    const value = row(total);
+    if (name === null || typeof value !== "number") continue;
+    below.set(key(row), [...(below.get(key(row)) ?? []), { name, value }]);
+  }
+  return rows.flatMap((row): Cell[][] => {
+    const value = row(total);
+    if (typeof value !== "number") return [];
+    const owner = textOf(group.pieces, (column) => row(`${column}_last`)) ?? group.none;
+    const names = [...(several ? [row("source")] : []), owner, ...path(row)];
+    const found = below.get(key(row)) ?? [];
+    const own = value - found.reduce((sum, one) => sum + one.value, 0);
+    if (!parts) return [[...names, value]];
+    return [
+      ...found.map((one): Cell[] => [...names, one.name, one.value]),
+      ...(own > 0.001 * value ? [[...names, null, own]] : []),
+    ];
+  });
 }
-
-const USED = "(flag IS NULL OR basis <> 'sample')";
-const MULTITHREADING = "it is only known with multithreading";
-
-export const OWNERS: Record<"guest" | "workload" | "job", Owning> = {
-  guest: {
-    table: "guest",
-    note: "Time charged to virtual machines; CP's own time is not in it.",
-    groups: [
-      { key: "account", name: "account", sql: `coalesce(${last("account")}, 'no account')` },
-      { key: "group", name: "group", sql: `coalesce(${last("group_name")}, 'no group')` },
-      {
-        key: "share",
-        name: "share",
-        sql: `coalesce(${last("share_kind")} || coalesce(' ' || format('{:g}', ${last("share")}), ''), 'share unknown')`,
-      },
-      { key: "pool", name: "CPU pool", sql: `coalesce(${last("cpu_pool")}, 'no pool')` },
-    ],
-    times: [
-      { column: "cpu_s", name: "raw" },
-      { column: "mt1_s", name: "MT-1 equivalent", lacks: MULTITHREADING },
-      { column: "prorated_s", name: "prorated core time", lacks: MULTITHREADING },
-    ],
-    question: (group, time, condition, byCpu) => {
-      const guests = `guests AS (
-  SELECT userid, ${group} AS owner, sum(${time}) AS whole
-  FROM {guest} WHERE ${condition} AND ${USED} GROUP BY userid
-)`;
-      const keep: Record<string, string[]> = {
-        guest: [..."basis account group_name cpu_pool share_kind share cpu_s mt1_s prorated_s".split(" ")],
-      };
-      if (!byCpu) return made(`WITH ${guests} SELECT owner, userid, whole FROM guests ORDER BY ALL`, keep);
-      keep["guest_cpu"] = ["basis", "cpu_s", "mt1_s", "prorated_s", "cpu_pct"];
-      return made(
-        `WITH ${guests}, processors AS (
-  SELECT userid, vcpu, sum(${time}) AS part
-  FROM {guest_cpu} WHERE ${condition} AND ${USED} AND vcpu IS NOT NULL GROUP BY ALL
-)
-SELECT owner, userid, 'vCPU ' || vcpu AS processor, part FROM processors JOIN guests USING (userid)
-UNION ALL
-SELECT owner, userid, NULL, whole - coalesce(told, 0)
-FROM guests LEFT JOIN (SELECT userid, sum(part) AS told FROM processors GROUP BY userid) USING (userid)
-WHERE whole - coalesce(told, 0) > 0.001 * whole
-ORDER BY ALL`,
-        keep,
-      );
-    },
-  },
-  workload: {
-    table: "workload",
-    note: "Service classes; report classes show the same work once more and are not added.",
-    groups: [
-      { key: "workload", name: "workload", sql: `coalesce(${last("workload")}, 'no workload')` },
-      {
-        key: "importance",
-        name: "importance",
-        sql: `coalesce('importance ' || ${last("importance")}, 'no importance')`,
-      },
-    ],
-    times: [
-      { column: "cp_s", name: "CP" },
-      { column: "ziip_s", name: "zIIP" },
-      { column: "ziip_on_cp_s", name: "zIIP work on CP" },
-    ],
-    question: (group, time, condition) =>
-      made(
-        `SELECT ${group} AS owner, class, 'period ' || period AS part, sum(${time}) AS seconds
-FROM {workload} WHERE ${condition} AND flag IS NULL AND class_kind = 'service' GROUP BY class, period ORDER BY ALL`,
-        { workload: ["workload", "importance", "cp_s", "ziip_s", "ziip_on_cp_s"] },
-      ),
-  },
-  job: {
-    table: "job",
-    note: "The records chosen above the table.",
-    groups: [
-      { key: "class", name: "service class", sql: `coalesce(${last("service_class")}, 'no service class')` },
-      { key: "type", name: "type", sql: `coalesce(${last("work_type")}, 'no type')` },
-      { key: "user", name: "user", sql: `coalesce(${last('"user"')}, 'no user')` },
-    ],
-    times: [
-      { column: "cp_s", name: "CP" },
-      { column: "ziip_s", name: "zIIP" },
-      { column: "ziip_on_cp_s", name: "zIIP work on CP" },
-    ],
-    question: (group, time, condition) =>
-      made(
-        `SELECT ${group} AS owner, records.job || coalesce(' ' || job_id, '') AS name, 'step ' || step_number AS part,
-  sum(${time}) AS seconds
-FROM {job} AS records WHERE ${condition} AND flag IS NULL GROUP BY records.job, job_id, step_number ORDER BY ALL`,
-        { job: ["work_type", "service_class", "user", "cp_s", "ziip_s", "ziip_on_cp_s"] },
-      ),
-  },
-};

@@ -1,77 +1,53 @@
 /** States that samples found a virtual machine in: how they are grouped for the eye, and drawn over time. */
 
+import type { AggregateAnswer } from "./api";
 import { dateTime, exact } from "./format";
 import type { Region } from "./hover.svelte";
 import { timeTicks, type Draw } from "./painter";
+import { category } from "./palette";
+import { rowsOf, type State } from "./subjects";
 
-export interface State {
-  key: string;
-  name: string;
-  colour: string;
-  /** Columns of the measure that make it; the hover names each. */
-  columns: string[];
+/** From what a machine does to what it does not do. */
+const COLOURS = "#009e73 #d55e00 #cc79a7 #e69f00 #56b4e9 #f0e442 #0072b2 #66707b #b3bac2".split(" ");
+
+/** States as a legend has them. */
+export function legend(states: State[]): { key: string; name: string; colour: string; columns: string[] }[] {
+  return states.map((state, at) => ({ ...state, colour: COLOURS[at] ?? category(at) }));
 }
 
-/** From what a machine does to what it does not do; the columns of all of them make 100 %. */
-export const STATES: State[] = [
-  { key: "running", name: "running", colour: "#009e73", columns: ["running_pct"] },
-  { key: "cpu", name: "waits for a processor", colour: "#d55e00", columns: ["cpu_wait_pct"] },
-  { key: "limit", name: "held by its limit", colour: "#cc79a7", columns: ["limit_wait_pct"] },
-  {
-    key: "page",
-    name: "waits for pages",
-    colour: "#e69f00",
-    columns: ["page_wait_pct", "loading_pct"],
-  },
-  { key: "io", name: "waits for I/O", colour: "#56b4e9", columns: ["io_wait_pct"] },
-  {
-    key: "simulation",
-    name: "simulation, console",
-    colour: "#f0e442",
-    columns: ["simulation_wait_pct", "console_wait_pct"],
-  },
-  {
-    key: "server",
-    name: "waits for a server, other",
-    colour: "#0072b2",
-    columns: ["eligible_server_pct", "dormant_server_pct", "test_idle_server_pct", "other_wait_pct"],
-  },
-  {
-    key: "idle",
-    name: "idle, not yet dormant",
-    colour: "#66707b",
-    columns: ["test_idle_pct", "io_active_pct", "page_active_pct"],
-  },
-  { key: "dormant", name: "dormant", colour: "#b3bac2", columns: ["dormant_pct"] },
-];
-
-export const STATE_COLUMNS: string[] = STATES.flatMap((state) => state.columns);
-
-/** SQL: shares of samples over many intervals, from the samples of each. */
-export function stateSums(): string {
-  return STATE_COLUMNS.map(
-    (column) =>
-      `sum(${column} * samples) / nullif(sum(samples) FILTER (WHERE ${column} IS NOT NULL), 0) AS ${column}`,
-  ).join(",\n  ");
+export function stateColumns(states: State[]): string[] {
+  return states.flatMap((state) => state.columns);
 }
 
 /** Shares in percent by column; null where there were no samples. */
 export type Shares = Record<string, number | null>;
 
-export function shareOf(state: State, shares: Shares): number | null {
+export function shareOf(state: { columns: string[] }, shares: Shares): number | null {
   const known = state.columns.map((column) => shares[column] ?? null).filter((one) => one !== null);
   return known.length ? known.reduce((a, b) => a + b, 0) : null;
 }
 
 export function sampled(shares: Shares | undefined): shares is Shares {
-  return shares !== undefined && STATE_COLUMNS.some((column) => (shares[column] ?? null) !== null);
+  return shares !== undefined && Object.values(shares).some((one) => one !== null);
+}
+
+/** The share of samples in which it waited for something. */
+export function waiting(states: State[], shares: Shares): number | null {
+  if (!sampled(shares)) return null;
+  return states.filter((state) => state.waits).reduce((sum, one) => sum + (shareOf(one, shares) ?? 0), 0);
+}
+
+export interface Bar {
+  state: { key: string; colour: string };
+  from: number;
+  to: number;
 }
 
 /** Parts of a bar: where each state begins and ends, in percent. */
-export function parts(shares: Shares): { state: State; from: number; to: number }[] {
-  const found: { state: State; from: number; to: number }[] = [];
+export function parts(states: State[], shares: Shares): Bar[] {
+  const found: Bar[] = [];
   let at = 0;
-  for (const state of STATES) {
+  for (const state of legend(states)) {
     const share = shareOf(state, shares) ?? 0;
     if (share > 0) found.push({ state, from: at, to: at + share });
     at += share;
@@ -82,8 +58,7 @@ export function parts(shares: Shares): { state: State; from: number; to: number 
 /** What the hover says: every column that was found, in percent of the samples. */
 export function told(shares: Shares, name: (column: string) => string): string[] {
   if (!sampled(shares)) return ["no samples"];
-  return STATE_COLUMNS.flatMap((column) => {
-    const value = shares[column] ?? null;
+  return Object.entries(shares).flatMap(([column, value]) => {
     return value === null || value === 0 ? [] : [`${name(column)}: ${exact(value)} %`];
   });
 }
@@ -100,12 +75,23 @@ export interface Stretch {
   shares: Shares;
 }
 
+/** Shares of an answer with buckets, and the stretch that each is of. */
+export function stretches(answer: AggregateAnswer, columns: string[]): Stretch[] {
+  return rowsOf(answer).flatMap((value): Stretch[] => {
+    const t = value("t");
+    const seconds = answer.bucket_s || value("seconds_total");
+    if (typeof t !== "number" || typeof seconds !== "number") return [];
+    const shares = columns.map((one) => [one, value(`${one}_mean`) as number | null] as const);
+    return [{ from: t - seconds, t, shares: Object.fromEntries(shares) }];
+  });
+}
+
 const LEFT = 52;
 const RIGHT = 12;
 const TOP = 8;
 const FOOT = 22;
 
-export function drawWaits(stretches: Stretch[], window: [number, number], offset: number): Draw {
+export function drawWaits(states: State[], all: Stretch[], window: [number, number], offset: number): Draw {
   return (painter, width, height, theme) => {
     const [from, to] = window;
     const bottom = height - FOOT;
@@ -122,14 +108,14 @@ export function drawWaits(stretches: Stretch[], window: [number, number], offset
       painter.text(LEFT - 6, y(tick), String(tick), { colour: theme.faint, align: "right", size: 11 });
     }
     painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
-      for (const one of stretches) {
+      for (const one of all) {
         const left = x(one.from);
         const wide = Math.max(1, x(one.t) - left);
         if (!sampled(one.shares)) {
           painter.hatch(left, TOP, wide, bottom - TOP, theme.grid);
           continue;
         }
-        for (const part of parts(one.shares)) {
+        for (const part of parts(states, one.shares)) {
           painter.rect(left, y(part.to), wide + 0.4, y(part.from) - y(part.to), { fill: part.state.colour });
         }
       }
@@ -146,7 +132,7 @@ export function drawWaits(stretches: Stretch[], window: [number, number], offset
 
 /** What lies under the pointer. */
 export function waitsAt(
-  stretches: Stretch[],
+  all: Stretch[],
   window: [number, number],
   offset: number,
   px: number,
@@ -154,7 +140,7 @@ export function waitsAt(
 ): Region | null {
   const [from, to] = window;
   const moment = from + ((px - LEFT) / Math.max(1, width - LEFT - RIGHT)) * (to - from);
-  const found = stretches.find((one) => one.from <= moment && moment < one.t);
+  const found = all.find((one) => one.from <= moment && moment < one.t);
   if (!found || px < LEFT || px > width - RIGHT) return null;
   return {
     x: px,

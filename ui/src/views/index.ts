@@ -4,7 +4,7 @@ import type { Component } from "svelte";
 import type { Schema } from "../lib/api";
 import { file } from "../lib/file.svelte";
 import { listed } from "../lib/menu";
-import { kindsOf, type SubjectKind } from "../lib/subjectKinds";
+import { subjectsOf } from "../lib/subjectKinds";
 import CpuMf from "./CpuMf.svelte";
 import Compare from "./Compare.svelte";
 import Findings from "./Findings.svelte";
@@ -32,9 +32,9 @@ export const any =
   (): boolean =>
     file.fills(...tables);
 
-/** Shown where it has one of these kinds: a file may hold systems of z/VM and of z/OS. */
-const uses = (...kinds: SubjectKind[]): boolean =>
-  kindsOf(file.sources, (name) => file.fills(name)).some((kind) => kinds.includes(kind));
+/** Shown where it has a kind of subject of this view: a file may hold systems of z/VM and of z/OS. */
+const uses = (view: string): boolean =>
+  subjectsOf(file.sources, (name) => file.fills(name)).some((kind) => kind.view === view);
 
 export const VIEWS: View[] = [
   { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview },
@@ -54,12 +54,12 @@ export const VIEWS: View[] = [
     component: Machine,
   },
   { id: "cpumf", title: "CPU MF", letter: "c", shows: any("cpumf_type", "cpumf"), component: CpuMf },
-  { id: "guests", title: "Guests", letter: "u", shows: () => uses("guest"), component: Guests },
+  { id: "guests", title: "Guests", letter: "u", shows: () => uses("guests"), component: Guests },
   {
     id: "workloads",
     title: "Workloads",
     letter: "u",
-    shows: () => uses("workload", "job"),
+    shows: () => uses("workloads"),
     component: Guests,
   },
   {

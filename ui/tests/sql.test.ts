@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+
+const SOURCES = "src";
+/** The console is for SQL. */
+const CONSOLE = /^(views\/sql\/|views\/Sql\.svelte$|lib\/console\.ts$)/;
+/** What a link into the console asks there. */
+const LINK = /"SELECT \* FROM problem"/;
+const SQL =
+  /\bSELECT\s|\bFROM\s+[a-z_{$]|\b(GROUP|ORDER|PARTITION) BY\b|\bWHERE\s|\bIS (NOT )?NULL\b|\b(arg_max|quantile_cont|nullif|coalesce|epoch)\(|\bapi\.sql\(/;
+
+const files = (readdirSync(SOURCES, { recursive: true }) as string[]).filter(
+  (name) => /\.(ts|svelte)$/.test(name) && !CONSOLE.test(name),
+);
+
+it.each(files)("there is no SQL in %s", (name) => {
+  const text = readFileSync(`${SOURCES}/${name}`, "utf8");
+  expect(text.split("\n").filter((line) => SQL.test(line) && !LINK.test(line))).toEqual([]);
+});
+
+it("looks at files, and knows SQL", () => {
+  expect(files.length).toBeGreaterThan(80);
+  for (const line of ["api.sql(`SELECT a", "sum(x) FILTER (WHERE y IS NULL)", "GROUP BY ALL", "FROM {guest}"])
+    expect(SQL.test(line)).toBe(true);
+});
