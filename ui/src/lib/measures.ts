@@ -176,7 +176,7 @@ export function unitOf(about: ColumnInfo | undefined): { unit: string | null; ti
 }
 
 /** Units of the catalog that say nothing to a reader. */
-const WORDS = ["", "count", "index", "ratio"];
+export const WORDS = ["", "count", "index", "ratio"];
 
 /** The columns of a table, in the words of the catalog. */
 export function tableColumns(table: string, keys: string[], shown: Shown[]): TableColumn[] {
