@@ -80,7 +80,11 @@ def weight(column: Column, alias: str = "") -> str | None:
     """SQL of a column's weight over the columns of its row; None where it has none."""
     if column.aggregate == "ratio" and not column.weight:
         return None
-    return expressions.compile_sql(column.weight or _LENGTH, lambda name: _named(name, alias), "float")
+    formula = column.weight or _LENGTH
+    if "/" in formula:
+        return expressions.compile_sql(formula, lambda name: _named(name, alias), "float")
+    # Sums and products of columns are finite, as these are.
+    return f"CAST({expressions.compile_sql(formula, lambda name: _named(name, alias))} AS DOUBLE)"
 
 
 def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str]:
