@@ -39,7 +39,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         held.append(buckets.is_one_of(by[0], top))
     question = Question(table, wanted, quote(table.name), by, pinned, _all(held), time)
     sql = f"{question.sql()}{_order(asked, question)}"
-    place.kept(table.name, [*question.columns(), *asked["where"]])
+    place.kept(table.name, [*question.columns(), *asked["where"], *_ahead(table, asked["keep"])])
     rows = place.session.sql(f"{sql}\nLIMIT {asked['limit'] + 1}").rows
     return {
         "columns": [*question.keys(), *(["t"] if time else []), *question.names()],
@@ -51,6 +51,14 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         "sql": sql,
         "more": len(rows) > asked["limit"],
     }
+
+
+def _ahead(table: Table, keep: list[str]) -> list[str]:
+    """The columns that questions about some columns will read, by whatever they group."""
+    found = aggregation.counted(table) if keep else []
+    for name in keep:
+        found += aggregation.columns(table, column_of(table, name), subjects=True)
+    return list(dict.fromkeys(found))
 
 
 def _all(held: list[str]) -> str:
