@@ -9,8 +9,17 @@ import pytest
 import zlens
 from zlens import demo, explain, lab, models
 from zlens.catalog import metrics
-from zlens.server import schema
+from zlens.server import aggregate, schema
+from zlens.server.endpoints import ENDPOINTS
 from zlens.server.place import Place
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """A place of its own: nothing was asked of it before."""
+    vm, *_ = demo.write(tmp_path, 530)
+    with zlens.open(vm) as session:
+        yield Place(session, [str(vm)])
 
 
 def told(response):
@@ -361,6 +370,17 @@ def test_statistics_of_single_columns(served):
         "SELECT cpu_id, count(busy_pct), mode(cpu_type) FROM cpu WHERE flag IS NULL GROUP BY 1 ORDER BY 1"
     ).rows
     assert [(row["cpu_id"], row["busy_pct_count"], row["cpu_type_mode"]) for row in rows] == own
+
+
+def test_what_is_kept_ahead_is_worked_out_at_once(fresh):
+    asked = {"table": "device", "columns": ["volume"], "by": ["device"], "keep": ["rate", "resp_s"]}
+    checked = next(one for one in ENDPOINTS if one.name == "aggregate").check(asked)
+    aggregate.answer(fresh, checked)
+    count, wanted = fresh._wanted["device"]
+    assert {"volume", "rate", "resp_s"} <= wanted
+    later = {**checked, "columns": {"rate": ["mean"], "resp_s": ["max"]}, "by": [], "keep": []}
+    assert len(aggregate.answer(fresh, later)["rows"]) == 1
+    assert fresh._wanted["device"] == (count, wanted)
 
 
 def test_a_window_and_a_condition(served):

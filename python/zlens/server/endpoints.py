@@ -169,6 +169,12 @@ ENDPOINTS = (
             Parameter("order", _NAME, "a column of the answer to sort by (its keys)"),
             Parameter("descending", Flag(), "the largest first (true)", default=True),
             Parameter("limit", Whole(1, MOST), "most rows that are handed out (10000)", default=10_000),
+            Parameter(
+                "keep",
+                Many(_NAME, 100),
+                "columns that other questions will be about, worked out at once with those of this one",
+                default=[],
+            ),
         ),
         {
             "columns": "names: system, source, those of `by`, t (seconds since 1970) where there are "

@@ -118,6 +118,8 @@ export interface AggregateQuestion extends Rows {
   course?: { column: string; statistic: Statistic; buckets: number };
   /** Only so many values of the first of `by`: the largest of the first column. */
   top?: number;
+  /** Columns that other questions will be about, worked out at once with those of this one. */
+  keep?: string[];
 }
 
 /** Columns are the keys, `t` where there are buckets, and COLUMN_STATISTIC. */

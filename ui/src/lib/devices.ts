@@ -28,6 +28,9 @@ export const MEANS: Shown[] = [
 
 export const SPREAD: Shown[] = [{ column: "resp_s", what: "p95", decimals: 3 }];
 
+/** What the questions about devices are about: one of them has all of it worked out. */
+export const KEEP = [...new Set([...FACTS, ...MEANS, ...SPREAD].map((one) => one.column))];
+
 /** What a table of devices shows, in order. */
 export const TABLE: Shown[] = [
   ...FACTS.slice(0, 3),
