@@ -14,7 +14,7 @@ use zlens_frames::{ReadAt, Windows};
 
 /// The plan of the catalog, as the tests of the decoder have it.
 static PLAN: LazyLock<Plan> = LazyLock::new(|| {
-    Plan::parse(include_str!("../../crates/columns/tests/smf/plan.json")).expect("a good plan")
+    Plan::parse(include_str!("../../crates/columns/tests/counters/plan.json")).expect("a good plan")
 });
 
 fuzz_target!(|bytes: Vec<u8>| {

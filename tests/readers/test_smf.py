@@ -243,7 +243,7 @@ def test_leap_seconds_are_taken_off(tmp_path: Path) -> None:
 
 
 def test_the_plan_of_the_native_tests_is_the_catalogs() -> None:
-    path = Path(__file__).parents[2] / "crates" / "columns" / "tests" / "smf" / "plan.json"
+    path = Path(__file__).parents[2] / "crates" / "columns" / "tests" / "counters" / "plan.json"
     assert json.loads(path.read_text()) == smf.plan(113)
 
 
