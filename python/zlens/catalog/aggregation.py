@@ -82,17 +82,10 @@ def weight(column: Column, alias: str = "") -> str | None:
     if column.aggregate == "ratio" and not column.weight:
         return None
     formula = column.weight or _LENGTH
-<<<<<<< HEAD
-    if formula.isidentifier():
-        # A column is finite as it is.
-        return f"CAST({_named(formula, alias)} AS DOUBLE)"
-    return expressions.compile_sql(formula, lambda name: _named(name, alias), "float")
-=======
     if "/" in formula:
         return expressions.compile_sql(formula, lambda name: _named(name, alias), "float")
     # Sums and products of columns are finite, as these are.
     return f"CAST({expressions.compile_sql(formula, lambda name: _named(name, alias))} AS DOUBLE)"
->>>>>>> page2
 
 
 def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str]:

@@ -38,20 +38,15 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         )
         held.append(buckets.is_one_of(by[0], top))
     question = Question(table, wanted, quote(table.name), by, pinned, _all(held), time)
-<<<<<<< HEAD
     course = _course(place, question, asked) if asked["course"] else None
     sql = f"{courses.sql(question, course) if course else question.sql()}{_order(asked, question)}"
-    place.kept(table.name, [*question.columns(), *(course.columns() if course else ()), *asked["where"]])
+    read = [*question.columns(), *(course.columns() if course else ()), *asked["where"]]
+    place.kept(table.name, [*read, *_ahead(table, asked["keep"])])
     found = place.session.sql(f"{sql}\nLIMIT {asked['limit'] + 1}").rows
     rows = values.rows(found[: asked["limit"]])
     lines, axis = None, None
     if course:
         rows, lines, axis = courses.placed(rows)
-=======
-    sql = f"{question.sql()}{_order(asked, question)}"
-    place.kept(table.name, [*question.columns(), *asked["where"], *_ahead(table, asked["keep"])])
-    rows = place.session.sql(f"{sql}\nLIMIT {asked['limit'] + 1}").rows
->>>>>>> page2
     return {
         "columns": [*question.keys(), *(["t"] if time else []), *question.names()],
         "rows": rows,
@@ -66,7 +61,6 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-<<<<<<< HEAD
 def _course(place: Place, question: Question, asked: dict[str, Any]) -> Question:
     """The same question of one column over time."""
     if asked["buckets"] is not None:
@@ -76,14 +70,14 @@ def _course(place: Place, question: Question, asked: dict[str, Any]) -> Question
     _has(column, [course["statistic"]])
     time = buckets.time_of(*buckets.buckets(place, asked, course["buckets"]))
     return replace(question, wanted=[(column, [course["statistic"]])], bucket=time)
-=======
+
+
 def _ahead(table: Table, keep: list[str]) -> list[str]:
     """The columns that questions about some columns will read, by whatever they group."""
     found = aggregation.counted(table) if keep else []
     for name in keep:
         found += aggregation.columns(table, column_of(table, name), subjects=True)
     return list(dict.fromkeys(found))
->>>>>>> page2
 
 
 def _all(held: list[str]) -> str:
