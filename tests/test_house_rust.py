@@ -1,7 +1,7 @@
 """The modules of every crate form layers: no two use each other, directly or around a corner.
 
-The check reads text: `use` trees and paths that begin at the crate, a parent or a child module. A name that a module
-re-exports counts as use of the module that defines it.
+The check reads text: `use` trees and paths that begin at the crate, a parent or a child module. A name that a
+module re-exports counts as use of the module that defines it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class _Source:
     exports: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def _tree(tokens: list[str], at: int, before: tuple[str, ...]) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
+def _tree(
+    tokens: list[str], at: int, before: tuple[str, ...]
+) -> tuple[list[tuple[str, tuple[str, ...]]], int]:
     """The names and paths of a `use` tree, and where it ends."""
     path = before
     while True:
@@ -146,9 +148,7 @@ def arrows(folder: Path) -> dict[Module, set[Module]]:
     modules = _modules(folder)
     return {
         user: {
-            used
-            for path in source.paths
-            if (used := _uses(modules, user, path)) is not None and used != user
+            used for path in source.paths if (used := _uses(modules, user, path)) is not None and used != user
         }
         for user, source in modules.items()
     }

@@ -27,15 +27,17 @@ class MonwriteFile:
     def changed(self) -> str | None: ...
 
 class ArrowStream:
-    """Rows in Arrow form: every `__arrow_c_stream__` begins anew, for a raw table with a scan of the files."""
+    """Rows in Arrow form: every `__arrow_c_stream__` starts over, for a raw table with a scan of the files."""
 
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class ArrowTable(ArrowStream):
-    """Rows at hand, of a raw table or built from Python rows; types int, float, text, bool, time (microseconds
-    UTC)."""
+    """Rows at hand, of a raw table or built from Python rows.
+
+    Types are int, float, text, bool and time (microseconds UTC).
+    """
 
     num_rows: int
 

@@ -245,7 +245,9 @@ def test_jobs_of_zos(page: Page, address: str, demo: Path):
         page.get_by_label("records", exact=True).select_option(records)
         set_to(page, "records", records)
         ready(page, "workloads")
-        query = f"SELECT job, sum(cp_s) AS cp_s FROM job WHERE {condition} GROUP BY job, job_id ORDER BY 2 DESC"
+        query = (
+            f"SELECT job, sum(cp_s) AS cp_s FROM job WHERE {condition} GROUP BY job, job_id ORDER BY 2 DESC"
+        )
         told[records] = asked(demo / "zlzos.smf", query)
         if told[records]:
             expect(table).to_be_visible()
