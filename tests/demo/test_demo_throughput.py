@@ -16,7 +16,7 @@ PER_PERCENT = 10.0
 
 
 @pytest.mark.parametrize("every", [None, 1800])
-def test_load_of_rmf_and_counters_of_smf(demo_folder: Path, every: int | None) -> None:
+def test_load_of_rmf_and_counters_of_smf(demo_folder: Path, tmp_path: Path, every: int | None) -> None:
     inputs = [demo_folder / demo.RMF_NAME, demo_folder / demo.SMF_NAME]
     zone = parse_zone("+01:00")
     with zlens.open(inputs, options=Options(tz=zone)) as session:
@@ -27,7 +27,7 @@ def test_load_of_rmf_and_counters_of_smf(demo_folder: Path, every: int | None) -
     quarter = dt.timedelta(minutes=15)
     for end, percent in busy:
         rows.append(f"{(end - quarter).isoformat()},{end.isoformat()},{percent * PER_PERCENT}")
-    path = demo_folder / "achieved.csv"
+    path = tmp_path / "achieved.csv"
     path.write_text("\n".join(rows))
     options = Options(tz=zone, throughput=str(path), every_s=every)
     with zlens.open(inputs, options=options) as session:

@@ -37,10 +37,10 @@ def stable(text: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(demo_files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the inputs of all cases."""
     made = tmp_path_factory.mktemp("golden")
-    for path in (*demo_folder.iterdir(), *GOLDEN.glob("report-*/*.*")):
+    for path in (*demo_files, *GOLDEN.glob("report-*/*.*")):
         if path.name != "expected.txt":
             (made / path.name).symlink_to(path)
     return made

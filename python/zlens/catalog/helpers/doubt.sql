@@ -17,10 +17,10 @@ UNION ALL
 SELECT
     system, source, 'section' AS kind,
     'more cycles than there were at the speed that the record tells, in ' || count(*) FILTER (WHERE over) || ' of '
-    || count(*) || ' samples, first of processor ' || coalesce(CAST(arg_min(cpu_id, interval_end) FILTER (WHERE over)
+    || count(*) || ' samples, first of processor ' || coalesce(CAST(arg_min(cpu_id, (interval_end, cpu_id)) FILTER (WHERE over)
     AS VARCHAR), '?') || ', ' || strftime(min(interval_end) FILTER (WHERE over), '%Y-%m-%d %H:%M:%S') || ' UTC: '
-    || format('{:.0f}', CAST(arg_min(c0, interval_end) FILTER (WHERE over) AS DOUBLE)) || ' against '
-    || format('{:.0f}', CAST(arg_min(available, interval_end) FILTER (WHERE over) AS DOUBLE)) AS detail
+    || format('{:.0f}', CAST(arg_min(c0, (interval_end, cpu_id)) FILTER (WHERE over) AS DOUBLE)) || ' against '
+    || format('{:.0f}', CAST(arg_min(available, (interval_end, cpu_id)) FILTER (WHERE over) AS DOUBLE)) AS detail
 FROM (
     SELECT *, NOT coalesce(lost, false) AND coalesce(c0 > 1.01 * available, false) AS over FROM _counted
 )
@@ -30,7 +30,7 @@ UNION ALL
 SELECT
     system, source, 'gap' AS kind,
     'counters were lost, as their records say, in ' || count(*) FILTER (WHERE lost) || ' of ' || count(*)
-    || ' samples, first of processor ' || coalesce(CAST(arg_min(cpu_id, interval_end) FILTER (WHERE lost) AS VARCHAR),
+    || ' samples, first of processor ' || coalesce(CAST(arg_min(cpu_id, (interval_end, cpu_id)) FILTER (WHERE lost) AS VARCHAR),
     '?') || ', ' || strftime(min(interval_end) FILTER (WHERE lost), '%Y-%m-%d %H:%M:%S') || ' UTC: what they tell '
     || 'may be too little' AS detail
 FROM _counter
