@@ -358,9 +358,3 @@ export const api = {
     call<{ keys: string }>(query("/model", { model }), null, signal),
   running: (signal?: AbortSignal) => call<{ running: Running[] }>("/running", null, signal),
 };
-
-/** A text as a literal of SQL. */
-export function literal(value: Cell): string {
-  if (value === null) return "NULL";
-  return typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
-}
