@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Callable
@@ -80,7 +81,7 @@ class Times(NamedTuple):
     printed: str
 
 
-class RmfSource:
+class RmfSource(ABC):
     """All RMF XML files of an input that hold one kind of report."""
 
     name: str
@@ -314,10 +315,11 @@ class RmfSource:
     # -- names and times --------------------------------------------------------------------------
 
     @property
+    @abstractmethod
     def local(self) -> bool:
         """Whether the times of the reports are local ones of a zone that is not known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _times(
         self,
         found: ReportInterval,
@@ -327,11 +329,10 @@ class RmfSource:
         refuse: Callable[[str, str, str], None],
     ) -> Times | None:
         """When an interval was; None, and a problem, where that is not known. `again` is of one file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _offset(self, found: ReportInterval, end: int) -> int | None:
         """Seconds that the system's local time is ahead of UTC."""
-        raise NotImplementedError
 
     def _threads(self, header: dict[str, Any]) -> dict[str, int]:
         """Threads active on a core, by type, as far as the header tells."""
