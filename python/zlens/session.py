@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -180,6 +180,10 @@ class Session:
         The answer has `rows`, and hands out Arrow to pandas, Polars, pyarrow and DuckDB.
         """
         return self.engine.ask(query)
+
+    def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
+        """Answer a SELECT of zlens itself, which reads these columns of these measures."""
+        return self.engine.select(query, reads)
 
     def fills(self, name: str, tables: Container[str] | None = None) -> bool:
         """Whether the input, or these raw tables, have anything that a measure or role is made from."""

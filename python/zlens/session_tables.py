@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zlens import doubts, other_intervals
 from zlens.catalog import metrics, session_columns
-from zlens.catalog.resets import called
+from zlens.catalog.resets import subject_kind, subject_name
 from zlens.readers import ArrowSource, Column, Interval, RawTable, SystemInfo
 
 if TYPE_CHECKING:
@@ -92,13 +92,15 @@ def tables(
         ]
 
     def resets() -> list[tuple[Any, ...]]:
+        found = [(source.name, *reset) for source in session.sources for reset in source.resets()]
+        # Of every table once: a busy day has ten thousand resets in a dozen tables.
+        kinds = {table: subject_kind(table) for table in {reset[3] for reset in found}}
         return [
             (
-                system, source.name, time, "counters began anew", called(table, subject), evidence, True,
-                table.upper(),
+                system, source, time, "counters began anew", subject_name(kinds[table], subject), evidence,
+                True, table.upper(),
             )
-            for source in session.sources
-            for system, time, table, subject, evidence in source.resets()
+            for source, system, time, table, subject, evidence in found
         ]  # fmt: skip
 
     def flagged(found: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:

@@ -130,7 +130,8 @@ fn element(long: bool) -> Vec<u8> {
 
 fn run_capture(size: u64, head: Vec<u8>, rest: Vec<u8>) -> Index {
     let source = Arc::new(Huge::new(size, head, rest));
-    let capture = Capture::walk(Arc::clone(&source) as Arc<dyn ReadAt>, &mut |_, _| true).expect("it can be read");
+    let capture = Capture::walk(Arc::clone(&source) as Arc<dyn ReadAt>, &mut |_, _| true)
+        .expect("it can be read");
     let lost: u64 = capture.problems().rows().iter().map(|row| row.bytes).sum();
     assert_eq!(capture.read_bytes() + lost, size);
     source.assert_read_few_times();

@@ -9,7 +9,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use zlens_text::{
-    Chosen, Csv, Error, Html, Json, Kind, Labeled, Lines, Objects, Part, Printer, Section,
+    Arrays, Chosen, Csv, Error, Html, Json, Kind, Labeled, Lines, Objects, Part, Printer, Section,
     SectionBuilder, Style, Table, csv_field, csv_rows, push_float, push_number, push_whole,
 };
 
@@ -333,6 +333,30 @@ impl AnswerText {
             head,
         })))
     }
+}
+
+/// The first rows of a stream as a JSON array of arrays, and whether there are more.
+#[pyfunction]
+pub fn json_rows(
+    py: Python<'_>,
+    stream: &Bound<'_, PyAny>,
+    types: Vec<String>,
+    limit: usize,
+) -> PyResult<(String, bool)> {
+    let reader = capsule::reader(stream)?;
+    let kinds = kinds(&types);
+    if reader.schema().fields().len() != kinds.len() {
+        return Err(PyTypeError::new_err("a type for each column"));
+    }
+    py.detach(|| {
+        let (mut arrays, mut out) = (Arrays::new(limit), String::new());
+        for batch in reader {
+            arrays.push(&mut out, &batch?, &kinds)?;
+        }
+        out.push_str(arrays.end());
+        Ok((out, arrays.more()))
+    })
+    .map_err(|error: Error| raised(error))
 }
 
 /// How many rows a stream has.

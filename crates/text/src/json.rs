@@ -125,6 +125,77 @@ impl Objects {
     }
 }
 
+/// The largest whole number up to which JavaScript has them all.
+const EXACT: u64 = 1 << 53;
+
+/// A value for a program that reads numbers as doubles: a whole number that it would round is a text.
+fn push_exact(out: &mut String, values: &Values, row: usize) {
+    let rounded = match values {
+        _ if values.is_missing(row) => false,
+        Values::Whole(array) => array.value(row).unsigned_abs() > EXACT,
+        Values::Digits(array) => array
+            .value(row)
+            .parse::<i64>()
+            .map_or(true, |number| number.unsigned_abs() > EXACT),
+        _ => false,
+    };
+    if rounded {
+        out.push('"');
+    }
+    push_value(out, values, row);
+    if rounded {
+        out.push('"');
+    }
+}
+
+/// Rows of an answer as one array of arrays, no more than `limit` of them.
+pub struct Arrays {
+    limit: usize,
+    rows: usize,
+}
+
+impl Arrays {
+    pub fn new(limit: usize) -> Self {
+        Self { limit, rows: 0 }
+    }
+
+    pub fn push(
+        &mut self,
+        out: &mut String,
+        batch: &RecordBatch,
+        kinds: &[Kind],
+    ) -> Result<(), Error> {
+        let batch = Batch::new(batch, kinds)?;
+        let shown = batch.rows.min(self.limit.saturating_sub(self.rows));
+        for row in 0..shown {
+            out.push_str(if self.rows + row == 0 { "[[" } else { ",[" });
+            for (place, values) in batch.columns.iter().enumerate() {
+                if place > 0 {
+                    out.push(',');
+                }
+                push_exact(out, values, row);
+            }
+            out.push(']');
+        }
+        self.rows += batch.rows;
+        Ok(())
+    }
+
+    /// What follows the last row.
+    pub fn end(&self) -> &'static str {
+        if self.rows.min(self.limit) == 0 {
+            "[]"
+        } else {
+            "]"
+        }
+    }
+
+    /// Whether there were rows beyond the limit.
+    pub fn more(&self) -> bool {
+        self.rows > self.limit
+    }
+}
+
 /// Rows of a report, one object a line, with nothing before the first and nothing behind the last.
 pub struct Json {
     /// What the rows of each section begin with.
@@ -191,7 +262,50 @@ impl Json {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Float64Array, Int64Array, StringArray};
+
     use super::*;
+
+    #[test]
+    fn numbers_that_a_double_rounds_are_texts_in_arrays() {
+        let columns: [(&str, arrow_array::ArrayRef); 3] = [
+            (
+                "a",
+                Arc::new(Int64Array::from(vec![
+                    Some((1 << 53) + 1),
+                    Some(-(1 << 53)),
+                    None,
+                ])),
+            ),
+            (
+                "b",
+                Arc::new(StringArray::from(vec!["18446744073709551616", "7", "8"])),
+            ),
+            ("c", Arc::new(Float64Array::from(vec![f64::NAN, 0.5, 1.0]))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let kinds = [Kind::Whole, Kind::Whole, Kind::Other];
+        for (limit, wanted, more) in [
+            (0, "[]", true),
+            (
+                2,
+                "[[\"9007199254740993\",\"18446744073709551616\",null],[-9007199254740992,7,0.5]]",
+                true,
+            ),
+            (
+                3,
+                "[[\"9007199254740993\",\"18446744073709551616\",null],[-9007199254740992,7,0.5],[null,8,1.0]]",
+                false,
+            ),
+        ] {
+            let (mut arrays, mut out) = (Arrays::new(limit), String::new());
+            arrays.push(&mut out, &batch, &kinds).unwrap();
+            out.push_str(arrays.end());
+            assert_eq!((out.as_str(), arrays.more()), (wanted, more));
+        }
+    }
 
     #[test]
     fn texts_are_escaped_as_json_wants() {

@@ -24,7 +24,7 @@ pub use cell::{Cell, Style};
 pub use csv::{Csv, csv_field, csv_rows};
 pub use error::Error;
 pub use html::Html;
-pub use json::{Json, Objects};
+pub use json::{Arrays, Json, Objects};
 pub use lines::{Lines, Printer};
 pub use number::{push_float, push_number, push_whole};
 pub use part::Part;

@@ -61,17 +61,23 @@ def concerning(subject_kind: str | None) -> list[Evidence]:
     return [item for item in evidence() if item.subject_kind in (ALL, subject_kind)]
 
 
-def called(table: str, subject: str) -> str:
-    """A subject of a raw table, its values joined by `/`, as people call it: `device 0301` for `769`."""
+def subject_kind(table: str) -> str | None:
+    """What the subjects of a raw table are: "" where its layout names no kind, None where it has no layout."""
     record, _, section = table.upper().partition("_")
     if record not in layouts.records():
-        return subject
+        return None
     kinds: dict[str, str | None] = {}
     for layout in layouts.layouts(record):
         kinds.setdefault("", layout.subject_kind)
         for part in layout.sections:
             kinds.setdefault(part.name.upper(), part.subject_kind)
-    kind = kinds.get(section) or kinds.get("") or ""
+    return kinds.get(section) or kinds.get("") or ""
+
+
+def subject_name(kind: str | None, subject: str) -> str:
+    """A subject of some kind, its values joined by `/`, as people call it: `device 0301` for `769`."""
+    if kind is None:
+        return subject
     if not subject:
         return kind
     values = subject.split("/")

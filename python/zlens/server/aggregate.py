@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -33,20 +34,18 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         if not by:
             raise QueryError("top without by", expected="by: the column of whose values some are chosen")
         chosen = [(wanted[0][0], ["mean", "max"])]
-        top = _largest(
-            place, Question(table, chosen, quote(table.name), by, pinned, _all(held)), asked["top"]
-        )
+        top = _largest(place, Question(table, chosen, quote(table.name), by, pinned, _all(held)), asked)
         held.append(buckets.is_one_of(by[0], top))
     question = Question(table, wanted, quote(table.name), by, pinned, _all(held), time)
     course = _course(place, question, asked) if asked["course"] else None
     sql = f"{courses.sql(question, course) if course else question.sql()}{_order(asked, question)}"
     read = [*question.columns(), *(course.columns() if course else ()), *asked["where"]]
     place.kept(table.name, [*read, *_ahead(table, asked["keep"])])
-    found = place.session.sql(f"{sql}\nLIMIT {asked['limit'] + 1}").rows
-    rows = values.rows(found[: asked["limit"]])
-    lines, axis = None, None
+    found = place.session.select(f"{sql}\nLIMIT {asked['limit'] + 1}", {table.name: read})
+    rows, lines, axis = values.limited(found, asked["limit"]), None, None
     if course:
-        rows, lines, axis = courses.placed(rows)
+        plain, lines, axis = courses.placed(json.loads(rows.text))
+        rows = replace(rows, text=values.text(plain))
     return {
         "columns": [*question.keys(), *(["t"] if time else []), *question.names()],
         "rows": rows,
@@ -57,7 +56,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         "course_t": axis,
         "top": top,
         "sql": sql,
-        "more": len(found) > asked["limit"],
+        "more": rows.more,
     }
 
 
@@ -84,17 +83,19 @@ def _all(held: list[str]) -> str:
     return " AND ".join(held) or "true"
 
 
-def _largest(place: Place, question: Question, top: int) -> list[Any]:
+def _largest(place: Place, question: Question, asked: dict[str, Any]) -> list[Any]:
     """The largest on average and the largest once, in turns: a mean alone hides who was busy for a moment."""
     name = quote(question.by[0])
     mean, most = (f"max({quote(one)})" for one in question.names())
-    place.kept(question.table.name, question.columns())
-    found = place.session.sql(
+    read = [*question.columns(), *asked["where"]]
+    place.kept(question.table.name, read)
+    found = place.session.select(
         f"SELECT {name} FROM (SELECT {name}, "
         f"row_number() OVER (ORDER BY {mean} DESC NULLS LAST, {name}) AS mostly, "
         f"row_number() OVER (ORDER BY {most} DESC NULLS LAST, {name}) AS once "
         f"FROM ({question.sql()}) WHERE {name} IS NOT NULL GROUP BY {name}) "
-        f"ORDER BY least(mostly, once), mostly LIMIT {top}"
+        f"ORDER BY least(mostly, once), mostly LIMIT {asked['top']}",
+        {question.table.name: read},
     )
     return [row[0] for row in found.rows]
 
