@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from fakes import TOD_PER_S, FakeSource, FakeTable, intervals, processors, session, system
+from zlens import session_tables
 from zlens.catalog import metrics
 from zlens.errors import QueryError
 from zlens.options import Options, parse_moment, parse_shift, parse_zone
@@ -315,3 +316,23 @@ def test_zone_by_name_and_offset():
         parse_zone("Mars/Phobos")
     with pytest.raises(QueryError):
         parse_zone("../../etc/passwd")
+
+
+def test_what_resets_are_of_is_looked_up_once_a_table(monkeypatch):
+    """A busy day has ten thousand resets in a dozen tables."""
+    asked = []
+
+    def kind(table):
+        asked.append(table)
+        return "device"
+
+    monkeypatch.setattr(session_tables, "subject_kind", kind)
+    info = system()
+    info.intervals = intervals(2)
+    source = FakeSource([info], [processors(info.system, SHARES[:2])])
+    end = info.intervals[0].end_us
+    source.resets = lambda: [(info.system, end, "d6r3", str(769 + nth), "VARY") for nth in range(1000)]
+    with session([source]) as opened:
+        found = opened.sql("SELECT subject FROM event WHERE detail = 'VARY' ORDER BY subject").rows
+    assert (len(found), found[0]) == (1000, ("device 0301",))
+    assert asked == ["d6r3"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import zlens
 from zlens.catalog import aggregation, metrics, subjects
 from zlens.catalog.subjects import Subject, columns_of
+from zlens.server import values
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.place import Place
 
@@ -42,7 +44,7 @@ def rows(place: Place, **asked: Any) -> list[dict[str, Any]]:
 
 
 def answered(place: Place, **asked: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = ENDPOINT.answer(place, ENDPOINT.check(asked))
+    answer: dict[str, Any] = json.loads(values.body(ENDPOINT.answer(place, ENDPOINT.check(asked))))
     assert not answer["more"]
     return answer
 

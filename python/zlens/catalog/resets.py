@@ -62,7 +62,7 @@ def concerning(subject_kind: str | None) -> list[Evidence]:
 
 
 def subject_kind(table: str) -> str | None:
-    """What the subjects of a raw table are: "" where its layout names no kind, None where it has no layout."""
+    """What the subjects of a raw table are: "" where its layout does not say, None without a layout."""
     record, _, section = table.upper().partition("_")
     if record not in layouts.records():
         return None

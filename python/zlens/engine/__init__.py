@@ -191,10 +191,12 @@ class Engine:
         return Answer(asked.names, kinds, rows, formed, first, working)
 
     def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
-        """Run one SELECT of ours, which reads these columns of these tables: it is neither parsed nor admitted."""
+        """Run one SELECT of ours that reads these columns of these tables, without parsing or admitting it."""
         cursor = self._store.cursor()
         try:
-            rows = {name: self._rows_of(cursor, name, {*wanted}, None) for name, wanted in sorted(reads.items())}
+            rows = {
+                name: self._rows_of(cursor, name, {*wanted}, None) for name, wanted in sorted(reads.items())
+            }
             for name, select in rows.items():
                 if select is not None:
                     cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")

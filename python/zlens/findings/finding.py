@@ -18,7 +18,8 @@ _WORST = 1e6
 class Tested:
     """What a rule says of one subject of one system.
 
-    value, threshold, detail, first, last and worst are of the rows where it holds, the others of all.
+    value, threshold, detail, first, last and worst are of the rows where it holds, the others of all;
+    any_detail is empty where the rule has no baseline.
     """
 
     system: str | None

@@ -242,7 +242,7 @@ class _Part:
         if "base" in how:
             sql = f"TRY_CAST('0x' || {sql} AS BIGINT)"
         if "digits" in how:
-            sql = f"lpad(printf('%X', {sql}), {int(how['digits'])}, '0')"
+            sql = f"lpad(hex({sql}), {int(how['digits'])}, '0')"
         if "codes" in how:
             sql = coded(sql, how["codes"])
         if "scale" in how:
