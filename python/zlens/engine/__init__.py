@@ -191,7 +191,7 @@ class Engine:
         return Answer(asked.names, kinds, rows, formed, first, working)
 
     def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
-        """Run one SELECT of ours that reads these columns of these tables, without parsing or admitting it."""
+        """Run one SELECT of ours, known to read these columns of these tables, without parsing it."""
         cursor = self._store.cursor()
         try:
             rows = {
