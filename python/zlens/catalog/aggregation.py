@@ -11,12 +11,12 @@ flagged          rows flagged short or gap are in no mean, percentile, minimum o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.catalog import expressions, metrics
-from zlens.catalog.expressions import quote
+from zlens.catalog.expressions import literal, quote
 from zlens.catalog.metrics import Column, Table
 from zlens.errors import CatalogError, QueryError
 
@@ -256,13 +256,19 @@ def pinned(table: Table, where: Mapping[str, Any]) -> list[str]:
 
 
 def over_subjects(
-    table: Table, wanted: Sequence[Column], rows: str, keys: Sequence[str], where: str = "true"
+    table: Table,
+    wanted: Sequence[Column],
+    rows: str,
+    keys: Sequence[str],
+    where: str = "true",
+    fixed: Collection[str] = (),
 ) -> str:
     """SELECT of one row for each interval and value of `keys`: each column over the subjects.
 
-    Its weight over time stands beside it, as `parted` names it.
+    Its weight over time stands beside it, as `parted` names it. Columns that are `fixed` have one value in
+    all rows and are left out.
     """
-    heads = [*_INTERVAL, *(key for key in keys if key not in _INTERVAL)]
+    heads = [key for key in dict.fromkeys([*_INTERVAL, *keys]) if key not in fixed]
     takes_part = known(table)
     shown = [
         *map(quote, heads),
@@ -303,6 +309,7 @@ class Question:
     pinned   columns of which `where` leaves one value
     where    SQL of what holds for the rows
     bucket   SQL of the time that a row belongs to; None: one row for the whole window
+    fixed    keys that have one value in all rows: grouping by them takes as long as adding the rows
     """
 
     table: Table
@@ -312,6 +319,7 @@ class Question:
     pinned: Sequence[str] = ()
     where: str = "true"
     bucket: str | None = None
+    fixed: Mapping[str, str] = field(default_factory=dict)
 
     def columns(self) -> list[str]:
         """The columns of the measure that the answer is made of, but for those of `where`."""
@@ -340,17 +348,21 @@ class Question:
         columns = [column for column, _ in self.wanted]
         rows, where, together = self.rows, self.where, self.merged
         if together:
-            rows, where = f"({over_subjects(self.table, columns, rows, keys, where)})", "true"
+            rows, where = f"({over_subjects(self.table, columns, rows, keys, where, self.fixed)})", "true"
         elif any({"total", "share"} & set(told) for _, told in self.wanted):
             # Said once, however many sums ask which rows take part.
             read = [*map(quote, self.columns()), f"{known(self.table)} AS {quote(_KNOWN)}"]
             rows, where = f"(SELECT {', '.join(read)} FROM {rows} WHERE {where})", "true"
-        shown = list(map(quote, keys))
+        shown = [
+            f"{literal(self.fixed[key])} AS {quote(key)}" if key in self.fixed else quote(key) for key in keys
+        ]
+        groups = [str(place) for place, key in enumerate(keys, 1) if key not in self.fixed]
         if self.bucket:
             shown.append(f"{self.bucket} AS t")
-        grouped = len(shown)
+            groups.append(str(len(shown)))
         among = quote(_KNOWN)
-        whole = [*map(quote, _INTERVAL[:2]), *([self.bucket] if self.bucket else [])]
+        whole = [quote(key) for key in _INTERVAL[:2] if key not in self.fixed]
+        whole += [self.bucket] if self.bucket else []
         for column, told in self.wanted:
             own = mean(column, weighs=quote(parted(column)) if together else None)
             added = total(self.table, column, among=among)
@@ -359,8 +371,9 @@ class Question:
                 f"{_statistic(column, what, own, added, part)} AS {quote(named(column, what))}"
                 for what in told
             ]
-        groups = ", ".join(map(str, range(1, grouped + 1)))
-        return f"SELECT {', '.join(shown)}\nFROM {rows}\nWHERE {where}\nGROUP BY {groups}"
+        # Without groups there would be a row also where there is nothing to add.
+        last = f"GROUP BY {', '.join(groups)}" if groups else "HAVING count(*) > 0"
+        return f"SELECT {', '.join(shown)}\nFROM {rows}\nWHERE {where}\n{last}"
 
 
 def named(column: Column, what: str) -> str:

