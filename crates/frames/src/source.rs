@@ -83,7 +83,7 @@ const MOST_KEPT: usize = 100;
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 
 /// A regular file. The first hundred stay open, so that nothing that happens to their names matters; others are opened
-/// anew for every read.
+/// again for every read.
 #[derive(Debug)]
 pub struct FileSource {
     file: Option<File>,

@@ -135,8 +135,7 @@ fn run_capture(size: u64, head: Vec<u8>, rest: Vec<u8>) -> Index {
     let lost: u64 = capture.problems().rows().iter().map(|row| row.bytes).sum();
     assert_eq!(capture.read_bytes() + lost, size);
     source.assert_read_few_times();
-    let found = capture.index(&mut |_, _| true).expect("it can be read");
-    found
+    capture.index(&mut |_, _| true).expect("it can be read")
 }
 
 fn captures_without_records(size: u64) {

@@ -56,7 +56,7 @@ type ChangeRow = (
 #[pymethods]
 impl SmfDecoder {
     /// `systems` are dictionaries of name, id (as in the records), interval_ends (TOD values that rise), covered
-    /// (whether the first subtype tells of each) and nominal_s; `files` are in the order of time.
+    /// (whether the first subtype reports each) and nominal_s; `files` are in the order of time.
     #[new]
     #[pyo3(signature = (source, systems, files, plan_json, leap_seconds = 0))]
     fn new(
@@ -106,7 +106,7 @@ impl SmfDecoder {
         })
     }
 
-    /// System, TOD value, table, processor, evidence of each processor whose counters began anew.
+    /// System, TOD value, table, processor, evidence of each processor whose counters restarted.
     fn resets(&self) -> Vec<ResetRow> {
         let systems = &self.inner.dumps().systems;
         let row = |reset: Reset| {

@@ -80,7 +80,7 @@ fn records_of(
 
 #[pymethods]
 impl MonwriteFile {
-    /// Goes over the file once. `progress` is told how many bytes of how many are done.
+    /// Goes over the file once. `progress` gets how many bytes of how many are done.
     #[staticmethod]
     #[pyo3(signature = (path, progress = None))]
     fn open(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Self> {

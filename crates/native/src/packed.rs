@@ -45,7 +45,7 @@ pub fn share(done: u64, total: u64, whole: u64) -> u64 {
     (u128::from(done) * u128::from(whole) / u128::from(total.max(1))) as u64
 }
 
-/// What the file is packed from, if it is packed; half of the progress is then told of.
+/// What the file is packed from, if it is packed; half of the progress is then reported.
 pub fn unpacked(
     file: &FileSource,
     limit: Option<u64>,

@@ -34,7 +34,7 @@ pub fn problem(
     )
 }
 
-/// A subject whose counters began anew.
+/// A subject whose counters restarted.
 pub fn reset(reset: Reset, system: &str) -> ResetRow {
     (
         system.to_owned(),

@@ -94,7 +94,7 @@ impl SmfFile {
 #[pymethods]
 impl SmfFile {
     /// Unpacks the file if it is packed, up to `unpack_limit` bytes, and goes over it once; records that the plan
-    /// decodes are asked for their interval. `progress` is told how many bytes of how many are done.
+    /// decodes are asked for their interval. `progress` gets how many bytes of how many are done.
     #[staticmethod]
     #[pyo3(signature = (path, plan_json, progress = None, unpack_limit = None))]
     fn open(

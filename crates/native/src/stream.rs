@@ -1,4 +1,4 @@
-//! `ArrowStream`: rows in Arrow form, made anew for everyone who asks.
+//! `ArrowStream`: rows in Arrow form, created for every consumer.
 
 use arrow_array::RecordBatchReader;
 use arrow_schema::SchemaRef;
@@ -11,7 +11,7 @@ use crate::capsule;
 
 type Batches = Box<dyn RecordBatchReader + Send>;
 
-/// Rows in Arrow form: every `__arrow_c_stream__` begins anew, for a raw table with a scan of the files.
+/// Rows in Arrow form: every `__arrow_c_stream__` starts over, for a raw table with a scan of the files.
 #[pyclass(frozen, subclass, module = "zlens._native")]
 pub struct ArrowStream {
     schema: SchemaRef,

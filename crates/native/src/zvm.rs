@@ -149,7 +149,7 @@ impl Decoder {
         self.inner.problems().into_iter().map(row).collect()
     }
 
-    /// System, TOD value, table, subject, evidence of each subject whose counters began anew.
+    /// System, TOD value, table, subject, evidence of each subject whose counters restarted.
     fn resets(&self) -> Vec<ResetRow> {
         let row = |reset: Reset| {
             let system = &self.inner.systems()[reset.system].name;

@@ -33,7 +33,7 @@ pub struct Table {
     pub label_width: Option<usize>,
     /// Whether a blank line stands between intervals.
     pub blank: bool,
-    /// Whether days are told.
+    /// Whether days are shown.
     pub dated: bool,
     pub offset_us: i64,
     /// The time of the row before, and how it is shown.

@@ -145,7 +145,7 @@ impl Heads {
         }
     }
 
-    /// The arrays of `len` rows, in the order of the selection; the columns begin anew.
+    /// The arrays of `len` rows, in the order of the selection; the columns are cleared.
     pub(crate) fn finish(
         &mut self,
         len: usize,

@@ -255,7 +255,7 @@ impl Builder {
         }
     }
 
-    /// The array of `len` rows; the column begins anew.
+    /// The array of `len` rows; the column is cleared.
     pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
         let nulls = self.validity.finish(len, &self.large);
         self.large.clear();
@@ -297,7 +297,7 @@ impl Builder {
         })
     }
 
-    /// Forgets the rows; the column begins anew.
+    /// Forgets the rows: the column is cleared.
     pub(crate) fn drop_rows(&mut self) {
         self.validity = Validity::default();
         self.large.clear();

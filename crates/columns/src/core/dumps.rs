@@ -60,7 +60,7 @@ impl Again {
         self.bytes += bytes;
     }
 
-    /// Reports them at the end of their file, and begins anew.
+    /// Reports them at the end of their file and clears them.
     pub(crate) fn tell(&mut self, place: &Place<'_>) {
         let Self {
             first,

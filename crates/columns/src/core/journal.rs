@@ -23,7 +23,7 @@ pub struct Found {
     pub problem: Problem,
 }
 
-/// A subject whose counters began anew.
+/// A subject whose counters restarted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reset {
     /// Number of the system.
@@ -177,7 +177,7 @@ impl Place<'_> {
             });
     }
 
-    /// Reports that the counters of a subject began anew.
+    /// Reports that the counters of a subject restarted.
     pub(crate) fn reset(&self, tod: u64, subject: &str, evidence: impl FnOnce() -> String) {
         self.journal
             .reset((self.system, self.table, subject, tod), || Reset {

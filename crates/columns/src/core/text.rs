@@ -104,7 +104,7 @@ impl Texts {
         self.end = 0;
     }
 
-    /// Hands out offsets and values, and how many bytes of these have a meaning; begins anew with other vectors, that
+    /// Hands out offsets and values, and how many bytes of these have a meaning; continues with other vectors, that
     /// are asked for with what these had.
     pub(crate) fn take(
         &mut self,

@@ -28,7 +28,7 @@ impl Validity {
         self.nulls.get(at).is_some_and(|&(from, _)| from <= row)
     }
 
-    /// The mask of `len` rows, if any is NULL here or among `more`; begins anew.
+    /// The mask of `len` rows, if any is NULL here or among `more`; the mask is cleared.
     pub(crate) fn finish(&mut self, len: usize, more: &[usize]) -> Option<NullBuffer> {
         if self.nulls.is_empty() && more.is_empty() {
             return None;
@@ -60,6 +60,6 @@ mod tests {
         let mask = validity.finish(9, &[8]).unwrap();
         assert!((0..8).all(|row| mask.is_valid(row) == valid[row]));
         assert!(mask.is_null(8));
-        assert!(validity.get(1), "begun anew");
+        assert!(validity.get(1), "cleared");
     }
 }

@@ -29,7 +29,7 @@ impl Words {
         self.ends.push(self.bytes.len() as i32);
     }
 
-    /// The array; the column begins anew.
+    /// The array; the column is cleared.
     pub(crate) fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         let ends = std::mem::take(&mut self.ends);
         let nulls = self.validity.finish(ends.len(), &[]);

@@ -217,7 +217,7 @@ impl Field {
         }
     }
 
-    /// The array of `len` rows; the column begins anew.
+    /// The array of `len` rows; the column is cleared.
     pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
         match &mut self.data {
             Data::Field(builder) => builder.finish(len, wide),

@@ -103,7 +103,7 @@ impl Decoder {
         self.journal.problems()
     }
 
-    /// Processors whose counters began anew, as met by scans so far.
+    /// Processors whose counters restarted, as met by scans so far.
     #[must_use]
     pub fn resets(&self) -> Vec<Reset> {
         self.journal.resets()

@@ -11,7 +11,7 @@ pub(crate) const DATA: usize = 2;
 pub(crate) const SETS: usize = 3;
 pub(crate) const PARTS: usize = SETS + MAX_SETS;
 
-/// How many shapes are tried before a record is taken apart anew, and remembered at all.
+/// How many shapes are tried before a record is parsed in full, and remembered at all.
 const REMEMBERED: usize = 16;
 
 /// The form of a part: nothing where the record has no such part; else the length of a section, or the number of
@@ -62,7 +62,7 @@ pub(crate) struct Fault {
 pub(crate) struct Shape {
     pub offsets: [u32; PARTS],
     pub forms: [Form; PARTS],
-    /// The first counter of the record, to see at once that all began anew.
+    /// The first counter of the record, to see at once that all of them restarted.
     pub first_counter: Option<u32>,
     pub faults: Vec<Fault>,
 }

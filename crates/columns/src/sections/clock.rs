@@ -38,7 +38,7 @@ pub(crate) struct Facts {
     pub tod: i64,
     /// When its interval ended.
     pub end: i64,
-    /// How long the interval was; not a number if that is not told.
+    /// How long the interval was; not a number if that is not known.
     pub seconds: f64,
     pub short: bool,
     /// How far local time is ahead, in microseconds, or [`NO_TIME`].

@@ -20,7 +20,7 @@ pub struct Plan {
     pub subtypes: Vec<u16>,
     /// The kinds of section.
     pub parts: Vec<Part>,
-    /// Where the record tells of its interval.
+    /// Where the record states its interval.
     pub time: Time,
     /// How broken records are put together again.
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct Bytes {
     pub length: u32,
 }
 
-/// Where a record tells of its interval.
+/// Where a record states its interval.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Time {
     /// The section.

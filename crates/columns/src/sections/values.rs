@@ -295,7 +295,7 @@ impl Values {
         }
     }
 
-    /// The array of `len` rows; the column begins anew.
+    /// The array of `len` rows; the column is cleared.
     pub(crate) fn finish(&mut self, len: usize, wide: &Finished) -> Result<ArrayRef, ArrowError> {
         let time = matches!(
             self.column.kind,

@@ -469,7 +469,7 @@ impl Build {
         }
     }
 
-    /// The batch, which begins anew; none while it waits for rows still to come and need not be complete.
+    /// The batch, which is cleared; none while it waits for rows still to come and need not be complete.
     pub(crate) fn finish(
         &mut self,
         complete: bool,

@@ -150,7 +150,7 @@ impl Decoder {
         self.journal.problems()
     }
 
-    /// Subjects whose counters began anew, as met by scans so far.
+    /// Subjects whose counters restarted, as met by scans so far.
     #[must_use]
     pub fn resets(&self) -> Vec<Reset> {
         self.journal.resets()

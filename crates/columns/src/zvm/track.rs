@@ -323,7 +323,7 @@ impl Counter {
         }
     }
 
-    /// The NULLs of the batch of `len` rows, which begins anew.
+    /// The NULLs of the batch of `len` rows; they are cleared.
     pub(crate) fn finish(&mut self, len: usize) -> Option<NullBuffer> {
         self.done = 0;
         self.validity.finish(len, &[])

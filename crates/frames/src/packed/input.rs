@@ -22,7 +22,7 @@ pub(super) struct Input<'s> {
 }
 
 impl<'s> Input<'s> {
-    /// The bytes from `from` on up to `end`; `done` is told where reading is.
+    /// The bytes from `from` on up to `end`; `done` gets where reading is.
     pub(super) fn new(source: &'s dyn ReadAt, from: u64, end: u64, done: Rc<Cell<u64>>) -> Self {
         Self {
             source,

@@ -16,7 +16,7 @@ pub(crate) struct Copies {
 const LEAST: usize = 1 << 12;
 const MOST: usize = 1 << 24;
 
-/// How many different records are told apart.
+/// How many different records are distinguished.
 pub(crate) const MAX_RECORDS: usize = MOST / 8 * 7;
 
 impl Copies {
@@ -75,7 +75,7 @@ impl Copies {
     }
 }
 
-/// A number that bytes are told apart by; never 0.
+/// A number that distinguishes bytes; never 0.
 #[inline]
 pub(crate) fn print(bytes: &[u8]) -> u64 {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -17,7 +17,7 @@ const AHEAD: usize = 64;
 
 /// Finds the records of a dump in any of its physical forms: a stream of records, blocks of them
 /// with short or extended descriptor words, records in segments, one form behind another.
-/// `progress` is told how many bytes of how many are done, and stops the search by saying false.
+/// `progress` gets how many bytes of how many are done, and stops the search by saying false.
 ///
 /// What is handed back reads as a stream of records, to be used with the index.
 ///

@@ -6,7 +6,7 @@ use super::copies::Copies;
 use super::header::Header;
 use super::pace::{MAX_MOMENTS, Pace};
 
-/// How many kinds of record are told apart. A sysplex has some hundreds; junk that looks like more
+/// How many kinds of record are distinguished. A sysplex has some hundreds; junk that looks like more
 /// is bounded by this.
 pub const MAX_KINDS: usize = 4096;
 

@@ -17,7 +17,7 @@ pub const MAX_BREAKS: usize = 1_000_000;
 /// How much is read beyond a window, so that the parts of a record that are looked at are mostly at
 /// hand.
 const AHEAD: usize = 4096;
-/// After how many bytes the caller is told how far it is.
+/// After how many bytes progress is reported.
 const REPORT_EVERY: u64 = 16 * WINDOW as u64;
 
 /// What a look at a file comes to.
@@ -29,7 +29,7 @@ pub(crate) enum Found {
 }
 
 /// Goes once over a file that is a stream of records; [`open`](super::open) reads other forms too. Records of the kinds that `clocks` name are asked for their interval.
-/// `progress` is told how many bytes of how many are done, about every 4 MiB, and stops the pass by
+/// `progress` gets how many bytes of how many are done, about every 4 MiB, and stops the pass by
 /// saying false.
 ///
 /// Bad input is no error: it is in the problems of the index.
@@ -306,7 +306,7 @@ impl Scan<'_> {
     fn truncated(&mut self, at: u64, inside: &str) -> u64 {
         self.chain.commit();
         if self.cut.is_some() {
-            // What is missing is told of once, from here on.
+            // What is missing is reported once, from here on.
             self.end = at;
             return at;
         }
@@ -322,7 +322,7 @@ impl Scan<'_> {
         self.chain.commit();
         let size = self.chain.index.size;
         if let Some(why) = self.cut {
-            // What a search ran past is told of already.
+            // What a search ran past is reported already.
             let at = at.max(self.end).min(size);
             self.chain.skip(ProblemKind::Changed, at, size - at, || why);
         } else if matches!(self.source.read_at(size, &mut [0]), Ok(1)) {

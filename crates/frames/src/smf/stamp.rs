@@ -1,4 +1,4 @@
-//! The interval that a record tells of.
+//! The interval that a record reports.
 
 use super::section::{Section, Triplet};
 use crate::tod;
@@ -63,10 +63,10 @@ impl Clock {
 }
 
 impl Stamp {
-    /// When the interval that the record tells of ended.
+    /// When the interval that the record reports ended.
     ///
     /// A record that was written before its interval was over was written early, as when the state
-    /// of the machine changed, and tells of the time up to then.
+    /// of the machine changed, and covers the time up to then.
     #[inline]
     #[must_use]
     pub fn interval_end(&self) -> Option<u64> {

@@ -73,7 +73,7 @@ impl Capture {
     /// How many elements are kept.
     pub const MAX_ELEMENTS: usize = 2_000_000;
 
-    /// Walks over the elements of a file. `progress` is told how many bytes of how many are done, and
+    /// Walks over the elements of a file. `progress` gets how many bytes of how many are done, and
     /// stops the walk by saying false.
     ///
     /// Bad input is no error: it is in the problems.

@@ -30,7 +30,7 @@ pub(crate) struct Census {
     ends: Vec<IntervalEnd>,
     /// Interval ends not kept: how many, and where the first is.
     more_ends: Option<(u64, u64)>,
-    /// Records of types beyond those told apart: how many, and where the first is.
+    /// Records of types beyond those distinguished: how many, and where the first is.
     more_types: Option<(u64, u64)>,
 }
 

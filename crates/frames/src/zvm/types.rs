@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::record::{Class, MAX_DOMAIN};
 
-/// How many types of record are told apart. There are about 250; junk that looks like more is
+/// How many types of record are distinguished. There are about 250; junk that looks like more is
 /// bounded by this.
 pub const MAX_TYPES: usize = 512;
 

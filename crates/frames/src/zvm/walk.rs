@@ -7,7 +7,7 @@ use super::skips::Skips;
 use crate::problem::ProblemKind;
 use crate::source::{Error, ReadAt, WINDOW};
 
-/// After how many bytes the caller is told how far it is.
+/// After how many bytes progress is reported.
 const REPORT_EVERY: u64 = 16 * WINDOW as u64;
 
 /// What the next page is.

@@ -176,7 +176,7 @@ fn a_beginning_that_is_lost() {
 }
 
 #[test]
-fn more_kinds_than_are_told_apart() {
+fn more_kinds_than_are_distinguished() {
     let count = MAX_KINDS as u32 + 50;
     let records: Vec<Vec<u8>> = (0..count)
         .map(|nth| made::record(200, Some(nth as u16), 40, nth))

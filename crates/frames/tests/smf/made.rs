@@ -49,7 +49,7 @@ pub fn header(record: u16, subtype: Option<u16>, system: &str, second: u32) -> H
     }
 }
 
-/// A record whose body can be told from any other, and in which no record can be found.
+/// A record whose body differs from any other, and in which no record can be found.
 pub fn record(record: u16, subtype: Option<u16>, length: usize, nth: u32) -> Vec<u8> {
     let mut bytes = header(record, subtype, "SYSA", nth % 86_400).encode();
     let from = bytes.len();
@@ -83,7 +83,7 @@ pub fn time(second: u64) -> u64 {
     tod::from_unix_us(1_767_225_600_000_000) + second * 1_000_000 * tod::UNITS_PER_US
 }
 
-/// A record of type 113 subtype 1 that tells of an interval.
+/// A record of type 113 subtype 1 that reports an interval.
 pub fn counters(system: &str, start: u64, end: u64, written: u64) -> Vec<u8> {
     let mut bytes = header(113, Some(1), system, end as u32).encode();
     bytes.resize(52, 0);

@@ -175,7 +175,7 @@ mod tests {
                 let times = index.records as usize / records.len();
                 let all: Vec<_> = (0..times).flat_map(|_| expected.clone()).collect();
                 prop_assert!(found(&bytes) == all);
-                // Each record is told of where its descriptor word is in the file.
+                // Each record is reported where its descriptor word is in the file.
                 for record in made::read(&bytes).1 {
                     let at = record.offset as usize;
                     prop_assert!(bytes[at + 2] <= 1 && bytes[at + 4] == record.bytes[4]);

@@ -4,7 +4,7 @@ use crate::made;
 use crate::physical::{blocked, segments, spanned};
 
 #[test]
-fn records_lost_to_zeros_are_told_of() {
+fn records_lost_to_zeros_are_reported() {
     let mut records = made::sample();
     records.truncate(70);
     let forms = [

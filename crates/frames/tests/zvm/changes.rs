@@ -149,7 +149,7 @@ fn a_file_that_is_written_to_between_passes() {
 }
 
 #[test]
-fn progress_is_told_and_can_stop() {
+fn progress_is_reported_and_can_stop() {
     let bytes = vec![0x5A; 40 * WINDOW + 17];
     let mut told = Vec::new();
     let done = index(&bytes, &mut |done, total| {

@@ -32,7 +32,7 @@ pub fn time(us: u64) -> u64 {
     tod::from_unix_us(1_767_225_600_000_000) + us * tod::UNITS_PER_US
 }
 
-/// A record whose body can be told from any other.
+/// A record whose body differs from any other.
 pub fn record(domain: u8, number: u16, length: usize, nth: u64) -> Vec<u8> {
     let header = Header {
         length: length as u16,

@@ -30,7 +30,7 @@ fn at(row: &Problem) -> (ProblemKind, u64, u64) {
 }
 
 #[test]
-fn records_lost_to_zeros_are_told_of() {
+fn records_lost_to_zeros_are_reported() {
     let whole = whole();
     let all = made::read(&whole).1.len();
     assert!(made::problems(&whole).is_empty());
