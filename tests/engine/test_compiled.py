@@ -182,3 +182,11 @@ def test_a_statement_that_names_its_columns_is_not_planned(
     assert asked.sql("SELECT max(busy_pct) FROM cpu WHERE cpu_id = 1").rows == [(pytest.approx(65.0),)]
     with pytest.raises(AssertionError):
         asked.sql("SELECT * FROM cpu")
+
+
+@pytest.mark.parametrize("every_s", [None, 900])
+def test_a_star_gives_columns_in_their_order(sim_file: Path, every_s: int | None) -> None:
+    with zlens.open([sim_file], options=Options(every_s=every_s)) as opened:
+        for name in metrics.tables():
+            described = [row[0] for row in opened.sql(f"DESCRIBE {name}").rows]
+            assert opened.sql(f"SELECT * FROM {name} LIMIT 0").columns == described, name

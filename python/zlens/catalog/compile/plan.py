@@ -312,7 +312,8 @@ class Compiler:
     def _events(self, made: Plan, wanted: Collection[str]) -> None:
         there = {event["table"] for event in events.events() if event["table"] in self.input.raw}
         known = {table: frozenset(self.input.raw[table]) for table in sorted(there)}
-        made.select = f"SELECT {', '.join(map(expressions.quote, wanted))} FROM ({events.sql(known)})"
+        shown = [expressions.quote(column) for column in self.nodes.columns("event") if column in wanted]
+        made.select = f"SELECT {', '.join(shown)} FROM ({events.sql(known)})"
         made.reads = events.reads(known)
         made.makes = {"_reset": {column for column, _ in self.input.session["_reset"]}}
 
