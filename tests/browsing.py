@@ -31,6 +31,8 @@ FLAGS = (
 )
 #: Nothing leaves this machine, whatever a page asks for.
 HERE_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
+#: Pages of a context share a process: the next one finds the page's program compiled.
+SHARED = ("--process-per-site", "--renderer-process-limit=1", "--disable-site-isolation-trials")
 
 
 #: Views of the demo's z/VM system; what an input has nothing for is not in the menu.

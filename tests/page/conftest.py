@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from browsing import CHROMIUM, FLAGS, HERE_ONLY, Views, Window, served, unharmed, window_at
+from browsing import CHROMIUM, FLAGS, HERE_ONLY, SHARED, Views, Window, served, unharmed, window_at
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail("there is no Chromium: make browser installs it")
         pytest.skip("there is no Chromium: make browser installs it")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, HERE_ONLY])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, HERE_ONLY, *SHARED])
         yield browser
         browser.close()
 
