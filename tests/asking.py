@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
@@ -15,11 +14,17 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from playwright.sync_api import Page
 
+from zlens import cli
+
 
 def printed(*arguments: str) -> str:
     """What a command writes to standard output."""
-    command = [sys.executable, "-m", "zlens", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    told = io.StringIO()
+    # In this process: a new one imports everything again, which is most of what it does.
+    with contextlib.redirect_stdout(told):
+        status = cli.main(arguments)
+    assert status == 0
+    return told.getvalue()
 
 
 def asked(path: Path, query: str) -> list[dict[str, object]]:

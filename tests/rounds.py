@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 _all = False
+T = TypeVar("T")
 
 
 def try_all() -> None:
@@ -16,7 +17,7 @@ def try_all() -> None:
     _all = True
 
 
-def rounds(many: int, few: int) -> int:
+def rounds(many: T, few: T) -> T:
     return many if _all else few
 
 

@@ -66,11 +66,8 @@ def test_the_guide(tmp_path: Path) -> None:
             assert matches(step.shown, output), f"{step.code}\nshown:\n{step.shown}\nis:\n{output}"
 
 
-def test_the_readme_in_python(tmp_path: Path) -> None:
-    from zlens import demo
-
-    path, *_ = demo.write(tmp_path)
-    path.rename(tmp_path / "monwrite.data")
+def test_the_readme_in_python(tmp_path: Path, demo_files: list[Path]) -> None:
+    (tmp_path / "monwrite.data").symlink_to(demo_files[0])
     (step,) = steps("README.md")
     assert "PRCLOG" in run(step, tmp_path)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import duckdb
 import pytest
 
+from rounds import rounds
 from zlens.engine import Engine
 from zlens.engine.planner import Planner
 
@@ -17,7 +18,7 @@ TABLES = {
     "load": ["system", "interval_end", "busy_pct", "online", "flag"],
     "role.device": ["system", "device", "rate", "flag"],
 }
-STATEMENTS = 200
+STATEMENTS = rounds(200, 60)
 
 
 def typed(name: str) -> list[tuple[str, str]] | None:

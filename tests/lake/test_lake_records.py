@@ -124,7 +124,7 @@ def count(made: Path, table: str) -> int:
     return int(rows)
 
 
-@pytest.mark.parametrize("counted", first(1, [True, False]))
+@pytest.mark.parametrize("counted", first(1, [False, True]))
 @pytest.mark.parametrize("order", first(1, [(1, 0), (0, 1)]))
 def test_two_dumps_that_overlap(tmp_path: Path, order: tuple[int, ...], counted: bool) -> None:
     files = [

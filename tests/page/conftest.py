@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from browsing import CHROMIUM, FLAGS, served, watched
+from browsing import CHROMIUM, FLAGS, HERE_ONLY, SHARED, Views, Window, served, unharmed, window_at
 
 
 @pytest.fixture(scope="session")
@@ -35,12 +35,36 @@ def browser() -> Iterator[Browser]:
             pytest.fail("there is no Chromium: make browser installs it")
         pytest.skip("there is no Chromium: make browser installs it")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, HERE_ONLY, *SHARED])
         yield browser
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def window(browser: Browser, address: str) -> Iterator[Window]:
+    with window_at(browser, address) as window:
+        yield window
+
+
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    with watched(browser, address) as page:
+def page(window: Window) -> Iterator[Page]:
+    with window.page() as page:
         yield page
+
+
+@pytest.fixture(scope="session")
+def opened_views(browser: Browser, address: str) -> Iterator[Views]:
+    with window_at(browser, address) as window:
+        yield Views(window)
+
+
+@pytest.fixture
+def views(opened_views: Views) -> Iterator[Views]:
+    with unharmed(opened_views.page.context, opened_views.address):
+        yield opened_views
+
+
+@pytest.fixture(scope="session")
+def view(request: pytest.FixtureRequest) -> str:
+    """A parameter of the session: so pytest puts tests of one view beside each other, from all files."""
+    return str(request.param)

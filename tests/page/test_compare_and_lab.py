@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from asking import printed
 from browsing import opened, ready
 from zlens.compare.as_text import number, shown
 from zlens.compare.comparison import Change
@@ -22,10 +21,10 @@ HALF = "2010-03-09T08:00:00Z"
 @pytest.fixture(scope="module")
 def differences(demo: Path) -> list[dict]:
     """What `zlens compare` says of the two halves of the file."""
-    command = [sys.executable, "-m", "zlens", "compare", str(demo / "zldemo.monwrite"), "--to", HALF]
-    command += ["--", "--from", HALF, "--format", "json"]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)
-    rows = json.loads(found.stdout)
+    told = printed(
+        "compare", str(demo / "zldemo.monwrite"), "--to", HALF, "--", "--from", HALF, "--format", "json"
+    )
+    rows = json.loads(told)
     return [row for row in rows if row["kind"] == "difference"]
 
 

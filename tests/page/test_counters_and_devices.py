@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from asking import asked
 from browsing import opened, ready
-
-
-def rows(demo: Path, name: str, query: str) -> list[dict[str, object]]:
-    command = [sys.executable, "-m", "zlens", "sql", str(demo / name), "--format", "json", "-q", query]
-    found: list[dict[str, object]] = json.loads(
-        subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    )
-    return found
 
 
 def setting(page: Page, name: str) -> str | None:
@@ -37,7 +27,7 @@ def test_devices_are_those_of_the_program(page: Page, address: str, demo: Path):
     """The question that the table hands out gives the same rows in `zlens sql`; every digit of the CSV."""
     opened(page, address, "io", system="ZLSIM")
     table = '[data-testid="table-devices"]'
-    program = rows(demo, "sim.monwrite", copied(page, table, "Copy SQL"))
+    program = asked(demo / "sim.monwrite", copied(page, table, "Copy SQL"))
     lines = copied(page, table, "Copy CSV").splitlines()
     heads = lines[0].split(",")
     shown = [dict(zip(heads, line.split(","), strict=True)) for line in lines[1:]]
@@ -133,7 +123,7 @@ def test_counters_of_a_window_are_ratios_of_sums(page: Page, address: str, demo:
     query = (
         "SELECT sum(cycles) / sum(instructions) AS cpi FROM cpumf_type WHERE system = 'ZLZ1' AND flag IS NULL"
     )
-    cpi = float(str(rows(demo, "zlzos.smf", query)[0]["cpi"]))
+    cpi = float(str(asked(demo / "zlzos.smf", query)[0]["cpi"]))
     title = page.locator('[title*="(cpumf_type.cpi)"]').first.get_attribute("title") or ""
     assert abs(float(title.split()[0]) - cpi) < 1e-9 * cpi
 

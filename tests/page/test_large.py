@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, Request, expect
 
 import large_made
 from asking import asked, chart_rows, copied_rows, from_chart, running, set_to, setting, until
-from browsing import opened, ready, served, watched
+from browsing import Window, opened, ready, served, window_at
 
 FIRST_S = large_made.FIRST_US // 1_000_000
 SPIKE_S = FIRST_S + 60 * large_made.SPIKE
@@ -30,9 +30,15 @@ def place(large: Path) -> Iterator[str]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def large_window(browser: Browser, place: str) -> Iterator[Window]:
+    with window_at(browser, place) as window:
+        yield window
+
+
 @pytest.fixture
-def wide(browser: Browser, place: str) -> Iterator[Page]:
-    with watched(browser, place) as page:
+def wide(large_window: Window) -> Iterator[Page]:
+    with large_window.page() as page:
         yield page
 
 

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
-from browsing import VIEWS, opened, watched
-from rounds import first
+from browsing import VIEWS, Views, opened, watched
 
 BASELINES = Path(__file__).parent / "baselines"
 SIZES = ((1280, 800), (2560, 1440), (1024, 768))
@@ -37,18 +36,28 @@ def differing(one: Image.Image, other: Image.Image, size: tuple[int, int]) -> fl
     return sum(worst[FAR + 1 :]) / sum(worst)
 
 
-@pytest.mark.parametrize("size", first(1, SIZES), ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_view_looks_as_it_did(
+@pytest.mark.parametrize("view", VIEWS, indirect=True)
+def test_a_view_looks_as_it_did(views: Views, view: str, tmp_path: Path):
+    looks_as_it_did(views.at(view), view, SIZES[0], tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", SIZES[1:], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("view", VIEWS, indirect=True)
+def test_a_view_looks_as_it_did_in_another_size(
     browser: Browser, address: str, view: str, size: tuple[int, int], tmp_path: Path
 ):
     viewport = {"width": size[0], "height": size[1]}
     scheme = "dark" if size == (1024, 768) else "light"
     with watched(browser, address, viewport=viewport, color_scheme=scheme) as page:
         opened(page, address, view, system="ZLSIM")
-        now = Image.open(io.BytesIO(page.screenshot(animations="disabled")))
-        # Nothing is wider than the window.
-        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        looks_as_it_did(page, view, size, tmp_path)
+
+
+def looks_as_it_did(page: Page, view: str, size: tuple[int, int], folder: Path) -> None:
+    now = Image.open(io.BytesIO(page.screenshot(animations="disabled")))
+    # Nothing is wider than the window.
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
     path = BASELINES / f"{view}-{size[0]}x{size[1]}.jpg"
     if os.environ.get("ZLENS_BASELINES") == "write":
         path.parent.mkdir(exist_ok=True)
@@ -59,8 +68,8 @@ def test_a_view_looks_as_it_did(
     before = Image.open(path)
     share = differing(before, now, size)
     if share > MOST:
-        now.convert("RGB").save(tmp_path / path.name, quality=90)
-    assert share <= MOST, f"{share:.1%} of {path.name} differ; see {tmp_path / path.name}"
+        now.convert("RGB").save(folder / path.name, quality=90)
+    assert share <= MOST, f"{share:.1%} of {path.name} differ; see {folder / path.name}"
 
 
 def test_a_change_that_an_eye_sees_is_seen():

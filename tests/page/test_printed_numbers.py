@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from playwright.sync_api import Page
 
+from asking import printed
 from browsing import opened, ready
 
 
 def sql(demo: Path, query: str, form: str = "table") -> str:
-    command = [
-        sys.executable,
-        "-m",
-        "zlens",
-        "sql",
-        str(demo / "sim.monwrite"),
-        "--format",
-        form,
-        "-q",
-        query,
-    ]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return printed("sql", str(demo / "sim.monwrite"), "--format", form, "-q", query)
 
 
 def test_the_console_prints_what_the_program_prints(page: Page, address: str, demo: Path):

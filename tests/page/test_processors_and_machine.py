@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
+from asking import asked
 from browsing import opened, ready
 
 MAP = '[data-testid="chart-machine"]'
@@ -20,14 +18,6 @@ MAP = '[data-testid="chart-machine"]'
 
 def setting(page: Page, name: str) -> str | None:
     return parse_qs(urlsplit(page.url).fragment.partition("?")[2]).get(name, [None])[0]
-
-
-def asked(demo: Path, name: str, query: str) -> list[dict[str, object]]:
-    command = [sys.executable, "-m", "zlens", "sql", str(demo / name), "--format", "json", "-q", query]
-    told: list[dict[str, object]] = json.loads(
-        subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    )
-    return told
 
 
 def press(page: Page, place: str, across: float, down: float) -> None:
@@ -44,7 +34,7 @@ def test_figures_of_processors_are_those_of_the_program(page: Page, address: str
     for name in ("processors", "cores"):
         table = page.locator(f'[data-testid="table-{name}"]')
         table.get_by_role("button", name="Copy SQL").click()
-        program = asked(demo, "sim.monwrite", page.evaluate("navigator.clipboard.readText()"))
+        program = asked(demo / "sim.monwrite", page.evaluate("navigator.clipboard.readText()"))
         table.get_by_role("button", name="Copy CSV").click()
         shown = list(csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()"))))
         assert len(shown) == len(program) > 5
@@ -150,8 +140,7 @@ def test_the_machine_in_figures(page: Page, address: str, demo: Path):
     moment = 1715672100
     opened(page, address, "machine", system="ZLSIM", at=str(moment))
     (told,) = asked(
-        demo,
-        "sim.monwrite",
+        demo / "sim.monwrite",
         "SELECT lgclc_pct, ovrhd_pct, lpmgt_pct, physical FROM cec "
         f"WHERE abs(epoch(interval_end) - {moment}) < 30",
     )

@@ -15,9 +15,9 @@ from zlens.server.place import Place
 
 
 @pytest.fixture
-def fresh(tmp_path):
+def fresh(demo_files):
     """A place of its own: nothing was asked of it before."""
-    vm, *_ = demo.write(tmp_path, 530)
+    vm, *_ = demo_files
     with zlens.open(vm) as session:
         yield Place(session, [str(vm)])
 
