@@ -163,7 +163,10 @@ lake.add([{file!r}], {made!r})
 """
 
 
-@pytest.mark.parametrize(("number", "after"), first(3, [(7, True), (-1, False), (-1, True), (1, False)]))
+@pytest.mark.parametrize(
+    ("number", "after"),
+    [(7, True), (-1, False), (-1, True), pytest.param(1, False, marks=pytest.mark.long)],
+)
 def test_killed_while_files_move_into_place(
     tmp_path: Path, files: list[str], number: int, after: bool
 ) -> None:
