@@ -19,7 +19,7 @@ GUESTS = 2_000
 PROCESSORS = 8
 MOST: dict[str | int, int] = {"sampled": 30, 4: 2_000, 8: day.INTERVAL_US * day.TICK}
 #: Reports and the seconds they may take.
-WANTED = (("ustat", 3.0), ("user", 3.0))
+WANTED = (("ustat", 1.0), ("user", 1.0))
 
 
 def write(path: Path) -> None:
