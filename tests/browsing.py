@@ -194,7 +194,7 @@ def quiet(page: Page) -> None:
 
 
 class Views:
-    """A page for all tests of a view: it is opened anew for another view, or when it shows something else."""
+    """One page for all tests of a view; another view, or a test that changed it, loads it again."""
 
     def __init__(self, window: Window) -> None:
         self.address = window.address

@@ -7,7 +7,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from rounds import rounds
 from zlens import explain_records
 from zlens.catalog import layouts, metrics, roles
 from zlens.catalog.roles import SQL_TYPES
@@ -42,11 +41,11 @@ def test_every_example_can_be_run() -> None:
 
 
 def test_every_report_and_each_of_its_columns() -> None:
-    for name in [*_report_names()][:: rounds(1, 6)]:
+    for name in _report_names():
         assert explain(name)
     for name in definition.names():
         for table in definition.load(name).tables:
-            for column in table.columns[:: rounds(1, 8)]:
+            for column in table.columns:
                 told = explain(f"{name}.{column.key}")
                 assert f"{name}.{column.key}: " in told
                 for measure in column.measures:
@@ -57,7 +56,7 @@ def test_every_role() -> None:
     for entity in roles.entities():
         what = roles.entity(entity)
         assert f"role.{entity}: " in explain(f"role.{entity}")
-        for role in [*what.roles][:: rounds(1, 3)]:
+        for role in what.roles:
             assert f"role.{entity}.{role}: " in explain(f"{entity}.{role}")
 
 
@@ -79,7 +78,7 @@ def test_every_column_of_a_printed_report() -> None:
 
 
 def test_every_alias() -> None:
-    for alias, (ours, _) in [*metrics.aliases().items()][:: rounds(1, 4)]:
+    for alias, (ours, _) in metrics.aliases().items():
         assert f"{ours}: " in explain(alias)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 import duckdb
 import pytest
 
-from rounds import rounds
 from zlens.engine import Engine
 from zlens.engine.planner import Planner
 
@@ -18,7 +17,7 @@ TABLES = {
     "load": ["system", "interval_end", "busy_pct", "online", "flag"],
     "role.device": ["system", "device", "rate", "flag"],
 }
-STATEMENTS = rounds(200, 60)
+STATEMENTS = 200
 
 
 def typed(name: str) -> list[tuple[str, str]] | None:

@@ -65,7 +65,7 @@ impl Decoder {
     #[must_use]
     pub fn scan(self: &Arc<Self>, selection: &Selection, check: bool) -> Scan {
         let systems = &self.dumps.systems;
-        // The second subtype is not even read where the first tells of every interval.
+        // The second subtype is skipped where the first reports every interval.
         let all_covered = systems.iter().all(|system| {
             system.covered.len() == system.interval_ends.len() && system.covered.iter().all(|&c| c)
         });

@@ -30,7 +30,7 @@ pub struct System {
     pub id: [u8; 4],
     /// When its intervals end, in rising order; TOD values.
     pub interval_ends: Arc<[u64]>,
-    /// Whether the first subtype tells of an interval, so that the second is not shown.
+    /// Whether the first subtype reports an interval, which hides the second.
     pub covered: Arc<[bool]>,
     /// How long an interval should be.
     pub nominal_s: Option<f64>,

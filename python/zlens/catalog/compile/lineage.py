@@ -28,7 +28,7 @@ class Lineage:
     """What columns of a node are made from.
 
     values  columns on the way, by node: of helpers, measures, roles (role.entity) and tables of the session
-    raw     columns of raw tables, and of what a session tells of systems, that give those values
+    raw     columns of raw tables and of a session's own tables that give those values
     rows    columns of raw tables that find the rows: by which tables are joined, grouped and selected
     """
 
