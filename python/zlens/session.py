@@ -193,6 +193,10 @@ class Session:
         """A table with some columns of a measure that is worked out anew for every question, for many."""
         return self.engine.keep(name, columns)
 
+    def derive(self, name: str, query: str, reads: Mapping[str, Collection[str]]) -> None:
+        """Keep the rows of a SELECT of zlens itself under a name, if they are not there yet."""
+        self.engine.derive(name, query, reads)
+
     def expect(self, queries: Iterable[str]) -> None:
         """Say which questions will be asked: what they have in common is worked out once."""
         self.engine.expect(queries)

@@ -11,7 +11,7 @@ flagged          rows flagged short or gap are in no mean, percentile, minimum o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,26 +98,31 @@ def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str
     return [name for name in dict.fromkeys(found) if table.column(name) is not None]
 
 
-def mean(column: Column, alias: str = "", *, weighs: str | None = None) -> str:
+def _of(function: str, value: str, among: str = "true", more: str = "") -> str:
+    """SQL of an aggregate over some of the rows: CASE costs DuckDB half of what FILTER does."""
+    return f"{function}({value if among == 'true' else f'CASE WHEN {among} THEN {value} END'}{more})"
+
+
+#: How an aggregate is written: function, value, the rows that take part, further arguments.
+Of = Callable[..., str]
+
+
+def mean(column: Column, alias: str = "", *, weighs: str | None = None, of: Of = _of) -> str:
     """SQL of a column's mean over the rows of one subject; NULL where it has no weight.
 
     The mean of a counter or a time is that of an interval.
 
     weighs   SQL of the weight, in place of the declared one
+    of       how aggregates are written
     """
     weighs = weighs or weight(column, alias)
     if weighs is None or "mean" not in gives(column):
         return "NULL"
     value, held = _named(column.name, alias), kept(alias)
     if column.aggregate in ("counter", "time"):
-        return _of("avg", value, held)
+        return of("avg", value, held)
     known = f"{held} AND {value} IS NOT NULL"
-    return f"{_of('sum', f'{value} * ({weighs})', held)} / nullif({_of('sum', weighs, known)}, 0)"
-
-
-def _of(function: str, value: str, among: str, more: str = "") -> str:
-    """SQL of an aggregate over some of the rows: CASE costs DuckDB half of what FILTER does."""
-    return f"{function}({value if among == 'true' else f'CASE WHEN {among} THEN {value} END'}{more})"
+    return f"{of('sum', f'{value} * ({weighs})', held)} / nullif({of('sum', weighs, known)}, 0)"
 
 
 def known(table: Table, alias: str = "") -> str:
@@ -136,19 +141,22 @@ def counted(table: Table) -> list[str]:
     return [column.name for column in found]
 
 
-def total(table: Table, column: Column, alias: str = "", *, among: str | None = None) -> str:
+def total(table: Table, column: Column, alias: str = "", *, among: str | None = None, of: Of = _of) -> str:
     """SQL of a column's sum over rows of one subject: NULL where a part of it is unknown.
 
     among   the rows that take part, in place of those that are known
+    of      how aggregates are written
     """
     if "total" not in gives(column):
         return "NULL"
     value, among = _named(column.name, alias), among or known(table, alias)
-    every = f"count({value}) = {_of('count', '1', among)}"
-    return f"CASE WHEN {every} THEN sum({value}) END"
+    every = f"{of('count', value)} = {of('count', '1', among)}"
+    return f"CASE WHEN {every} THEN {of('sum', value)} END"
 
 
-def share(table: Table, column: Column, keys: Sequence[str] = (), *, among: str | None = None) -> str:
+def share(
+    table: Table, column: Column, keys: Sequence[str] = (), *, among: str | None = None, of: Of = _of
+) -> str:
     """SQL of a column's total in percent of that of all groups which have the same `keys`, SQL of each.
 
     A subject that has no part yet leaves the whole known, as it does a total.
@@ -157,29 +165,30 @@ def share(table: Table, column: Column, keys: Sequence[str] = (), *, among: str 
         return "NULL"
     value, among = quote(column.name), among or known(table)
     over = "OVER (" + (f"PARTITION BY {', '.join(keys)}" if keys else "") + ")"
-    every = f"sum(count({value})) {over} = sum({_of('count', '1', among)}) {over}"
-    whole = f"nullif(CASE WHEN {every} THEN sum(sum({value})) {over} END, 0)"
-    return f"100 * {total(table, column, among=among)} / {whole}"
+    every = f"sum({of('count', value)}) {over} = sum({of('count', '1', among)}) {over}"
+    whole = f"nullif(CASE WHEN {every} THEN sum({of('sum', value)}) {over} END, 0)"
+    return f"100 * {total(table, column, among=among, of=of)} / {whole}"
 
 
 def statistic(table: Table, column: Column, what: str) -> str:
     """SQL of one of STATISTICS over the rows of one subject."""
-    return _statistic(column, what, mean(column), total(table, column), share(table, column))
+    of_all = {"mean": lambda: mean(column), "total": lambda: total(table, column)}
+    of_all["share"] = lambda: share(table, column)
+    return of_all[what]() if what in of_all else _of_values(column, what)
 
 
-def _statistic(column: Column, what: str, mean: str, total: str, share: str) -> str:
+def _of_values(column: Column, what: str, of: Of = _of) -> str:
+    """SQL of a statistic of a column that asks for nothing beside its values and their times."""
     if what not in STATISTICS:
         raise CatalogError(f"there is no statistic {what!r}", expected=", ".join(STATISTICS))
     if what not in gives(column):
         return "NULL"
     value = quote(column.name)
-    if what in ("mean", "total", "share"):
-        return {"mean": mean, "total": total, "share": share}[what]
     if what in ("first", "last"):
-        return f"{'arg_min' if what == 'first' else 'arg_max'}({value}, interval_end)"
+        return of("arg_min" if what == "first" else "arg_max", value, "true", ", interval_end")
     if what in ("min", "max", "mode", "count"):
-        return _of(what, value, kept())
-    return _of("quantile_cont", value, kept(), f", {int(what[1:]) / 100}")
+        return of(what, value, kept())
+    return of("quantile_cont", value, kept(), f", {int(what[1:]) / 100}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,36 +353,56 @@ class Question:
 
     def sql(self) -> str:
         """SELECT of the keys, `t` where there are buckets, and each statistic under its name."""
-        keys = self.keys()
+        rows, where = self.source()
+        return self.grouped(self.statistics(), rows, where)
+
+    def over_intervals(self) -> str:
+        """SELECT of one row for each interval and key, where rows of several subjects come together."""
         columns = [column for column, _ in self.wanted]
-        rows, where, together = self.rows, self.where, self.merged
-        if together:
-            rows, where = f"({over_subjects(self.table, columns, rows, keys, where, self.fixed)})", "true"
-        elif any({"total", "share"} & set(told) for _, told in self.wanted):
+        return over_subjects(self.table, columns, self.rows, self.keys(), self.where, self.fixed)
+
+    def source(self) -> tuple[str, str]:
+        """The rows that statistics are of, and what holds for them."""
+        if self.merged:
+            return f"({self.over_intervals()})", "true"
+        if any({"total", "share"} & set(told) for _, told in self.wanted):
             # Said once, however many sums ask which rows take part.
             read = [*map(quote, self.columns()), f"{known(self.table)} AS {quote(_KNOWN)}"]
-            rows, where = f"(SELECT {', '.join(read)} FROM {rows} WHERE {where})", "true"
-        shown = [
-            f"{literal(self.fixed[key])} AS {quote(key)}" if key in self.fixed else quote(key) for key in keys
-        ]
-        groups = [str(place) for place, key in enumerate(keys, 1) if key not in self.fixed]
-        if self.bucket:
-            shown.append(f"{self.bucket} AS t")
-            groups.append(str(len(shown)))
+            return f"(SELECT {', '.join(read)} FROM {self.rows} WHERE {self.where})", "true"
+        return self.rows, self.where
+
+    def statistics(self, of: Of = _of) -> list[str]:
+        """SQL of each statistic with its name; `of` writes the aggregates."""
         among = quote(_KNOWN)
         whole = [quote(key) for key in _INTERVAL[:2] if key not in self.fixed]
         whole += [self.bucket] if self.bucket else []
+        shown = []
         for column, told in self.wanted:
-            own = mean(column, weighs=quote(parted(column)) if together else None)
-            added = total(self.table, column, among=among)
-            part = share(self.table, column, whole, among=among)
-            shown += [
-                f"{_statistic(column, what, own, added, part)} AS {quote(named(column, what))}"
-                for what in told
-            ]
+            for what in told:
+                if what == "mean":
+                    sql = mean(column, weighs=quote(parted(column)) if self.merged else None, of=of)
+                elif what == "total":
+                    sql = total(self.table, column, among=among, of=of)
+                elif what == "share":
+                    sql = share(self.table, column, whole, among=among, of=of)
+                else:
+                    sql = _of_values(column, what, of)
+                shown.append(f"{sql} AS {quote(named(column, what))}")
+        return shown
+
+    def grouped(self, shown: Sequence[str], rows: str, where: str, *more: str) -> str:
+        """SELECT of aggregates of rows, beside the keys, the time where there are buckets, and `more`."""
+        keys = self.keys()
+        heads = [
+            f"{literal(self.fixed[key])} AS {quote(key)}" if key in self.fixed else quote(key) for key in keys
+        ]
+        groups = [str(place) for place, key in enumerate(keys, 1) if key not in self.fixed]
+        for one in [*([f"{self.bucket} AS t"] if self.bucket else []), *more]:
+            heads.append(one)
+            groups.append(str(len(heads)))
         # Without groups there would be a row also where there is nothing to add.
         last = f"GROUP BY {', '.join(groups)}" if groups else "HAVING count(*) > 0"
-        return f"SELECT {', '.join(shown)}\nFROM {rows}\nWHERE {where}\n{last}"
+        return f"SELECT {', '.join([*heads, *shown])}\nFROM {rows}\nWHERE {where}\n{last}"
 
 
 def named(column: Column, what: str) -> str:

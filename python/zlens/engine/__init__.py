@@ -194,15 +194,32 @@ class Engine:
         """Run one SELECT of ours, known to read these columns of these tables, without parsing it."""
         cursor = self._store.cursor()
         try:
-            rows = {
-                name: self._rows_of(cursor, name, {*wanted}, None) for name, wanted in sorted(reads.items())
-            }
-            for name, select in rows.items():
-                if select is not None:
-                    cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
-            return self._answer(Asked.bound(cursor, query))
+            self._bring(cursor, reads)
+            # An answer of many columns takes longer to bind than to work out; a relation would be bound twice.
+            create = f'CREATE TEMP TABLE "answer#" AS {query}'
+            interruptible(cursor, lambda: cursor.execute(create))
+            return self._answer(Asked.bound(cursor, 'FROM temp."answer#"'))
         except Error as error:
             raise query_error(error) from None
+
+    def derive(self, name: str, query: str, reads: Mapping[str, Collection[str]]) -> None:
+        """Keep the rows of a SELECT of ours, which reads these columns of these tables, under a name."""
+
+        def rows(cursor: Connection) -> str:
+            self._bring(cursor, reads)
+            return query
+
+        try:
+            self._store.derive(name, rows)
+        except Error as error:
+            raise query_error(error) from None
+
+    def _bring(self, cursor: Connection, reads: Mapping[str, Collection[str]]) -> None:
+        """Let a cursor read columns of tables, made or not."""
+        rows = {name: self._rows_of(cursor, name, {*wanted}, None) for name, wanted in sorted(reads.items())}
+        for name, select in rows.items():
+            if select is not None:
+                cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
 
     def _listing(self) -> Answer:
         """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""

@@ -170,7 +170,21 @@ class Store:
         else:
             plan = self.compiler.plan(name, columns, ordered=not self.streams(name))
             select = self.ready(cursor, plan)
-        create = f"CREATE OR REPLACE TABLE {expressions.quote(name)} AS {select}"
+        self._create_as(cursor, name, select)
+
+    def derive(self, name: str, rows: Callable[[Connection], str]) -> None:
+        """Make a table of rows that no measure has; `rows` gives their SQL on a cursor."""
+        with held(self._lock):
+            lock = self._making.setdefault(name, threading.RLock())
+        with held(lock):
+            if name not in self._made:
+                cursor = self.cursor()
+                self._create_as(cursor, name, rows(cursor))
+                self._made[name] = frozenset()
+
+    @staticmethod
+    def _create_as(cursor: Connection, name: str, select: str) -> None:
+        create = f"CREATE OR REPLACE TABLE memory.main.{expressions.quote(name)} AS {select}"
         interruptible(cursor, lambda: cursor.execute(create))
         cursor.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from zlens.catalog.metrics import Column, Table
 from zlens.errors import QueryError
 from zlens.server import buckets, courses, values
 from zlens.server.place import Place
+from zlens.server.windows import Windowed
 
 #: Rows of an answer.
 MOST = 100_000
@@ -23,7 +25,12 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     wanted = _wanted(table, asked)
     by = [_key(table, name) for name in dict.fromkeys(asked["by"])]
     types = {column.name: column.type for column in table.columns}
-    held = buckets.conditions(place, asked, types)
+    held = buckets.of_columns(asked, types)
+    # What leaves out whole groups is no part of what windows have in common.
+    groups = [held.pop(name) for name in [*held] if name in by]
+    if asked["system"] is not None:
+        held["system"] = buckets.is_one_of("system", [asked["system"]])
+    where = " AND ".join(held.values()) or "true"
     pinned = aggregation.pinned(table, asked["where"])
     width, time = 0.0, None
     if asked["buckets"] is not None:
@@ -35,15 +42,20 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         if not by:
             raise QueryError("top without by", expected="by: the column of whose values some are chosen")
         chosen = [(wanted[0][0], ["mean", "max"])]
-        largest = Question(table, chosen, quote(table.name), by, pinned, _all(held), fixed=fixed)
-        top = _largest(place, largest, asked)
-        held.append(buckets.is_one_of(by[0], top))
-    question = Question(table, wanted, quote(table.name), by, pinned, _all(held), time, fixed)
+        largest = Question(table, chosen, quote(table.name), by, pinned, where, fixed=fixed)
+        top = _largest(place, largest, asked, groups)
+        groups.append(buckets.is_one_of(by[0], top))
+    question = Question(table, wanted, quote(table.name), by, pinned, where, time, fixed)
     course = _course(place, question, asked) if asked["course"] else None
-    sql = f"{courses.sql(question, course) if course else question.sql()}{_order(asked, question)}"
     read = [*question.columns(), *(course.columns() if course else ()), *asked["where"]]
     place.kept(table.name, [*read, *_ahead(table, asked["keep"])])
-    found = place.session.select(f"{sql}\nLIMIT {asked['limit'] + 1}", {table.name: read})
+    windowed = Windowed(place, table.name, read, buckets.window(asked), groups)
+
+    def text(of: Callable[[Question], str]) -> str:
+        rows = courses.sql(question, course, of(question), of(course)) if course else of(question)
+        return f"{rows}{_order(asked, question)}"
+
+    found = place.session.select(f"{text(windowed.sql)}\nLIMIT {asked['limit'] + 1}", {table.name: read})
     rows, lines, axis = values.limited(found, asked["limit"]), None, None
     if course:
         plain, lines, axis = courses.placed(json.loads(rows.text))
@@ -57,7 +69,8 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         "courses": lines,
         "course_t": axis,
         "top": top,
-        "sql": sql,
+        # What anybody can ask, of measures alone.
+        "sql": text(windowed.plain),
         "more": rows.more,
     }
 
@@ -89,21 +102,18 @@ def _ahead(table: Table, keep: list[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _all(held: list[str]) -> str:
-    return " AND ".join(held) or "true"
-
-
-def _largest(place: Place, question: Question, asked: dict[str, Any]) -> list[Any]:
+def _largest(place: Place, question: Question, asked: dict[str, Any], groups: list[str]) -> list[Any]:
     """The largest on average and the largest once, in turns: a mean alone hides who was busy for a moment."""
     name = quote(question.by[0])
     mean, most = (f"max({quote(one)})" for one in question.names())
     read = [*question.columns(), *asked["where"]]
     place.kept(question.table.name, read)
+    sql = Windowed(place, question.table.name, read, buckets.window(asked), groups).sql(question)
     found = place.session.select(
         f"SELECT {name} FROM (SELECT {name}, "
         f"row_number() OVER (ORDER BY {mean} DESC NULLS LAST, {name}) AS mostly, "
         f"row_number() OVER (ORDER BY {most} DESC NULLS LAST, {name}) AS once "
-        f"FROM ({question.sql()}) WHERE {name} IS NOT NULL GROUP BY {name}) "
+        f"FROM ({sql}) WHERE {name} IS NOT NULL GROUP BY {name}) "
         f"ORDER BY least(mostly, once), mostly LIMIT {asked['top']}",
         {question.table.name: read},
     )

@@ -7,22 +7,39 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zlens.catalog.blocks import Window
 from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
 from zlens.server.place import Place, moment
 
+#: Columns of which one tells when a row is of.
+TIMES = ("interval_end", "time")
 
-def conditions(place: Place, asked: dict[str, Any], types: Mapping[str, str]) -> list[str]:
-    """What holds for the rows that are asked for, as SQL says it."""
-    held = []
-    if asked["system"] is not None:
-        held.append(is_one_of("system", [asked["system"]]))
+
+def of_columns(asked: dict[str, Any], types: Mapping[str, str]) -> dict[str, str]:
+    """What holds for the columns of the rows that are asked for, as SQL says it."""
+    held = {}
     for name, value in asked["where"].items():
         if name not in types:
             raise QueryError(
                 f"{asked['table']} has no column {name!r}", cure=f"DESCRIBE {asked['table']} lists them"
             )
-        held.append(is_one_of(name, value if isinstance(value, list) else [value]))
+        held[name] = is_one_of(name, value if isinstance(value, list) else [value])
+    return held
+
+
+def window(asked: dict[str, Any]) -> Window:
+    """The times that are asked for."""
+    start, end = (
+        None if asked[name] is None else _instant(asked[name]).timestamp() for name in ("from", "to")
+    )
+    return Window(start, end)
+
+
+def conditions(asked: dict[str, Any], types: Mapping[str, str]) -> list[str]:
+    """What holds for the rows that are asked for, as SQL says it."""
+    held = [is_one_of("system", [asked["system"]])] if asked["system"] is not None else []
+    held += of_columns(asked, types).values()
     for name, sign in (("from", ">"), ("to", "<=")):
         if asked[name] is not None:
             held.append(f"{_time(asked['table'], types)} {sign} {_literal(_instant(asked[name]))}")
@@ -30,7 +47,7 @@ def conditions(place: Place, asked: dict[str, Any], types: Mapping[str, str]) ->
 
 
 def _time(table: str, types: Mapping[str, str]) -> str:
-    for name in ("interval_end", "time"):
+    for name in TIMES:
         if name in types:
             return name
     raise QueryError(f"{table} has no times", cure="leave from and to out")

@@ -9,21 +9,23 @@ from zlens.catalog.aggregation import Question
 from zlens.catalog.expressions import quote
 
 
-def sql(question: Question, course: Question) -> str:
+def sql(question: Question, course: Question, rows: str, over_time: str) -> str:
     """SQL of the rows, and of the times and values of each one's course as the last columns.
 
-    course   the same question of one column, with buckets
+    course      the same question of one column, with buckets
+    rows        SELECT of the answer to the question
+    over_time   SELECT of the answer to that of the column
     """
     keys = list(map(quote, question.keys()))
     [name] = map(quote, course.names())
     same = " AND ".join(f"rows.{key} IS NOT DISTINCT FROM points.{key}" for key in keys)
     value = f"CAST({name} AS DOUBLE)"
-    points = f"SELECT {', '.join(keys)}, list(t ORDER BY t) AS course_t, list({value} ORDER BY t) AS course"
+    points = f"SELECT {', '.join(keys)}, list(t) AS course_t, list({value}) AS course"
     # Named, so that what it reads is known without a plan.
     columns = ", ".join(f"rows.{quote(one)}" for one in [*question.keys(), *question.names()])
     return (
-        f"SELECT {columns}, course_t, course FROM (\n{question.sql()}\n) AS rows LEFT JOIN (\n"
-        f"{points} FROM (\n{course.sql()}\n) WHERE isfinite({value}) GROUP BY {', '.join(keys)}\n"
+        f"SELECT {columns}, course_t, course FROM (\n{rows}\n) AS rows LEFT JOIN (\n"
+        f"{points} FROM (\n{over_time}\n) WHERE isfinite({value}) GROUP BY {', '.join(keys)}\n"
         f") AS points ON {same}"
     )
 

@@ -14,6 +14,7 @@ from typing import Any
 import zlens
 from zlens import cancelling
 from zlens.catalog import metrics
+from zlens.catalog.expressions import quote
 from zlens.errors import QueryError
 from zlens.options import Moment, Options, parse_moment
 from zlens.session import Session
@@ -22,6 +23,8 @@ from zlens.session import Session
 NARROWER = 6
 #: Answers that are asked for again and again, such as findings.
 ANSWERS = 32
+#: Tables that are kept of what questions of windows have in common.
+DERIVED = 48
 #: After so many tables that hold some columns of a lazy measure, one that holds all.
 GROWTHS = 4
 
@@ -47,6 +50,8 @@ class Place:
     _answers: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     _answering: dict[Any, threading.RLock] = field(default_factory=dict)
     _wanted: dict[str, tuple[int, frozenset[str]]] = field(default_factory=dict)
+    _lengths: dict[str, int] = field(default_factory=dict)
+    _derived: dict[str, str] = field(default_factory=dict)
 
     def close(self) -> None:
         with self._guard:
@@ -164,6 +169,22 @@ class Place:
                     wanted = frozenset(known)
                 self._wanted[table] = (count, wanted)
         return self.session.keep(table, wanted)
+
+    def is_long(self, table: str, columns: Sequence[str], rows: int) -> bool:
+        """Whether a measure has so many rows; `columns` are some that are worked out anyway."""
+        if table not in self._lengths:
+            found = self.session.select(f"SELECT count(*) FROM {quote(table)}", {table: columns})
+            self._lengths[table] = found.rows[0][0]
+        return self._lengths[table] >= rows
+
+    def derived(self, query: str, table: str, columns: Sequence[str]) -> str | None:
+        """The table that has the rows of a query over some columns of a measure; None after many of them."""
+        with self._guard:
+            if query not in self._derived and len(self._derived) >= DERIVED:
+                return None
+            name = self._derived.setdefault(query, f"derived#{len(self._derived)}")
+        self.session.derive(name, query, {table: columns})
+        return quote(name)
 
 
 def moment(value: str | float) -> Moment:

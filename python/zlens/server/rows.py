@@ -21,7 +21,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     order = asked["order"] or next((name for name in ("interval_end", "time") if name in types), known[0])
     if order not in types:
         raise QueryError(f"order is {order!r}", expected=f"one of {', '.join(known)}")
-    held = buckets.conditions(place, asked, types)
+    held = buckets.conditions(asked, types)
     where = f"\nWHERE {' AND '.join(held)}" if held else ""
     direction = "DESC" if asked["descending"] else "ASC"
     rest = "".join(f", {quote(key)}" for key in table.key if key != order)
@@ -29,8 +29,11 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         f"SELECT {', '.join(map(quote, columns))}\nFROM {quote(table.name)}{where}\n"
         f"ORDER BY {quote(order)} {direction} NULLS LAST{rest}"
     )
-    place.kept(table.name, [*columns, *asked["where"], order, *(["system"] if asked["system"] else [])])
-    rows, more = place.session.sql(sql).first(asked["limit"])
+    read = [*columns, *asked["where"], *table.key, order, *(["system"] if asked["system"] else [])]
+    read += [name for name in buckets.TIMES if name in types]
+    place.kept(table.name, read)
+    found = place.session.select(f"{sql}\nLIMIT {asked['limit'] + 1}", {table.name: read})
+    rows, more = found.first(asked["limit"])
     return {
         "columns": columns,
         "types": [types[name] for name in columns],

@@ -1,0 +1,124 @@
+"""Answers for windows of long tables: from parts that are kept as from all rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rounds import rounds
+from zlens.catalog import aggregation, metrics
+from zlens.catalog.aggregation import Question
+from zlens.catalog.blocks import Window
+from zlens.catalog.expressions import quote
+from zlens.server import windows
+from zlens.server.place import Place
+from zlens.server.windows import Windowed
+from zlens.session import Session
+
+#: Measures with what their rows are kept apart by, and with less, so that rows come together.
+GROUPS = [
+    ("guest", ["userid"]),
+    ("guest_cpu", ["userid", "vcpu"]),
+    ("guest_cpu", ["userid"]),
+    ("device", ["device"]),
+    ("cpu", ["cpu_id"]),
+    ("cpu", ["cpu_type"]),
+    ("paging", ["volume", "area"]),
+    ("alias_pool", ["ssid", "pool", "io_type"]),
+    ("partition", ["partition", "cpu_type"]),
+    ("load", []),
+]
+
+
+@pytest.fixture(scope="module")
+def place(sim_session: Session) -> Iterator[Place]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(windows, "LONG", 0)
+        patched.setattr(windows, "BLOCKS", 12)
+        yield Place(sim_session, ["sim.monwrite"])
+
+
+def wanted(table: metrics.Table, by: list[str]) -> list[tuple[metrics.Column, list[str]]]:
+    """One column of each kind, type and way over subjects, with all its statistics."""
+    kinds = {}
+    for column in table.columns:
+        if column.name not in (*by, "system", "source", "flag") and column.type != "time":
+            weighted = column.weight in (None, "", "seconds")
+            kind = column.aggregate, column.type, weighted, aggregation.across(column).partition(" ")[0]
+            kinds.setdefault(kind, column)
+    return [(column, [*aggregation.gives(column)]) for column in kinds.values()]
+
+
+@pytest.mark.parametrize(("name", "by"), GROUPS)
+def test_a_window_from_parts_is_that_of_its_rows(place: Place, name: str, by: list[str]) -> None:
+    table = metrics.table(name)
+    question = Question(table, wanted(table, by), quote(name), by)
+    first, last = ends(place)
+
+    @settings(max_examples=rounds(60, 6))
+    @given(
+        st.floats(first - 200, last + 200), st.floats(0, 1.2 * (last - first)), st.booleans(), st.booleans()
+    )
+    def holds(start: float, length: float, opened: bool, endless: bool) -> None:
+        window = Window(None if opened else start, None if endless else start + length)
+        windowed = Windowed(place, name, question.columns(), window, [])
+        compare(place, windowed, question)
+
+    holds()
+    assert "derived#" in Windowed(place, name, question.columns(), Window(), []).sql(question)
+
+
+def test_groups_that_are_left_out_are_left_out_of_both(place: Place) -> None:
+    table = metrics.table("guest")
+    question = Question(table, wanted(table, ["userid"]), quote("guest"), ["userid"])
+    [userid] = place.session.sql("SELECT min(userid) FROM guest").rows[0]
+    windowed = Windowed(place, "guest", question.columns(), Window(), [f"userid = '{userid}'"])
+    compare(place, windowed, question)
+    assert len(rows(place, windowed, windowed.sql(question))) == 1
+
+
+def test_a_short_table_is_read_as_it_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "LONG", 1_000_000)
+    table = metrics.table("guest")
+    question = Question(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
+    windowed = Windowed(place, "guest", question.columns(), Window(), [])
+    assert windowed.sql(question) == windowed.plain(question)
+
+
+def test_no_more_tables_are_kept_than_a_server_should(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zlens.server import place as places
+
+    monkeypatch.setattr(places, "DERIVED", 0)
+    table = metrics.table("guest")
+    question = Question(table, [(table.columns[-1], ["count"])], quote("guest"), ["userid"])
+    windowed = Windowed(Place(place.session, []), "guest", question.columns(), Window(), [])
+    assert windowed.sql(question) == windowed.plain(question)
+
+
+def ends(place: Place) -> tuple[float, float]:
+    [info] = place.session.systems
+    assert info.first_us is not None
+    assert info.last_us is not None
+    return info.first_us / 1e6, info.last_us / 1e6
+
+
+def rows(place: Place, windowed: Windowed, sql: str) -> list[tuple[object, ...]]:
+    keys = ", ".join(str(one) for one in range(1, 3 + 3))
+    found = place.session.select(f"{sql}\nORDER BY {keys}", {windowed.table: windowed.read})
+    return found.rows
+
+
+def compare(place: Place, windowed: Windowed, question: Question) -> None:
+    parts, whole = (rows(place, windowed, sql) for sql in (windowed.sql(question), windowed.plain(question)))
+    assert len(parts) == len(whole)
+    for mine, expected in zip(parts, whole, strict=True):
+        for name, one, other in zip([*question.keys(), *question.names()], mine, expected, strict=True):
+            assert type(one) is type(other), name
+            if isinstance(one, float) and isinstance(other, float):
+                assert math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12), name
+            else:
+                assert one == other, name
