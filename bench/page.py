@@ -169,14 +169,25 @@ def measure_view(
     print(f"        opened again {opened(page, address):.3f} s")
     # The first window may bring out what is kept from then on; it is one of a reader's, and said apart.
     first = zoomed(page, view, 1, 0)[0]
+    print(f"        first window {first.answered:.3f} s")
+    measure_zooms(results, page, server, view, f"{view}, zoom beside findings", zooming)
+    opened(page, f"{server.address}/#/findings")
+    opened(page, address)
+    measure_zooms(results, page, server, view, f"{view}, zoom", zooming)
+
+
+def measure_zooms(
+    results: bench.Results, page: Page, server: Server, view: str, name: str, zooming: float
+) -> None:
+    """Other windows of a view. Until the findings are there, they take processors and remake tables."""
     before = server.cpu_seconds
     times = zoomed(page, view, WINDOWS, 1)
     used = (server.cpu_seconds - before) / len(times)
     answered = [one.answered for one in times]
-    detail = f"{len(times)} windows, p50 {middle(answered):.3f} s, first {first.answered:.3f} s; "
-    detail += f"{used:.3f} s of processors each; drawn p50 {middle([one.drawn for one in times]):.3f} s"
-    results.at_most(f"{view}, zoom, p50", middle(answered), zooming, detail)
-    results.at_most(f"{view}, zoom, p95", late(answered), zooming, "")
+    detail = f"{len(times)} windows; {used:.3f} s of processors each; "
+    detail += f"drawn p50 {middle([one.drawn for one in times]):.3f} s"
+    results.at_most(f"{name}, p50", middle(answered), zooming, detail)
+    results.at_most(f"{name}, p95", late(answered), zooming, "")
 
 
 def main() -> int:

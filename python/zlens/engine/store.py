@@ -114,12 +114,16 @@ class Store:
 
     def has(self, name: str, columns: Collection[str]) -> bool:
         """Whether a table is made with some columns."""
-        return self._made.get(name, frozenset()).issuperset(columns) and name in self._made
+        made = self._made.get(name)
+        return made is not None and made.issuperset(columns)
 
     # -- making --------------------------------------------------------------------------------------
 
     def make(self, name: str, columns: Collection[str]) -> None:
         """See that a table is there with some columns, and those that others asked for before."""
+        # Whose columns are there does not wait while a table is made with more of them.
+        if self.has(name, columns):
+            return
         with held(self._lock):
             lock = self._making.setdefault(name, threading.RLock())
         with held(lock):
