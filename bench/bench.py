@@ -25,8 +25,8 @@ from pathlib import Path
 import mix
 
 from zlens import _native
-from zlens.readers import open_inputs
-from zlens.readers.monwrite import MonwriteSource
+from zlens.readers.zvm.monwrite import MonwriteSource
+from zlens.session.opening import open_inputs
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / ".data"

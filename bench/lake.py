@@ -21,8 +21,8 @@ import mix
 import zlens
 from zlens import _native, lake
 from zlens.catalog import plans
+from zlens.inputs.options import Options, parse_moment
 from zlens.lake import document, manifest
-from zlens.options import Options, parse_moment
 
 SYSTEMS = [f"ZVM{number}" for number in range(1, 9)]
 DAYS = 30

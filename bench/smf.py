@@ -23,8 +23,8 @@ from bench import DATA, PROGRAM, best, machine, touch
 
 from zlens import _native
 from zlens.catalog import smf, smf_record, smf_sections, smf_write
-from zlens.options import Options
-from zlens.readers.smf import SmfSource, open_files
+from zlens.inputs.options import Options
+from zlens.readers.smf.dump import SmfSource, open_files
 
 PROCESSORS = 24
 #: Counters of each set with counter versions 3 and 7.

@@ -17,7 +17,8 @@ from typing import Any
 import bench
 
 from zlens import models
-from zlens.models import shares, sweeps
+from zlens.models import sweeps
+from zlens.models.shares import model as shares
 
 USERS, SCENARIOS, POOLS = 10_000, 1_000, 20
 #: So many that all are used, and so many that some stay idle.

@@ -30,17 +30,15 @@ import sysinfo_made  # noqa: E402
 import zos_made  # noqa: E402
 from readers import test_hmc, test_linux_counters  # noqa: E402
 from zlens.errors import InputError  # noqa: E402
-from zlens.options import Options  # noqa: E402
-from zlens.problems import KINDS  # noqa: E402
-from zlens.readers import (  # noqa: E402
-    hmc,
-    linux_counters,
-    rmf_monitor3,
-    rmf_xml,
-    sysinfo,
-    throughput,
-    zos_text,
-)
+from zlens.inputs.options import Options  # noqa: E402
+from zlens.inputs.problems import KINDS  # noqa: E402
+from zlens.readers.hmc import exporter as hmc  # noqa: E402
+from zlens.readers.linux import counters as linux_counters  # noqa: E402
+from zlens.readers.linux import sysinfo  # noqa: E402
+from zlens.readers.rmf import monitor3 as rmf_monitor3  # noqa: E402
+from zlens.readers.rmf import postprocessor as rmf_xml  # noqa: E402
+from zlens.readers.throughput import table as throughput  # noqa: E402
+from zlens.readers.zos import text as zos_text  # noqa: E402
 
 #: Answers that are kept to damage further; how long one may take; how large an input is.
 MOST_KEPT = 400

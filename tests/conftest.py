@@ -14,7 +14,7 @@ from hypothesis import settings
 import rounds
 import zlens
 from zlens import demo
-from zlens.session import Session
+from zlens.api import Session
 
 # Started in the background of a script, a program ignores Ctrl-C, and so would every program it starts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, intervals, session, system
+from zlens.api import Session
 from zlens.catalog import cpumf
-from zlens.options import Options
-from zlens.readers import Column
-from zlens.session import Session
+from zlens.catalog.columns import Column
+from zlens.inputs.options import Options
 
 NUMBERS = [n for each in cpumf.sets().values() for n in range(each.first, each.first + each.most)]
 

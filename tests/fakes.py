@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from zlens import _native
-from zlens.options import Options
-from zlens.readers import Column, Interval, InventoryRow, SystemInfo
-from zlens.session import Session
+from zlens.api import Session
+from zlens.catalog.columns import Column
+from zlens.inputs.options import Options
+from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 
 HEADER = (
     Column("system", "text"),

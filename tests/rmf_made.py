@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from zlens.readers.rmf_source import RmfSource
-from zlens.readers.rmf_xml import RmfXmlSource
+from zlens.readers.rmf.postprocessor import RmfXmlSource
+from zlens.readers.rmf.source import RmfSource
 
 Row = dict[str, Any]
 #: Opens texts or bytes as files report0.xml, report1.xml, ...; tz is the zone of their times.

@@ -12,9 +12,9 @@ from typing import Any
 import zlens
 from fakes import START_US
 from zlens import _native
+from zlens.api import Session
 from zlens.catalog import smf_sections, smf_write
-from zlens.options import Options
-from zlens.session import Session
+from zlens.inputs.options import Options
 
 #: A record: fields by name, section by section.
 Record = dict[str, list[dict[str, Any]]]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from zlens.readers.sysinfo import SysinfoSource
+from zlens.readers.linux.sysinfo import SysinfoSource
 
 CPUS = "sys/devices/system/cpu"
 #: 2023-11-14 22:14:00 UTC

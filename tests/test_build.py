@@ -108,27 +108,6 @@ def test_one_module_imports_duckdb() -> None:
     assert users == ["engine/connection.py"]
 
 
-#: Rooms, and what they must know nothing of.
-ARROWS = {
-    "catalog": {"readers", "engine", "measures", "reports", "session", "options", "cli", "explain", "lake"},
-    "readers": {"measures", "reports", "session", "session_tables", "cli", "explain"},
-    "measures": {"readers", "engine", "reports", "session", "cli", "explain"},
-    "reports": {"readers", "engine", "measures", "session", "cli", "explain"},
-    "findings": {"readers", "engine", "measures", "session", "reports", "cli"},
-    "demo": {"readers", "engine", "measures", "reports", "session", "cli"},
-}
-
-
-@pytest.mark.parametrize("room", ARROWS)
-def test_arrows_go_one_way(room: str) -> None:
-    for path in (SOURCES / room).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("zlens"):
-                _, *below = node.module.split(".")
-                known = {below[0]} if below else {alias.name for alias in node.names}
-                assert not known & ARROWS[room], path
-
-
 def test_the_program_needs_only_its_dependencies() -> None:
     # pyarrow and the like are for tests: answers leave through Arrow capsules.
     used: set[str] = set()

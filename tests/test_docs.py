@@ -36,7 +36,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_kinds_of_problems_are_all_told() -> None:
-    from zlens.problems import KINDS
+    from zlens.inputs.problems import KINDS
 
     text = (ROOT / "docs" / "getting-data.md").read_text(encoding="utf-8")
     told = {word for row in re.findall(r"^\| ([a-z_, ]+) \|", text, re.MULTILINE) for word in row.split(", ")}

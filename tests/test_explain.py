@@ -7,11 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from zlens import explain_records
 from zlens.catalog import layouts, metrics, roles
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import QueryError
-from zlens.explain import _report_names, example, explain, known_names
+from zlens.explain import records as explain_records
+from zlens.explain.names import _report_names, example, explain, known_names
 from zlens.reports import definition
 
 

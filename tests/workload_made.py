@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from fakes import HEADER, START_US, FakeSource, FakeTable, session, system
+from zlens.api import Session
 from zlens.catalog import smf_sections
-from zlens.options import Options
-from zlens.readers import Column, Interval
-from zlens.session import Session
+from zlens.catalog.columns import Column
+from zlens.inputs.options import Options
+from zlens.inputs.source import Interval
 
 QUARTER_US = 900_000_000
 #: All that a period can tell of is told; service coefficients are 1, and a zIIP is as fast as a CP.

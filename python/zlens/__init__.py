@@ -9,18 +9,20 @@ with zlens.open("monwrite.data") as session:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from zlens.version import VERSION
+
 if TYPE_CHECKING:
+    from zlens.api import Session as Session
+    from zlens.api import open as open
     from zlens.errors import CatalogError as CatalogError
     from zlens.errors import InputError as InputError
     from zlens.errors import LakeError as LakeError
     from zlens.errors import QueryError as QueryError
     from zlens.errors import ScenarioError as ScenarioError
     from zlens.errors import ZlensError as ZlensError
-    from zlens.options import Options as Options
-    from zlens.session import Session as Session
-    from zlens.session import open as open
+    from zlens.inputs.options import Options as Options
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "CatalogError",
@@ -39,7 +41,7 @@ def __getattr__(name: str) -> Any:
     # Imported when asked for: the help of the program needs none of it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = {"Options": "options", "Session": "session", "open": "session"}.get(name, "errors")
+    home = {"Options": "inputs.options", "Session": "api", "open": "api"}.get(name, "errors")
     value = globals()[name] = getattr(import_module(f"zlens.{home}"), name)
     return value
 

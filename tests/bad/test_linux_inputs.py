@@ -17,9 +17,12 @@ import zlens
 from readers.test_hmc import MADE
 from readers.test_linux_counters import LSHWC, PERF_CSV, PERF_EACH, SERVICE, lshwc_json, perf_json
 from rounds import first, rounds
-from zlens import cli, readers
-from zlens.problems import Problem
-from zlens.readers import hmc, linux_counters, sysinfo
+from zlens import cli
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.readers.hmc import exporter as hmc
+from zlens.readers.linux import counters as linux_counters
+from zlens.readers.linux import sysinfo
 
 TEXTS = {
     "perf": PERF_EACH,
@@ -192,7 +195,7 @@ def test_a_file_that_grows_while_it_is_read(
 
     reader = OPENERS.get(form, linux_counters)
     monkeypatch.setattr(reader.os, "fstat", grown)
-    source = reader.open_files([str(path)], readers.Options())
+    source = reader.open_files([str(path)], Options())
     assert [problem.detail for problem in source.problems() if problem.kind == "changed"] == [
         "the file changed while it was read"
     ]

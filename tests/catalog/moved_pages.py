@@ -23,8 +23,9 @@ import pytest
 
 import monwrite_made as made
 from zlens import _native
-from zlens.catalog import layouts, pages, plans
+from zlens.catalog import layouts, plans
 from zlens.catalog.layouts import HEADER_LENGTH, Field, Layout, Section
+from zlens.pages import importing as pages
 
 #: Bytes put before what moves: no field keeps its place.
 GAP = 12

@@ -11,14 +11,14 @@ import pytest
 
 import zlens
 from zlens import demo
+from zlens.api import Session
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.aggregation import Question
 from zlens.catalog.expressions import quote
 from zlens.catalog.metrics import Column, Table
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, QueryError
-from zlens.options import Options, parse_zone
-from zlens.session import Session
+from zlens.inputs.options import Options, parse_zone
 
 #: Longer than any demo file: one bucket holds all of it.
 WHOLE = 40 * 86_400
@@ -273,11 +273,11 @@ def test_every_column_of_every_measure_gives_sql() -> None:
 def test_every_face_expands_the_declaration() -> None:
     """No weight, and no rule, stands anywhere but beside the column."""
     package = Path(zlens.__file__).parent
-    for folder in ("catalog/reports", "catalog/compare", "catalog/rules"):
+    for folder in ("facts/reports", "facts/compare", "facts/rules"):
         for path in (package / folder).glob("*.toml"):
             assert "weighted_mean" not in path.read_text(encoding="utf-8"), path.name
     assert not [
-        path for path in (package / "catalog/compare").glob("[!_]*.toml") if "weight = " in path.read_text()
+        path for path in (package / "facts/compare").glob("[!_]*.toml") if "weight = " in path.read_text()
     ]
 
 

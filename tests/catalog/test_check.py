@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from zlens.catalog import check, layouts, plans
+from zlens.catalog import layouts, plans
+from zlens.catalog.check import records as check
 
 NOWHERE = Path(__file__).parent / "no packs here"
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from zlens.catalog import layouts, write
+from zlens.catalog import layouts
 from zlens.catalog.choose import choose, needs, page_url
 from zlens.catalog.layouts import Field, Head, Layout
-from zlens.problems import KINDS
+from zlens.inputs.problems import KINDS
+from zlens.pages import write
 
 NOWHERE = Path(__file__).parent / "no packs here"
 

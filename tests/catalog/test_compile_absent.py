@@ -126,10 +126,10 @@ def test_measures_are_the_same_with_all_their_joins(tmp_path: Path, monkeypatch:
                 if nodes.fed(name) and opened.fills(name)
             }
 
-    monkeypatch.setattr("zlens.catalog.cache._root", lambda *_: tmp_path / "cache")
+    monkeypatch.setattr("zlens.schema.cache._root", lambda *_: tmp_path / "cache")
     short = answers()
     dropped: list[object] = []
-    monkeypatch.setattr("zlens.catalog.cache._root", lambda *_: tmp_path / "other")
+    monkeypatch.setattr("zlens.schema.cache._root", lambda *_: tmp_path / "other")
     monkeypatch.setattr(absent, "drop", lambda *args: dropped.append(args))
     assert answers() == short
     assert dropped

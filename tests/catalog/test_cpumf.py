@@ -8,7 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from zlens.catalog import check, check_cpumf, cpumf, cpumf_formulas, cpumf_weights, expressions, metrics
+from zlens.catalog import cpumf, cpumf_formulas, cpumf_weights, expressions, metrics
+from zlens.catalog.check import cpumf as check_cpumf
+from zlens.catalog.check import records as check
 from zlens.catalog.cpumf_formulas import Trust, told
 from zlens.errors import CatalogError, InputError
 

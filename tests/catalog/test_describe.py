@@ -8,10 +8,12 @@ from pathlib import Path
 import page_render
 import pytest
 
-from zlens.catalog import layouts, packs, pages, resets
-from zlens.catalog.describe import describe, summary
+from zlens.catalog import layouts, resets
 from zlens.catalog.layouts import Field
 from zlens.errors import CatalogError
+from zlens.explain.layouts import describe, summary
+from zlens.pages import importing as pages
+from zlens.pages import packs
 
 NOWHERE = Path(__file__).parent / "no packs here"
 ROOT = Path(__file__).parents[2]

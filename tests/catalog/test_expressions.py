@@ -11,14 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rounds import rounds
-from zlens.catalog.expressions import (
-    compile_columns,
-    compile_sql,
-    literal,
-    names,
-    parse,
-    quote,
-)
+from zlens.catalog.expressions import compile_columns, compile_sql, literal, names, parse, quote
 from zlens.errors import CatalogError
 
 

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rounds import rounds
-from zlens.catalog import layouts, write
+from zlens.catalog import layouts
 from zlens.catalog.layouts import Field, Head, Layout, RecordFile, Section
 from zlens.errors import CatalogError
+from zlens.pages import write
 
 NOWHERE = Path(__file__).parent / "no packs here"
 

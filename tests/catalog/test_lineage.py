@@ -12,8 +12,8 @@ from zlens.catalog.compile import nodes
 from zlens.catalog.compile.plan import Compiler, Input
 from zlens.catalog.cpumf_formulas import Trust
 from zlens.catalog.roles import WHOLE
-from zlens.explain import explain
-from zlens.explain_lineage import known, raw_lines
+from zlens.explain.lineage import known, raw_lines
+from zlens.explain.names import explain
 
 FED = [name for name in metrics.tables() if nodes.fed(name)]
 Raw = dict[str, set[str]]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from zlens.catalog import check, machines
+from zlens.catalog import machines
+from zlens.catalog.check import records as check
 from zlens.errors import CatalogError
 
 GOOD = """\

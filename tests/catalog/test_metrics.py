@@ -7,7 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from zlens.catalog import check_metrics, metrics, reference_measures
+from zlens.catalog import metrics
+from zlens.catalog.check import measures as check_metrics
+from zlens.catalog.reference import measures as reference_measures
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError
 

@@ -12,10 +12,12 @@ from pathlib import Path
 import page_render
 import pytest
 
-from zlens.catalog import layouts, packs, pages, write
+from zlens.catalog import layouts
 from zlens.catalog.choose import choose
 from zlens.catalog.layouts import Field, Layout, Section
 from zlens.errors import CatalogError
+from zlens.pages import importing as pages
+from zlens.pages import packs, write
 
 NOWHERE = Path("/nonexistent")
 

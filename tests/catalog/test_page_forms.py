@@ -8,9 +8,11 @@ from pathlib import Path
 import page_render
 import pytest
 
-from zlens.catalog import layouts, page_table, page_text
+from zlens.catalog import layouts
 from zlens.catalog.layouts import Field, Layout, Section
-from zlens.catalog.page_layout import Built, build
+from zlens.pages import table as page_table
+from zlens.pages import text as page_text
+from zlens.pages.layout import Built, build
 
 NOWHERE = Path("/nonexistent")
 D0R2 = next(x for x in layouts.layouts("D0R2", NOWHERE) if x.complete)

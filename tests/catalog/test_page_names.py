@@ -12,8 +12,10 @@ import counter_records
 import monwrite_made as made
 import zlens
 from zlens import _native
-from zlens.catalog import layouts, packs, pages, plans
+from zlens.catalog import layouts, plans
 from zlens.catalog.layouts import Layout
+from zlens.pages import importing as pages
+from zlens.pages import packs
 
 RECORD = "D5R13"
 

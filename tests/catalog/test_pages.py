@@ -12,10 +12,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rounds import rounds
-from zlens.catalog import choose, layouts, packs, page_kinds, page_layout, page_table, page_text, pages
+from zlens.catalog import choose, layouts
 from zlens.catalog.layouts import BUILTIN, Field, Layout
-from zlens.catalog.page_layout import Built, build
 from zlens.errors import CatalogError
+from zlens.pages import (
+    importing as pages,
+)
+from zlens.pages import (
+    kinds as page_kinds,
+)
+from zlens.pages import (
+    layout as page_layout,
+)
+from zlens.pages import (
+    packs,
+)
+from zlens.pages import (
+    table as page_table,
+)
+from zlens.pages import (
+    text as page_text,
+)
+from zlens.pages.layout import Built, build
 
 
 def complete_layouts() -> Iterator[Layout]:

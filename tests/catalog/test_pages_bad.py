@@ -13,10 +13,14 @@ import page_render
 import pytest
 
 from rounds import rounds
-from zlens.catalog import layouts, packs, page_table, page_text, pages, write
+from zlens.catalog import layouts
 from zlens.catalog.layouts import Field, Layout
-from zlens.catalog.page_layout import build
 from zlens.errors import CatalogError
+from zlens.pages import importing as pages
+from zlens.pages import packs, write
+from zlens.pages import table as page_table
+from zlens.pages import text as page_text
+from zlens.pages.layout import build
 
 NOWHERE = Path("/nonexistent")
 GOOD = next(x for x in layouts.layouts("D0R2", NOWHERE) if x.complete)

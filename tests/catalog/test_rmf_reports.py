@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from zlens.catalog import rmf_reports
 from zlens.errors import CatalogError
+from zlens.schema.facts import FACTS
 
-FILE = Path(rmf_reports.__file__).parent / "rmf" / "postprocessor_cpu.toml"
+FILE = FACTS / "rmf" / "postprocessor_cpu.toml"
 FACTS = tomllib.loads(FILE.read_text("utf-8"))
 
 

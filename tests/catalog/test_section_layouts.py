@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from zlens.catalog import check_sections, smf_sections
+from zlens.catalog import smf_sections
+from zlens.catalog.check import sections as check_sections
 from zlens.errors import CatalogError
-from zlens.explain import explain
+from zlens.explain.names import explain
 
 LAYOUT = smf_sections.layout(70)
 

@@ -8,9 +8,11 @@ import pytest
 
 import monwrite_made as made
 import zlens
-from zlens.catalog import check, choose, describe, layouts, plans, roles
+from zlens.catalog import choose, layouts, plans, roles
+from zlens.catalog.check import records as check
 from zlens.catalog.compile.roles import rows
 from zlens.cli import main
+from zlens.explain import layouts as describe
 
 NOWHERE = Path(__file__).parent / "no packs here"
 

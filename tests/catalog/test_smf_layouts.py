@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zlens.catalog import check_smf, cpumf, smf, smf_record
+from zlens.catalog import cpumf, smf, smf_record
+from zlens.catalog.check import smf as check_smf
 from zlens.catalog.smf_record import CounterSet
 from zlens.errors import CatalogError
 

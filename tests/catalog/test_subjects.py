@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from zlens.catalog import aggregation, metrics, subjects
 from zlens.errors import CatalogError
+from zlens.schema.facts import FACTS
 
-ROOT = Path(subjects.__file__).parent / "subjects"
+ROOT = FACTS / "subjects"
 
 
 def text(name: str) -> str:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from zlens.catalog import cache, toml
+from zlens.schema import cache, facts, toml
 
 TEXT = 'name = "cpu"\nwords = ["a", "b"]\n[part]\nlimit = 1.5\nleast = 3\nholds = true\n'
 FACTS = {"name": "cpu", "words": ["a", "b"], "part": {"limit": 1.5, "least": 3, "holds": True}}
-CATALOG = Path(toml.__file__).parent
+CATALOG = facts.FACTS
 
 
 @pytest.fixture

@@ -16,10 +16,12 @@ import monwrite_made as made
 import zlens
 from rounds import rounds
 from zlens import _native
-from zlens.catalog import check, layouts, pages, plans, roles, rules, user_roles
+from zlens.catalog import layouts, plans, roles, rules, user_roles
+from zlens.catalog.check import records as check
 from zlens.catalog.layouts import Field, Layout
 from zlens.cli import main
 from zlens.errors import CatalogError
+from zlens.pages import importing as pages
 
 NOWHERE = Path("/nonexistent")
 

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zlens.cli import rows
+from zlens.present import rows
 
 WHEN = dt.datetime(2026, 3, 2, 9, 15, tzinfo=dt.UTC)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from zlens.cli import main
-from zlens.models import smt
+from zlens.models.smt import model as smt
 
 
 @pytest.fixture

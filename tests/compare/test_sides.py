@@ -6,7 +6,7 @@ import pytest
 
 from counter_rows import opened, row
 from zlens.compare import measure
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 
 def test_cpi_is_of_all_cycles_and_instructions() -> None:

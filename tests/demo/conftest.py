@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.session import Session
+from zlens.api import Session
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,9 @@ import moved_pages
 import pytest
 
 import zlens
+from zlens.api import Session
 from zlens.catalog import layouts, plans
 from zlens.demo import sim
-from zlens.session import Session
 
 BALANCES = [f"BAL-{number:03}" for number in range(1, 7)]
 #: Which balances each file has the records for.

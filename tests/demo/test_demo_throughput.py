@@ -9,7 +9,7 @@ import pytest
 
 import zlens
 from zlens import demo
-from zlens.options import Options, parse_zone
+from zlens.inputs.options import Options, parse_zone
 
 #: Transactions per second and percent of a busy processor.
 PER_PERCENT = 10.0

@@ -8,11 +8,11 @@ import pytest
 
 import zlens
 from zlens import demo
+from zlens.api import Session
 from zlens.catalog import cpumf
 from zlens.demo import machine, smf
 from zlens.demo.smf_rmf import Quarters
-from zlens.options import parse_zone
-from zlens.session import Session
+from zlens.inputs.options import parse_zone
 
 
 @pytest.fixture(scope="module")

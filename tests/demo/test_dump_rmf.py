@@ -8,9 +8,9 @@ import pytest
 
 import zlens
 from zlens import demo
+from zlens.api import Session
 from zlens.demo import machine, zos
-from zlens.options import parse_zone
-from zlens.session import Session
+from zlens.inputs.options import parse_zone
 
 #: The end of a job tells again what that of its step told.
 JOBS = (

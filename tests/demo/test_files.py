@@ -9,9 +9,9 @@ import pytest
 
 import zlens
 from zlens import demo
+from zlens.api import Session
 from zlens.demo import machine, sim
-from zlens.options import parse_zone
-from zlens.session import Session
+from zlens.inputs.options import parse_zone
 
 
 @pytest.fixture(scope="module")

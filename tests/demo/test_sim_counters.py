@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.session import Session
+from zlens.api import Session
 
 
 def test_every_thread_is_measured_in_every_minute(session: Session) -> None:

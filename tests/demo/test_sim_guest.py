@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from zlens.api import Session
 from zlens.demo import sim, sim_guest
-from zlens.session import Session
 
 
 def test_all_time_of_users_is_found_in_the_guests(session: Session) -> None:

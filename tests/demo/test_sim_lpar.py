@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from zlens.api import Session
 from zlens.demo import sim, sim_lpar, sim_processors
-from zlens.session import Session
 
 
 def test_partitions_use_no_more_than_the_machine_has(session: Session) -> None:

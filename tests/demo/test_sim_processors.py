@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from zlens.api import Session
 from zlens.catalog import layouts
 from zlens.demo import sim, sim_processors
-from zlens.session import Session
 
 
 def test_it_says_what_it_is(session: Session) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import zlens
+from zlens.api import Session
 from zlens.demo import sim_store
-from zlens.options import Options
-from zlens.session import Session
+from zlens.inputs.options import Options
 
 
 def test_pages_of_volumes_are_those_of_processors(session: Session) -> None:

@@ -12,14 +12,15 @@ import zlens
 from fakes import HEADER, FakeSource, FakeTable, intervals, processors, session, system
 from rounds import rounds
 from zlens import demo
-from zlens.catalog import cache, metrics
+from zlens.api import Session
+from zlens.catalog import metrics
+from zlens.catalog.columns import Column
 from zlens.catalog.compile import nodes
 from zlens.catalog.compile.plan import KEPT
 from zlens.engine.planner import Planner
 from zlens.errors import QueryError
-from zlens.options import Options, parse_zone
-from zlens.readers import Column
-from zlens.session import Session
+from zlens.inputs.options import Options, parse_zone
+from zlens.schema import cache
 
 SHARES = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from fakes import TOD_PER_S, FakeSource, FakeTable, intervals, processors, session, system
-from zlens import session_tables
 from zlens.catalog import metrics
 from zlens.errors import QueryError
-from zlens.options import Options, parse_moment, parse_shift, parse_zone
+from zlens.inputs.options import Options, parse_moment, parse_shift, parse_zone
+from zlens.session import tables as session_tables
 
 SHARES = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.2, 0.3]]
 

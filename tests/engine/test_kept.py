@@ -12,14 +12,15 @@ import pytest
 import zlens
 from fakes import HEADER, FakeSource, FakeTable, intervals, session, system
 from rounds import first
-from zlens.catalog import cache, layouts, user_roles
+from zlens.api import Session
+from zlens.catalog import layouts, user_roles
+from zlens.catalog.columns import Column
 from zlens.catalog.compile import kept
 from zlens.catalog.compile.plan import Compiler
 from zlens.engine.asked import Asked
 from zlens.engine.planner import Planner
 from zlens.errors import QueryError
-from zlens.readers import Column
-from zlens.session import Session
+from zlens.schema import cache
 
 QUESTIONS = (
     "SELECT system, busy_pct, interval_end FROM load ORDER BY system, interval_end",

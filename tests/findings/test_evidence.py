@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from zlens.api import Session
 from zlens.errors import QueryError
 from zlens.findings.evidence import evidence
-from zlens.session import Session
 
 
 @pytest.fixture(scope="module")

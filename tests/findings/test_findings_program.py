@@ -15,10 +15,11 @@ from fakes import TOD_PER_S, FakeSource, intervals, processors
 from fakes import session as session_over
 from fakes import system as fake_system
 from zlens import cli
-from zlens.catalog import caveats, reference_rules, rules
+from zlens.catalog import caveats, rules
 from zlens.catalog.caveats import Caveat
+from zlens.catalog.reference import rules as reference_rules
 from zlens.errors import QueryError
-from zlens.explain import explain
+from zlens.explain.names import explain
 from zlens.reports import header
 from zlens.reports.definition import load
 from zlens.reports.rows import Block
@@ -142,7 +143,7 @@ def test_a_rule_is_explained() -> None:
         "vendor: published by another vendor",
         "PAG-009",
         "paging.slots: ",
-        "catalog/rules/pag-002.toml",
+        "facts/rules/pag-002.toml",
     ):
         assert words in text
     assert explain("pag-002") == text

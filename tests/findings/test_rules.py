@@ -6,7 +6,8 @@ import pytest
 from made_rows import Made, Tables, minutes, several
 from rule_cases import CASES, IDLE_CORES, Case, cores
 
-from zlens.catalog import check_rules, metrics, rules
+from zlens.catalog import metrics, rules
+from zlens.catalog.check import rules as check_rules
 from zlens.findings import Findings, evaluate
 from zlens.findings.evaluate import question
 

@@ -15,7 +15,8 @@ import pytest
 from reports.fake_session import FakeSession
 from zlens.cli import main
 from zlens.errors import QueryError
-from zlens.lab import aliases, moments
+from zlens.models import moments
+from zlens.models.aliases import measured as aliases
 from zlens.models.answer import by_name
 
 END = datetime(2016, 9, 1, 22, 2, 18, tzinfo=UTC)

@@ -12,8 +12,8 @@ import pytest
 from reports.fake_session import FakeSession
 from zlens.cli import main
 from zlens.errors import QueryError
-from zlens.lab import capacity
 from zlens.models.answer import by_name
+from zlens.models.capacity import measured as capacity
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
@@ -69,7 +69,7 @@ def test_a_linux_on_another_machine_says_nothing() -> None:
 def test_a_machine_that_is_named() -> None:
     """The z14: three of its processors bring what the catalog says."""
     from zlens.catalog import machines
-    from zlens.models import scaling
+    from zlens.models.capacity import scaling
 
     answer = capacity.compare(session(), "VM1", END, ["machine=z14-m05"])
     curve = machines.machines()["z14-m05"].curve

@@ -11,8 +11,9 @@ import pytest
 
 from reports.fake_session import FakeSession
 from zlens.cli import main
-from zlens.lab import moments, partitions
+from zlens.models import moments
 from zlens.models.answer import by_name
+from zlens.models.partitions import measured as partitions
 
 SAMPLE = Path(__file__).parents[3] / "shared" / "samples" / "rmf" / "rmf-monitor3-cpc.xml"
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)

@@ -9,8 +9,9 @@ import pytest
 
 from reports.fake_session import FakeSession
 from zlens.errors import QueryError, ScenarioError
-from zlens.lab import plan, shares
 from zlens.models.answer import Answer, Value, by_name
+from zlens.models.shares import measured as shares
+from zlens.plan import planning as plan
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}

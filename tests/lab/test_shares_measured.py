@@ -12,9 +12,10 @@ import pytest
 from reports.fake_session import FakeSession
 from zlens.cli import main
 from zlens.errors import QueryError, ScenarioError
-from zlens.lab import moments, shares
+from zlens.inputs.options import parse_moment
+from zlens.models import moments
 from zlens.models.answer import Answer, by_name
-from zlens.options import parse_moment
+from zlens.models.shares import measured as shares
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}

@@ -20,8 +20,9 @@ from reports.fake_session import FakeSession
 from smf70_made import session as smf70
 from zlens.cli import main
 from zlens.errors import ScenarioError
-from zlens.lab import EXPECTED, moments, smt
+from zlens.models import MEASURED, moments
 from zlens.models.answer import Answer, by_name
+from zlens.models.smt import measured as smt
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
@@ -300,7 +301,7 @@ def test_two_sources_of_one_system_are_not_mixed() -> None:
 
 def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The demo's records are consistent: what is solved of them is what they say, but for their rounding."""
-    assert "smt" in EXPECTED
+    assert "smt" in MEASURED
     assert main(["solve", "smt", "--from", str(sim_file), "--format", "json"]) == 0
     rows = [row for row in json.loads(capsys.readouterr().out) if row["table"] == "compared"]
     assert len(rows) == 6

@@ -10,9 +10,9 @@ from typing import Any
 
 import zlens
 from zlens import _native
+from zlens.api import Session
 from zlens.catalog import layouts, plans
-from zlens.options import Options
-from zlens.session import Session
+from zlens.inputs.options import Options
 
 #: 2026-03-02 10:00:00 UTC
 START_US = 1_772_445_600_000_000

@@ -18,8 +18,8 @@ import zlens
 from rounds import first
 from zlens import lake
 from zlens.errors import InputError, LakeError
+from zlens.inputs.options import Options, parse_zone
 from zlens.lake import folder, imports, names
-from zlens.options import Options, parse_zone
 
 
 def everything(made: Path) -> dict[str, bytes]:

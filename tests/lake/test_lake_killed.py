@@ -20,8 +20,8 @@ from lake_made import configuration, differences, piece, samples, tables, write
 import zlens
 from rounds import rounds
 from zlens import lake
+from zlens.inputs.options import Options, parse_moment
 from zlens.lake import names
-from zlens.options import Options, parse_moment
 
 #: Forks a child for every line it is given (lake and files) and tells its number, then its exit status.
 SERVER = """

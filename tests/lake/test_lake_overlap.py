@@ -8,7 +8,7 @@ import zlens
 from overlap_made import mixed
 from rounds import rounds
 from zlens import lake
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 QUESTIONS = (
     "SELECT interval_end, polarity, parked_pct FROM cpumf ORDER BY ALL",

@@ -14,8 +14,8 @@ from lake_made import configuration, differences, interval, piece, tables, write
 import zlens
 from zlens import lake
 from zlens.errors import InputError, QueryError
+from zlens.inputs.options import Options, parse_moment, parse_zone
 from zlens.lake import workshop
-from zlens.options import Options, parse_moment, parse_zone
 
 #: Interval 839 is the last of 2 March, UTC.
 DAYS = (range(0, 6), range(838, 842), range(1440, 1446))

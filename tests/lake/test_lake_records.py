@@ -18,7 +18,7 @@ from readers.smf_made import START_US as COUNTERS_US
 from readers.smf_made import dump, record
 from rounds import first, rounds
 from zlens import lake
-from zlens.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_moment
 
 QUARTER = 900
 #: The records of counters count their seconds from another day.

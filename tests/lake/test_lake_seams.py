@@ -11,7 +11,7 @@ from lake_made import START_US, Table, configuration, differences, interval, pie
 import zlens
 from rounds import first
 from zlens import lake
-from zlens.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_moment
 
 PIECES = (range(0, 10), range(10, 20), range(20, 30))
 

@@ -11,7 +11,7 @@ import zlens
 from readers.smf_made import dump, other, record
 from rounds import first
 from zlens import lake
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 COUNTERS = (1_000_003, 700_001, 30_011, 9_973, 500, 77)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import monwrite_made as made
 import zlens
 from zlens import lake
-from zlens.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_moment
 
 
 def recording(path: Path) -> Path:

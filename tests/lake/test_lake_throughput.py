@@ -9,7 +9,7 @@ from lake_made import end_us, piece, write
 
 import zlens
 from zlens import lake
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 
 @pytest.mark.parametrize("every", [None, 180])

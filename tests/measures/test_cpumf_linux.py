@@ -10,7 +10,7 @@ import pytest
 import zlens
 from counter_rows import opened, row, values
 from zlens.catalog import cpumf
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 METRICS = (
     "cpi, problem_state_pct, l1mp, l15p, l2lp, l2rp, l2p, l3p, l4lp, l4rp, memp, rni, rni_status, "

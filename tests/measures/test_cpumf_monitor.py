@@ -13,8 +13,8 @@ import counter_records
 import counter_rows
 import monwrite_made as made
 import zlens
+from zlens.api import Session
 from zlens.catalog import layouts
-from zlens.session import Session
 
 #: What one processor counts in a minute: 40 % busy at 5200 cycles a microsecond, a fifth in problem state.
 MINUTE = {

@@ -8,10 +8,11 @@ import pytest
 
 from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
-from zlens.explain import explain
-from zlens.options import Options
-from zlens.readers import Column, Interval
-from zlens.session import Session
+from zlens.api import Session
+from zlens.catalog.columns import Column
+from zlens.explain.names import explain
+from zlens.inputs.options import Options
+from zlens.inputs.source import Interval
 
 COLUMNS = (
     *HEADER,

@@ -16,7 +16,7 @@ import pytest
 
 from counter_rows import opened, row, values
 from zlens.catalog import cpumf
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 SAMPLE = Path(__file__).parents[2].parent / "shared" / "samples" / "cpumf" / "linux-measured-counters.json"
 

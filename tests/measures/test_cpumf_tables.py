@@ -9,10 +9,11 @@ import pytest
 from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
 from zlens.catalog import cpumf
-from zlens.doubts import doubts
+from zlens.catalog.columns import Column
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.readers import Column, Interval
+from zlens.inputs.doubts import doubts
+from zlens.inputs.options import Options
+from zlens.inputs.source import Interval
 
 EARLY = ("z10", "z196", "zEC12")
 WITHOUT_ECC = (*EARLY, "z13", "z14")

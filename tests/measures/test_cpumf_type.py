@@ -6,7 +6,7 @@ import pytest
 
 from counter_rows import opened, row, values
 from zlens.catalog import metrics
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 BUSY = {"B0": 9e9, "B1": 3e9, "B2": 1e7, "B3": 4e7, "B4": 2e7, "B5": 6e7, "P32": 1e9, "P33": 3e8}
 IDLE = {"B0": 1e9, "B1": 1e9, "B2": 6e6, "B3": 1e7, "B4": 9e6, "B5": 2e7, "P32": 1e8, "P33": 1e8}

@@ -12,7 +12,7 @@ import guest_made as guests
 import monwrite_made as made
 import zlens
 from zlens.catalog import layouts, metrics, plans
-from zlens.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_moment
 
 MINUTES = range(5)
 

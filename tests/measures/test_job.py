@@ -11,7 +11,7 @@ import pytest
 import zlens
 from job_made import COUNTS, INTERVAL, JOB, LAST, MILLION, STEP, SYSTEM, TIMES, record
 from readers import smf_made
-from zlens.options import parse_moment
+from zlens.inputs.options import parse_moment
 
 
 def asked(path: Path, select: str, records: list[bytes], **options: Any) -> list[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ import pytest
 
 import zlens
 from monwrite_made import CONFIG, MINUTE_US, S_US, START_US, configuration, event, interval, record, write
-from zlens.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_moment
 
 
 def made(path: Path, system: str = "MADETEST") -> Path:

@@ -12,8 +12,8 @@ import monwrite_made as made
 import partitions_made as lpar
 import zlens
 from zlens import demo
+from zlens.api import Session
 from zlens.demo import machine
-from zlens.session import Session
 
 
 @pytest.fixture(scope="module")

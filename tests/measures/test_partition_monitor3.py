@@ -10,8 +10,8 @@ import pytest
 
 import zlens
 from rmf_made import document, monitor3
-from zlens.options import parse_zone
-from zlens.session import Session
+from zlens.api import Session
+from zlens.inputs.options import parse_zone
 
 SAMPLES = Path(__file__).parents[2].parent / "shared" / "samples" / "rmf"
 CPC = SAMPLES / "rmf-monitor3-cpc.xml"

@@ -14,9 +14,9 @@ import pytest
 
 import zlens
 from rmf_made import document, part, report, rows, segment, table, variables
-from zlens.options import Options
-from zlens.readers import rmf_xml
-from zlens.session import Session
+from zlens.api import Session
+from zlens.inputs.options import Options
+from zlens.readers.rmf import postprocessor as rmf_xml
 
 HEADS = [
     *("CPU Number", "CPU Type", "Time% Online", "Time% LPAR Busy", "Time% MVS Busy", "Time% Parked"),

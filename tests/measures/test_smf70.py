@@ -31,7 +31,7 @@ from smf70_made import (
     session,
 )
 from zlens.catalog.smf_record import CounterSet
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 #: The interval of smf2db's report, 29:59.996, and that of IBM's, 10.14.053.
 S0W1_S, ZIIP_S = 1799.996, 614.053

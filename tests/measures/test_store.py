@@ -10,7 +10,7 @@ import pytest
 import monwrite_made as made
 import zlens
 from store_made import alike
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 VOLUME = {
     "RDEVDEV": 0x2000, "CALVSER": "PAG000", "CALPAGE": 500, "EXPCTPRD": 6_000, "EXPCTPWR": 600,

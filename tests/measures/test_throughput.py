@@ -13,9 +13,9 @@ import fakes
 import monwrite_made as made
 import zlens
 from rounds import first
+from zlens.api import Session
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.session import Session
+from zlens.inputs.options import Options
 
 FIRST_S = fakes.START_US // 10**6 - 60
 

@@ -11,7 +11,7 @@ import pytest
 import fakes
 import zlens
 from counter_rows import opened, row, values
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 FIRST_S = fakes.START_US // 10**6 - 60
 CYCLES, INSTRUCTIONS = 4e9, 2e9

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zlens import throughput
-from zlens.readers import Interval, SystemInfo
-from zlens.readers.throughput import Row, Throughput
+from zlens.inputs.source import Interval, SystemInfo
+from zlens.readers.throughput.table import Row, Throughput
+from zlens.session import throughput
 
 SECOND = 1_000_000
 PLACE = {column.name: at for at, column in enumerate(throughput.COLUMNS)}

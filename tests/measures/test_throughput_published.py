@@ -17,9 +17,9 @@ import pytest
 
 import counter_rows
 import fakes
-from zlens.options import Options
-from zlens.readers import Column
-from zlens.session import Session
+from zlens.api import Session
+from zlens.catalog.columns import Column
+from zlens.inputs.options import Options
 
 #: Runs of tables 4 to 7: logical processors, ETR, ITR and average busy as printed.
 RICH = """

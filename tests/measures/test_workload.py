@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workload_made import UNITS, Row, one, opened, period
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 #: Flags of a goal: its kind, and the unit of a response time.
 PERCENTILE, AVERAGE, VELOCITY, DISCRETIONARY, SYSTEM = 128, 64, 32, 16, 8

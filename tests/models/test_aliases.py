@@ -12,7 +12,8 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import aliases, dasd
+from zlens.models.aliases import dasd
+from zlens.models.aliases import model as aliases
 from zlens.models.answer import Answer, by_name
 
 #: FCX108 DEVICE as printed: rate, pend, disc, conn, serv, resp, queued, busy (None where it is not printed).

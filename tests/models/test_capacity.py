@@ -29,8 +29,9 @@ from zlens import models
 from zlens.catalog import machines
 from zlens.cli import main
 from zlens.errors import ScenarioError
-from zlens.models import as_html, as_text, capacity, sweeps
+from zlens.models import as_html, as_text, sweeps
 from zlens.models.answer import Answer, by_name
+from zlens.models.capacity import model as capacity
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "sysinfo"
 SYSINFO = """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.models import isfc
-from zlens.models.isfc import Device
+from zlens.models.relocation import isfc
+from zlens.models.relocation.isfc import Device
 
 UPDATE = "z/VM Performance Update 6.2 and 6.3"
 

@@ -14,8 +14,10 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import page_space, paging, sweeps
+from zlens.models import sweeps
 from zlens.models.answer import Answer, by_name
+from zlens.models.paging import model as paging
+from zlens.models.paging import page_space
 
 GB = 2**30
 

@@ -10,8 +10,10 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import as_text, partitions, prsm, sweeps
+from zlens.models import as_text, sweeps
 from zlens.models.answer import Answer, by_name
+from zlens.models.partitions import model as partitions
+from zlens.models.partitions import prsm
 
 
 def solved(cores: int, entries: list[dict[str, Any]], **more: Any) -> Answer:

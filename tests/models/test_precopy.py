@@ -8,8 +8,8 @@ import random
 
 import pytest
 
-from zlens.models import dirtying, precopy
-from zlens.models.precopy import Guest, Outcome, Rules
+from zlens.models.relocation import dirtying, precopy
+from zlens.models.relocation.precopy import Guest, Outcome, Rules
 
 ALL_PASSES = Rules(stop_pages=0.3, live_least=1, passes_most=99, quiesce_passes=0)
 

@@ -14,8 +14,8 @@ from scipy.optimize import linprog  # type: ignore[import-untyped]
 from scipy.sparse import coo_matrix  # type: ignore[import-untyped]
 
 from rounds import rounds
-from zlens.models import prsm
-from zlens.models.prsm import Claim, Polarity
+from zlens.models.partitions import prsm
+from zlens.models.partitions.prsm import Claim, Polarity
 
 #: Name of a case and where it is from: entitlement, logical cores, high, medium, low.
 VERTICAL = {

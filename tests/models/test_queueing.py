@@ -12,7 +12,8 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import queueing, queues
+from zlens.models.queueing import model as queueing
+from zlens.models.queueing import queues
 
 
 def test_erlang_c_by_its_sum() -> None:

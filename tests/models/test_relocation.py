@@ -13,9 +13,10 @@ from zlens import models
 from zlens.catalog.roles import code_table
 from zlens.cli import main
 from zlens.errors import ScenarioError
-from zlens.models import as_html, as_text, relocation, sweeps
+from zlens.models import as_html, as_text, sweeps
 from zlens.models.answer import Answer, by_name
 from zlens.models.constants import open_questions
+from zlens.models.relocation import model as relocation
 
 GIB = 1024
 

@@ -12,8 +12,8 @@ import random
 import pytest
 
 from zlens.catalog import machines
-from zlens.models import scaling
-from zlens.models.scaling import Run
+from zlens.models.capacity import scaling
+from zlens.models.capacity.scaling import Run
 
 Z14 = machines.machines()["z14-m05"].curve
 

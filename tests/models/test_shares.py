@@ -8,8 +8,8 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import shares
 from zlens.models.answer import Answer, by_name
+from zlens.models.shares import model as shares
 
 #: Name of a case, and where it is from: processors, users, what they get, what they are entitled to.
 CASES: dict[str, tuple[int, list[dict[str, Any]], list[float], list[float] | None]] = {

@@ -14,9 +14,10 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import smt, smt_metrics
 from zlens.models.answer import Answer, by_name
-from zlens.models.smt_metrics import Counted, Metrics
+from zlens.models.smt import metrics as smt_metrics
+from zlens.models.smt import model as smt
+from zlens.models.smt.metrics import Counted, Metrics
 
 IDLE = 0
 

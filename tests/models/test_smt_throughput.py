@@ -13,9 +13,11 @@ import pytest
 from smt_runs import BASE, CLIENTS, RUNS, SERIAL, VCPUS, calibrated, unmeasured, with_paths
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import queues, smt_bounds, smt_tables
 from zlens.models.answer import Answer, by_name
-from zlens.models.smt_bounds import Part
+from zlens.models.queueing import queues
+from zlens.models.smt import bounds as smt_bounds
+from zlens.models.smt import tables as smt_tables
+from zlens.models.smt.bounds import Part
 
 
 def answer(*runs: dict[str, Any], **more: Any) -> Answer:

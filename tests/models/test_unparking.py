@@ -10,9 +10,9 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
-from zlens.models import unpark_policies as rules
-from zlens.models import unparking
 from zlens.models.answer import Answer, by_name
+from zlens.models.unparking import model as unparking
+from zlens.models.unparking import policies as rules
 
 #: IBM, "Eighty Logical Processors", Tables 9 and 10 (UNPARKING SMALL): logical processors, their
 #: average busy, unparked processors, busy of the average unparked one.

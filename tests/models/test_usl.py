@@ -13,7 +13,8 @@ from scipy.stats import t as student_t  # type: ignore[import-untyped]
 
 from rounds import rounds
 from zlens.catalog import machines
-from zlens.models import student, usl
+from zlens.models import t_distribution
+from zlens.models.capacity import usl
 
 SIZES = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
 
@@ -209,9 +210,11 @@ def test_the_factors_of_a_z14_are_no_such_law() -> None:
 def test_student_against_scipy() -> None:
     for freedom in (1, 2, 3, 7, 30, 1000):
         for value in (-40, -2, -0.3, 0, 0.1, 1, 5):
-            assert student.cumulative(value, freedom) == pytest.approx(
+            assert t_distribution.cumulative(value, freedom) == pytest.approx(
                 student_t.cdf(value, freedom), abs=1e-10
             )
         for probability in (0.001, 0.05, 0.4, 0.5, 0.75, 0.975, 0.9999):
             expected = student_t.ppf(probability, freedom)
-            assert student.quantile(probability, freedom) == pytest.approx(expected, rel=1e-8, abs=1e-12)
+            assert t_distribution.quantile(probability, freedom) == pytest.approx(
+                expected, rel=1e-8, abs=1e-12
+            )

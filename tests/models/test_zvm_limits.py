@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zlens.models import zvm_limits
-from zlens.models.zvm_limits import Fit, fit, mode, release
+from zlens.models.partitions import zvm_limits
+from zlens.models.partitions.zvm_limits import Fit, fit, mode, release
 
 EIGHTY = release("7.1 VM66265")
 

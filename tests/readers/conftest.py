@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rmf_made import Opened
-from zlens.options import Options, parse_zone
-from zlens.readers.rmf_xml import RmfXmlSource, open_files
+from zlens.inputs.options import Options, parse_zone
+from zlens.readers.rmf.postprocessor import RmfXmlSource, open_files
 
 
 @pytest.fixture

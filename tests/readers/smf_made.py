@@ -11,8 +11,8 @@ import pyarrow as pa
 from zlens import _native
 from zlens.catalog import smf, smf_record
 from zlens.catalog.smf_record import CounterSet
-from zlens.options import Options
-from zlens.readers.smf import SmfSource, open_files
+from zlens.inputs.options import Options
+from zlens.readers.smf.dump import SmfSource, open_files
 
 #: 2011-01-09 22:20:00 UTC.
 START_US = 1_294_611_600_000_000

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import zlens
 from rounds import rounds
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.problems import KINDS
-from zlens.readers import hmc
+from zlens.inputs.options import Options
+from zlens.inputs.problems import KINDS
+from zlens.readers.hmc import exporter as hmc
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "hmc" / "prometheus.out.b8d710f"
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import zlens
+from zlens.api import Session
 from zlens.catalog import cpumf, linux_events
 from zlens.cli import main
-from zlens.options import Options, parse_zone
-from zlens.readers.linux_counters import form_of
-from zlens.session import Session
+from zlens.inputs.options import Options, parse_zone
+from zlens.readers.linux.counters import form_of
 
 PERF_TEXT = """# started on Wed Mar 26 10:34:19 2025
 

@@ -24,10 +24,10 @@ from readers.test_linux_counters import (
 from rounds import rounds
 from zlens.cli import main
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.problems import KINDS
-from zlens.readers import linux_counters
-from zlens.readers.linux_counters import form_of, open_files
+from zlens.inputs.options import Options
+from zlens.inputs.problems import KINDS
+from zlens.readers.linux import counters as linux_counters
+from zlens.readers.linux.counters import form_of, open_files
 
 #: Each form, and where its data begin.
 FORMS = {

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rounds import rounds
-from zlens.options import Options
-from zlens.readers.linux_counters import open_files
+from zlens.inputs.options import Options
+from zlens.readers.linux.counters import open_files
 
 NAMES = {0: "CPU_CYCLES", 1: "INSTRUCTIONS", 33: "PROBLEM_STATE_INSTRUCTIONS", 145: "DCW_REQ"}
 #: How much each counter of each CPU counted in each interval.

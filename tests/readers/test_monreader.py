@@ -11,9 +11,10 @@ import pytest
 
 import monwrite_made as made
 import zlens
+from zlens.api import Session
 from zlens.errors import InputError
-from zlens.readers import find, monwrite
-from zlens.session import Session
+from zlens.readers.recognition import find
+from zlens.readers.zvm import monwrite
 
 PAGE = 4096
 ELEMENT = 12

@@ -13,11 +13,12 @@ import monwrite_made as made
 import zlens
 from monwrite_made import MINUTE_US, S_US, START_US
 from zlens import _native
+from zlens.api import Session
 from zlens.catalog import plans
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.readers import SystemInfo, monwrite
-from zlens.session import Session
+from zlens.inputs.options import Options
+from zlens.inputs.source import SystemInfo
+from zlens.readers.zvm import monwrite
 
 FULL = {
     "MTRSYS_SYSTMID": "GDLVM7",

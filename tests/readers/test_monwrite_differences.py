@@ -14,9 +14,9 @@ import monwrite_made as made
 import zlens
 from monwrite_made import MINUTE_US, START_US
 from zlens import _native
+from zlens.api import Session
 from zlens.catalog import layouts
 from zlens.catalog.resets import evidence as known_evidence
-from zlens.session import Session
 
 RUNCI, HARD, USER, EMULATION = (f"SYTPRP_{name}" for name in ("PFXRUNCI", "PLSCUHAF", "PFXUTIME", "PFXPRBTM"))
 TOP = 2**63 - 1

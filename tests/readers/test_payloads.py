@@ -11,8 +11,8 @@ import pytest
 import monwrite_made as made
 import zlens
 from zlens import _native
+from zlens.api import Session
 from zlens.catalog import layouts, plans
-from zlens.session import Session
 
 LAYOUT = next(one for one in layouts.layouts("D10R2") if one.release == "5.3")
 KERNEL = "d3c9d5e4e7d2d9d5d3"

@@ -13,9 +13,10 @@ import pytest
 from rmf_made import DECLARATION, document, kinds, report, rows, utc
 from rmf_made import monitor3 as made
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.readers import find, rmf_xml
-from zlens.readers.rmf_monitor3 import RmfMonitor3Source, detect, open_files
+from zlens.inputs.options import Options
+from zlens.readers.recognition import find
+from zlens.readers.rmf import postprocessor as rmf_xml
+from zlens.readers.rmf.monitor3 import RmfMonitor3Source, detect, open_files
 
 Answers = Callable[..., RmfMonitor3Source]
 
@@ -234,4 +235,4 @@ def test_other_formats_do_not_import_the_readers_of_rmf(tmp_path: Path) -> None:
         "print([name for name in sys.modules if name.startswith('zlens.readers.rmf')])"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["dict_keys(['smf'])", "['zlens.readers.rmf_form']"]
+    assert done.stdout.splitlines() == ["dict_keys(['smf'])", "['zlens.readers.rmf.form']"]

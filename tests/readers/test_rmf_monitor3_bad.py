@@ -16,10 +16,10 @@ from rmf_made import CPC_HEADS, DECLARATION, cells, document, kinds, monitor3, r
 from rounds import first, rounds
 from zlens import cli
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.problems import KINDS
-from zlens.readers import rmf_notes
-from zlens.readers.rmf_monitor3 import RmfMonitor3Source, detect, open_files
+from zlens.inputs.options import Options
+from zlens.inputs.problems import KINDS
+from zlens.readers.rmf import notes as rmf_notes
+from zlens.readers.rmf.monitor3 import RmfMonitor3Source, detect, open_files
 
 ENDS = ("140140", "140320", "140500", "140640")
 

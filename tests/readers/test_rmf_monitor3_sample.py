@@ -15,8 +15,9 @@ import pytest
 
 from rmf_made import rows
 from zlens.errors import InputError
-from zlens.options import Options, parse_zone
-from zlens.readers import rmf_monitor3, rmf_xml
+from zlens.inputs.options import Options, parse_zone
+from zlens.readers.rmf import monitor3 as rmf_monitor3
+from zlens.readers.rmf import postprocessor as rmf_xml
 
 SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "rmf"
 CPC = SAMPLES / "rmf-monitor3-cpc.xml"

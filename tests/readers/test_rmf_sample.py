@@ -22,8 +22,8 @@ import pyarrow as pa
 import pytest
 
 from zlens.errors import InputError
-from zlens.options import Options, parse_zone
-from zlens.readers import rmf_xml
+from zlens.inputs.options import Options, parse_zone
+from zlens.readers.rmf import postprocessor as rmf_xml
 
 SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "rmf"
 MONTH = SAMPLES / "rmf-postprocessor-cpu-8562-z15.xml"

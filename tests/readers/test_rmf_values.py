@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zlens.readers import rmf_values as values
+from zlens.readers.rmf import values
 
 
 @given(st.integers(0, 360_000_000), st.sampled_from(".:"))

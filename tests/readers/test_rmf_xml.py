@@ -29,8 +29,8 @@ from rmf_made import (
     variables,
 )
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.readers.rmf_xml import detect, open_files
+from zlens.inputs.options import Options
+from zlens.readers.rmf.postprocessor import detect, open_files
 
 # -- what a report becomes ------------------------------------------------------------------------
 

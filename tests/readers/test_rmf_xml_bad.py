@@ -28,10 +28,12 @@ from rmf_made import (
 )
 from rounds import first, rounds
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.problems import KINDS
-from zlens.readers import rmf_notes, rmf_source, rmf_store
-from zlens.readers.rmf_xml import RmfXmlSource, detect, open_files
+from zlens.inputs.options import Options
+from zlens.inputs.problems import KINDS
+from zlens.readers.rmf import notes as rmf_notes
+from zlens.readers.rmf import source as rmf_source
+from zlens.readers.rmf import store as rmf_store
+from zlens.readers.rmf.postprocessor import RmfXmlSource, detect, open_files
 
 
 def whole(source: RmfXmlSource) -> None:

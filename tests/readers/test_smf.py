@@ -13,9 +13,10 @@ import zlens
 from zlens.catalog import smf
 from zlens.catalog.smf_record import CounterSet
 from zlens.errors import InputError
-from zlens.options import Options, parse_zone
-from zlens.readers import find, smf_systems
-from zlens.readers.smf import detect
+from zlens.inputs.options import Options, parse_zone
+from zlens.readers.recognition import find
+from zlens.readers.smf import systems as smf_systems
+from zlens.readers.smf.dump import detect
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "smf" / "synth_rdw.smf"
 START = dt.datetime.fromtimestamp(START_US / 1e6, dt.UTC)

@@ -13,7 +13,7 @@ import zlens
 from rounds import rounds
 from zlens.cli import main
 from zlens.errors import InputError
-from zlens.problems import KINDS
+from zlens.inputs.problems import KINDS
 
 
 def records() -> list[bytes]:

@@ -21,8 +21,8 @@ import zlens
 from rounds import rounds
 from zlens.cli import main
 from zlens.errors import InputError
-from zlens.readers import find
-from zlens.readers.smf import SmfSource, detect
+from zlens.readers.recognition import find
+from zlens.readers.smf.dump import SmfSource, detect
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "smf" / "synth_rdw.smf"
 

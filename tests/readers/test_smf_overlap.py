@@ -8,8 +8,8 @@ import pytest
 
 import zlens
 from overlap_made import mixed
-from zlens.options import Options, parse_moment
-from zlens.session import Session
+from zlens.api import Session
+from zlens.inputs.options import Options, parse_moment
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.5])

@@ -16,7 +16,7 @@ from smf_made import dump, opened, record, rows
 import zlens
 from zlens.catalog import smf_sections, smf_write
 from zlens.errors import CatalogError
-from zlens.options import parse_zone
+from zlens.inputs.options import parse_zone
 
 SAMPLE = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "smf" / "synth_rdw.smf"
 START = dt.datetime.fromtimestamp(START_US / SECOND, dt.UTC)

@@ -11,7 +11,7 @@ from sections_made import START_US, Sections, job, rmf
 from smf_made import dump, opened, rows
 
 from zlens.errors import ZlensError
-from zlens.problems import KINDS
+from zlens.inputs.problems import KINDS
 
 MACHINE = {"MOD": "3931", "CSC": "00000000000ABCDE"}
 

@@ -13,10 +13,10 @@ import zlens
 from sysinfo_made import CPUS, MOMENT_S, SYSINFO, folder, rows, tar, texts
 from zlens import readers
 from zlens.errors import InputError
+from zlens.inputs.options import Options
 from zlens.lake import imports
-from zlens.options import Options
-from zlens.readers import sysinfo, sysinfo_text
-from zlens.readers.sysinfo import open_files
+from zlens.readers.linux import sysinfo, sysinfo_text
+from zlens.readers.linux.sysinfo import open_files
 
 
 def opened(*paths: str) -> sysinfo.SysinfoSource:
@@ -206,10 +206,10 @@ def test_a_sysinfo_alone_has_no_cpus(tmp_path: Path) -> None:
 
 
 def test_the_live_machine_is_asked_for_by_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zlens.readers.sysinfo_tree.is_tree", lambda folder: False)
+    monkeypatch.setattr("zlens.readers.linux.sysinfo_tree.is_tree", lambda folder: False)
     with pytest.raises(InputError, match="no IBM Z"):
         list(readers.expand(["/"]))
-    monkeypatch.setattr("zlens.readers.sysinfo_tree.is_tree", lambda folder: folder == "/")
+    monkeypatch.setattr("zlens.readers.linux.sysinfo_tree.is_tree", lambda folder: folder == "/")
     assert list(readers.expand(["/"])) == ["/"]
 
 

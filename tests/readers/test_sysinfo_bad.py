@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from rounds import rounds
 from sysinfo_made import CPUS, SYSINFO, folder, rows, tar, texts
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.problems import KINDS
-from zlens.readers import sysinfo, sysinfo_text, sysinfo_tree
-from zlens.readers.sysinfo import SysinfoSource, open_files
+from zlens.inputs.options import Options
+from zlens.inputs.problems import KINDS
+from zlens.readers.linux import sysinfo, sysinfo_text, sysinfo_tree
+from zlens.readers.linux.sysinfo import SysinfoSource, open_files
 
 
 def opened(*paths: str | Path) -> SysinfoSource:

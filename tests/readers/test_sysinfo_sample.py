@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from sysinfo_made import rows
-from zlens.options import Options
-from zlens.readers.sysinfo import SysinfoSource, open_files
+from zlens.inputs.options import Options
+from zlens.readers.linux.sysinfo import SysinfoSource, open_files
 
 SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "sysinfo"
 NAMES = ("s390-kvm", "s390-lpar", "s390-lpar-drawer", "s390-nested-virt", "s390-zvm")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from zlens.errors import InputError, QueryError
-from zlens.readers import throughput
+from zlens.readers.throughput import table as throughput
 
 NINE = 1_772_442_000_000_000  # 2026-03-02 09:00:00, in the file's own clock
 MINUTE = 60_000_000

@@ -13,9 +13,10 @@ import pytest
 import zlens
 import zos_made as made
 from zlens.cli import main
-from zlens.options import Options
-from zlens.readers import zos_lines, zos_text
-from zlens.readers.smf_systems import offset_s
+from zlens.inputs.options import Options
+from zlens.readers.smf.systems import offset_s
+from zlens.readers.zos import lines as zos_lines
+from zlens.readers.zos import text as zos_text
 
 SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "samples" / "dmcore"
 #: 2026-03-01 12:00 UTC

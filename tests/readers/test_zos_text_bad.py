@@ -15,10 +15,21 @@ from readers.test_zos_text import files, opened
 from rounds import rounds
 from zlens.cli import main
 from zlens.errors import InputError
-from zlens.options import Options
-from zlens.problems import KINDS
-from zlens.readers import zos_his, zos_lines, zos_processors, zos_text
-from zlens.readers.zos_text import open_files
+from zlens.inputs.options import Options
+from zlens.inputs.problems import KINDS
+from zlens.readers.zos import (
+    his as zos_his,
+)
+from zlens.readers.zos import (
+    lines as zos_lines,
+)
+from zlens.readers.zos import (
+    processors as zos_processors,
+)
+from zlens.readers.zos import (
+    text as zos_text,
+)
+from zlens.readers.zos.text import open_files
 
 FORMS = {
     "his": made.DISPLAY_HIS,

@@ -14,12 +14,12 @@ import duckdb
 
 import zlens
 from zlens import _native
-from zlens.answers import exact, type_name
 from zlens.catalog import metrics, roles
 from zlens.catalog.compile.roles import rows
-from zlens.problems import Problem
+from zlens.engine.answers import exact, type_name
+from zlens.inputs.problems import Problem
 
-METRICS = Path(zlens.__path__[0]) / "catalog" / "metrics"
+METRICS = Path(zlens.__path__[0]) / "facts" / "measures"
 FIRST = ("system", "source", "interval_end", "seconds", "flag")
 TABLES = tuple(metrics.tables())
 NUMBERS = count()

@@ -13,7 +13,7 @@ import zlens
 from zlens import _native
 from zlens.catalog import groups, layouts, plans
 from zlens.errors import InputError
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 MINUTES = range(5)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import zlens
 from monwrite_made import MINUTE_US, SIM_CONFIG, START_US, configuration, interval, sim_record, write
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 
 def disk(

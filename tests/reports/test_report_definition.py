@@ -9,6 +9,7 @@ from fake_session import FakeSession
 
 from zlens import reports
 from zlens.errors import CatalogError, QueryError
+from zlens.explain.reports import explain_report
 from zlens.reports import definition, facts
 from zlens.reports.rows import question
 
@@ -18,7 +19,7 @@ SKELETON = (definition.FOLDER / "_skeleton.toml").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_column_is_explained(name: str) -> None:
-    text = reports.explain_report(name)
+    text = explain_report(name)
     for table in reports.load(name).tables:
         for column in table.columns:
             assert f"{column.name} [{column.key}]" in text
@@ -145,7 +146,7 @@ def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
 
 
 def test_rows_are_explained() -> None:
-    text = reports.explain_report("fcx304")
+    text = explain_report("fcx304")
     assert "\nRows    >>Mean>> one per subject: the plain mean of its intervals" in text
     assert "\nRows    >>Total> totals of the mean rows" in text
     assert "\nRows    hh:mm:ss one per interval and subject\n" in text
@@ -153,7 +154,7 @@ def test_rows_are_explained() -> None:
 
 
 def test_a_dotted_column_names_its_page() -> None:
-    text = reports.explain_report("prclog")
+    text = explain_report("prclog")
     sigp = text[text.index("SIGP [sigp_rate]") : text.index("SSCH [ssch_rate]")]
     assert "status   derived" in sigp
     assert "dotted   it needs role communication.signals: the page of D0R11 (MRSYTCOM)" in sigp
@@ -165,7 +166,7 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     assert definition.names(tmp_path) == ["mine"]
     assert definition.load("fcx998", tmp_path).name == "mine"
-    assert "busy_pct" in reports.explain_report("mine", tmp_path)
+    assert "busy_pct" in explain_report("mine", tmp_path)
     assert [entry.name for entry in reports.listing(folder=tmp_path)] == ["mine"]
 
 
@@ -180,7 +181,7 @@ why = "the field is not public"
 def test_columns_left_out_are_told_and_counted(tmp_path: Path) -> None:
     text = SKELETON.replace('"skeleton" ', '"mine" ')
     (tmp_path / "mine.toml").write_text(text + ABSENT, encoding="utf-8")
-    explained = reports.explain_report("mine", tmp_path)
+    explained = explain_report("mine", tmp_path)
     assert "Absent  %SIC, %LOGLD, %VTMP, %VTOV\n" in explained
     assert "        would come from processor.sie_intercepts; the field is not public\n" in explained
     (entry,) = reports.listing(folder=tmp_path)

@@ -19,7 +19,8 @@ from monwrite_made import MINUTE_US, SIM_CONFIG, START_US, configuration, event,
 from rounds import rounds
 from store_made import Minute, alike
 from zlens import reports
-from zlens.options import Options
+from zlens.explain.reports import explain_report
+from zlens.inputs.options import Options
 
 PUBLISHED = [
     "Device type :  3380-A      Function pend.:    4.8ms      Device busy   :   23%",
@@ -142,7 +143,7 @@ def test_without_a_device_all_are_shown(tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_is_said() -> None:
-    text = reports.explain_report("device110")
+    text = explain_report("device110")
     for heading in ("I/O contention", "SENSE SSCH", "MDISK Extent", "PG resp. time"):
         assert heading in text
 

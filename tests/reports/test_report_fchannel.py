@@ -14,7 +14,7 @@ import zlens
 from monwrite_made import MINUTE_US, START_US, configuration, interval, record, write
 from zlens import _native
 from zlens.catalog import layouts, plans
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 MIB = 1024 * 1024
 #: A FICON channel: what it can do in a second, and the size of its data units.

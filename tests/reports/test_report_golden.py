@@ -20,9 +20,9 @@ import pytest
 
 import zlens
 from zlens import demo, reports
+from zlens.api import Session
 from zlens.cli import inputs, parser
-from zlens.options import Options, parse_zone
-from zlens.session import Session
+from zlens.inputs.options import Options, parse_zone
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.name for path in GOLDEN.glob("report-*"))

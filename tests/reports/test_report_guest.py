@@ -13,10 +13,9 @@ from moved_pages import moved, same
 import guest_made as guests
 import monwrite_made as made
 import zlens
-from zlens import reports
-from zlens.options import Options, parse_moment
+from zlens.explain.reports import explain_report, values_of, with_values
+from zlens.inputs.options import Options, parse_moment
 from zlens.reports.definition import load
-from zlens.reports.explain import values_of, with_values
 
 MINUTES = range(5)
 RECORDS = ("D0R2", "D4R2", "D4R3", "D4R4", "D4R11", "D4R12")
@@ -294,7 +293,7 @@ def test_configuration_of_guests_is_the_last_that_was_told(tmp_path: Path) -> No
 def test_every_guest_report_says_what_it_leaves_out() -> None:
     for name in ("upage", "ustat", "uconf", "indload"):
         assert load(name).absent, name
-    text = reports.explain_report("dispwait")
+    text = explain_report("dispwait")
     assert "unbound for real releases" in text
 
 

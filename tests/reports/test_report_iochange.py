@@ -9,7 +9,7 @@ import zlens
 from monwrite_made import MINUTE_US, S_US, START_US, bare_event, configuration, event, minutes, write
 from zlens.catalog import events, layouts
 from zlens.catalog.columns import field_parts
-from zlens.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_moment
 
 FIRST = START_US + 30 * S_US
 

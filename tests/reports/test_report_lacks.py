@@ -11,7 +11,8 @@ import monwrite_made as made
 import zlens
 from zlens.catalog import layouts
 from zlens.cli import main
-from zlens.reports import definition, lacks
+from zlens.explain import lacking
+from zlens.reports import definition
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +65,7 @@ why = "x"
     return here
 
 
-def found(file: Path, folder: Path) -> dict[str, lacks.Lacks]:
+def found(file: Path, folder: Path) -> dict[str, lacking.Lacks]:
     with zlens.open([file]) as session:
         (source,) = session.sources
         tables = {
@@ -72,7 +73,7 @@ def found(file: Path, folder: Path) -> dict[str, lacks.Lacks]:
             for name in source.tables
         }
         records = frozenset(row.name for row in source.inventory())
-        listed = lacks.lacks(session, lacks.Input(tables, records), folder)
+        listed = lacking.lacks(session, lacking.Input(tables, records), folder)
     return {one.entry.name: one for one in listed}
 
 
@@ -88,7 +89,7 @@ def test_records_that_are_not_there_and_roles_without_a_field(tmp_path: Path, fo
     assert "(page MRSYTPRP)" in one["prclog"].missing["processor.polarity"].why
     # What has values lacks nothing.
     assert not {"processor.user_time", "processor.wait_time"} & set(one["prclog"].missing)
-    text = lacks.text(list(one.values()))
+    text = lacking.text(list(one.values()))
     assert "  D4R3    User Activity Data\n" in text
     assert "\n  processor.polarity\n      " in text
 
@@ -98,7 +99,9 @@ def test_a_report_without_measures_lacks_the_records_of_its_question(tmp_path: P
     assert one.records
     assert not one.roles
     assert all(layouts.head(record) is not None for record in one.records)
-    assert "  pools  0 of 2 columns (no data, 1 have no public source)\n         lacks D" in lacks.text([one])
+    assert "  pools  0 of 2 columns (no data, 1 have no public source)\n         lacks D" in lacking.text(
+        [one]
+    )
 
 
 def test_a_record_that_is_there_is_not_said_to_be_missing(tmp_path: Path, folder: Path) -> None:
@@ -121,7 +124,7 @@ def test_a_field_that_a_pack_brings_is_no_longer_missing(tmp_path: Path, folder:
 @pytest.fixture
 def few(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of a few reports, to which the command is held."""
-    monkeypatch.setattr(lacks, "FOLDER", folder)
+    monkeypatch.setattr(lacking, "FOLDER", folder)
     return definition.names(folder)
 
 

@@ -22,7 +22,7 @@ import zlens
 from store_made import PREFIXES
 from zlens import reports
 from zlens.catalog import groups
-from zlens.options import Options
+from zlens.inputs.options import Options
 
 VOLUMES = 224
 PUBLISHED = {

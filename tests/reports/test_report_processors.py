@@ -25,7 +25,7 @@ from monwrite_made import (
     write,
 )
 from zlens.cli import main
-from zlens.options import Options, parse_moment
+from zlens.inputs.options import Options, parse_moment
 
 OWN = (sim_record, SIM_CONFIG)
 REAL = (record, CONFIG)

@@ -12,8 +12,8 @@ from io_made import devices
 
 import zlens
 from zlens import reports
-from zlens.options import Options
-from zlens.problems import Problem
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
 from zlens.reports import as_text, definition, rows
 
 NOW = datetime(2026, 11, 21, 8, 0, 0)

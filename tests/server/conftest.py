@@ -13,12 +13,12 @@ import uvicorn
 from sockets import free_socket
 
 import zlens
+from zlens.api import Session
 from zlens.cli.serve import config
 from zlens.server.app import create
 from zlens.server.guard import Guard
 from zlens.server.place import Place
 from zlens.server.running import Running
-from zlens.session import Session
 
 #: Serves a session while it is entered.
 Serve = Callable[..., AbstractContextManager["Served"]]

@@ -7,8 +7,9 @@ import json
 import pytest
 
 import zlens
-from zlens import demo, explain, lab, models
+from zlens import demo, lab, models
 from zlens.catalog import metrics
+from zlens.explain import names as explain
 from zlens.server import aggregate, schema
 from zlens.server.endpoints import ENDPOINTS
 from zlens.server.place import Place

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from zlens import models
-from zlens.lab import plan
+from zlens.plan import planning as plan
 
 
 def told(response):

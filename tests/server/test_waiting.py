@@ -135,7 +135,7 @@ def test_the_end_of_the_server_ends_what_it_works_out(place, monkeypatch):
     def endless(name, columns):
         begun.set()
         connection = place.session.engine._store.cursor()
-        from zlens.cancelling import interruptible
+        from zlens.engine.cancelling import interruptible
 
         interruptible(
             connection, lambda: connection.sql("SELECT sum(range) FROM range(1000000000000)").fetchall()

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rounds import rounds
+from zlens.api import Session
 from zlens.catalog import aggregation, metrics
 from zlens.catalog.aggregation import Question
 from zlens.catalog.blocks import Window
@@ -17,7 +18,6 @@ from zlens.catalog.expressions import quote
 from zlens.server import windows
 from zlens.server.place import Place
 from zlens.server.windows import Windowed
-from zlens.session import Session
 
 #: Measures with what their rows are kept apart by, and with less, so that rows come together.
 GROUPS = [

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
+from zlens.api import Session
 from zlens.errors import InputError
+from zlens.inputs.source import SystemInfo
 from zlens.models.scenario import Problem
-from zlens.readers import SystemInfo
-from zlens.session import Session
 from zlens.studies import measured, notes, run_keys
 from zlens.studies.measured import Measured
 

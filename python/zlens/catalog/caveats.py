@@ -11,8 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, metrics, toml
+from zlens.catalog import layouts, metrics
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 STATUSES = ("verified", "verified-secondary", "derived")
 _LISTS = ("reports", "records", "measures")
@@ -69,7 +71,7 @@ class Caveat:
 
 def root() -> Path:
     """The folder of the caveats."""
-    return Path(__file__).parent / "caveats"
+    return FACTS / "caveats"
 
 
 @cache

@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import aggregation, metrics, toml
+from zlens.catalog import aggregation, metrics
 from zlens.errors import CatalogError, QueryError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
-_ROOT = Path(__file__).parent / "compare"
+_ROOT = FACTS / "compare"
 _FACTS = _ROOT.parent / "comparable.toml"
 FORMS = ("ratio", "points")
 DIRECTIONS = ("higher", "lower", "none")
@@ -25,7 +27,7 @@ _WORD = re.compile(r"[\w *.-]*")
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One row of the comparison (one for each value of `by`): see catalog/compare/_skeleton.toml."""
+    """One row of the comparison (one for each value of `by`): see facts/compare/_skeleton.toml."""
 
     group: str
     table: str

@@ -15,8 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions, toml
+from zlens.catalog import expressions
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 GENERATIONS = ("z10", "z196", "zEC12", "z13", "z14", "z15", "z16", "z17")
 
@@ -150,7 +152,7 @@ class HintTable:
 
 def root() -> Path:
     """The directory of the CPU MF files."""
-    return Path(__file__).parent / "cpumf"
+    return FACTS / "cpumf"
 
 
 @cache

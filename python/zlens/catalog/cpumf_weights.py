@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zlens import given
 from zlens.catalog import cpumf
 from zlens.errors import InputError
+from zlens.schema import user_files
 
 #: The status of what is computed from the user's numbers.
 USER = "user"
@@ -35,13 +35,15 @@ class Weights:
 
 def read(path: str) -> Weights:
     """The weights in a file; InputError when it cannot be read or is not what it should be."""
-    text = given.decoded(given.content(path, given.HAND_WRITTEN, "file of weights", _CURE), path, _CURE)
+    text = user_files.decoded(
+        user_files.content(path, user_files.HAND_WRITTEN, "file of weights", _CURE), path, _CURE
+    )
     return parse(text, path)
 
 
 def parse(text: str, path: str) -> Weights:
     """The weights in the text of a file."""
-    data = given.toml(text, path, _CURE)
+    data = user_files.toml(text, path, _CURE)
     rni: dict[str, tuple[float, ...]] = {}
     finite: dict[str, tuple[float, ...]] = {}
     for generation, line in data.items():

@@ -1,6 +1,6 @@
 """Events: which records say that something happened, and the question that lists them all.
 
-They are those of catalog/events.toml, which says what its keys mean.
+They are those of facts/zvm/events.toml, which says what its keys mean.
 """
 
 from __future__ import annotations
@@ -8,22 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions, toml
+from zlens.catalog import expressions
 from zlens.catalog.roles import coded
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?\}")
 
 
 @cache
 def _listed() -> tuple[dict[str, Any], ...]:
-    return tuple(toml.load(Path(__file__).parent / "events.toml")["event"])
+    return tuple(toml.load(FACTS / "zvm" / "events.toml")["event"])
 
 
 def events() -> list[dict[str, Any]]:
-    """The records that say something happened, as catalog/events.toml lists them."""
+    """The records that say something happened, as facts/zvm/events.toml lists them."""
     return list(_listed())
 
 

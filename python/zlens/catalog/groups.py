@@ -19,7 +19,7 @@
 `*` stands for any characters and `?` for one, capitals or not; devices may be a range of numbers. The first
 pattern that fits decides. What fits none stays as it is, and so does all that a left out section is about.
 A group row adds its members' rates and amounts and weights their times by rate: the aggregation that
-catalog/metrics states of each column (catalog/aggregation.py); catalog/groups.toml says which measures show
+facts/measures states of each column (catalog/aggregation.py); facts/groups.toml says which measures show
 groups. With the line `show = "mean"` before the sections, what is added
 otherwise is the mean of the members, so that the row tells of an average one.
 
@@ -34,13 +34,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from zlens import given
-from zlens.catalog import aggregation, expressions, metrics, toml
+from zlens.catalog import aggregation, expressions, metrics
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
+from zlens.schema import toml, user_files
+from zlens.schema.facts import FACTS
 
 #: The sections of the user's file.
 KINDS = ("guest", "device", "volume", "partition")
@@ -78,13 +78,15 @@ class Grouping:
 
 def read(path: str) -> Groups:
     """The groups in a file; InputError when it cannot be read or is not what it should be."""
-    text = given.decoded(given.content(path, given.HAND_WRITTEN, "file of groups", _CURE), path, _CURE)
+    text = user_files.decoded(
+        user_files.content(path, user_files.HAND_WRITTEN, "file of groups", _CURE), path, _CURE
+    )
     return parse(text, path)
 
 
 def parse(text: str, path: str) -> Groups:
     """The groups in the text of a file."""
-    data = given.toml(text, path, _CURE)
+    data = user_files.toml(text, path, _CURE)
     show = data.pop("show", "sum")
     if show not in SHOWN:
         raise InputError(
@@ -143,7 +145,7 @@ def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
 @cache
 def groupings() -> dict[str, Grouping]:
     """How measures show groups, by measure; CatalogError where the catalog's file is wrong."""
-    path = Path(__file__).parent / "groups.toml"
+    path = FACTS / "groups.toml"
     data = toml.load(path)
     found = {}
     for table, facts in data.items():

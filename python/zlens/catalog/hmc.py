@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from zlens.catalog import toml
 from zlens.catalog.columns import Column
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 #: What the metrics are of.
 PARTS = ("partition", "processor", "pool")
@@ -37,7 +37,7 @@ class Facts:
 @cache
 def facts() -> Facts:
     """The facts of the catalog."""
-    path = Path(__file__).parent / "hmc" / "metrics.toml"
+    path = FACTS / "hmc" / "metrics.toml"
     data = toml.load(path)
     types: dict[str, str] = data["types"]
     metrics: dict[str, Metric] = {}

@@ -15,9 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import toml
 from zlens.catalog.fields import DIFFERENCED, CounterSet, Field, Join, Section
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 __all__ = [
     "BUILTIN",
@@ -189,13 +190,13 @@ _RECORD = re.compile(r"D(\d{1,2})R(\d{1,5})")
 @cache
 def monitor_root() -> Path:
     """The directory of the built-in layouts."""
-    return Path(__file__).parent / "monitor"
+    return FACTS / "zvm" / "records"
 
 
 @cache
 def sim_root() -> Path:
     """The directory of our own layouts, used for files that say so and no other."""
-    return Path(__file__).parent / "sim"
+    return FACTS / "zvm" / "sim"
 
 
 def pack_root() -> Path:

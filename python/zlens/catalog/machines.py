@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf, toml
+from zlens.catalog import cpumf
 from zlens.catalog.layouts import STATUS
 from zlens.errors import CatalogError
-from zlens.models.scaling import Point, from_adjustments
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
-ROOT = Path(__file__).parent / "machines"
+ROOT = FACTS / "machines"
+#: What STSI states a factor in: 65,536 of them are 1. Derived: no text at hand states the denominator; with
+#: it the arrays of z196, z13 and z15 give factors of the size that is published of such machines.
+WHOLE = 65_536
+#: Processors and their capacity adjustment factor.
+Point = tuple[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +111,8 @@ def check(root: Path = ROOT) -> Iterator[str]:
                 yield f"{here}: the factor of {more} processors is above that of {n}, or not above 0"
             elif more * after < n * before:
                 yield f"{here}: {more} processors are less than {n}"
+
+
+def from_adjustments(adjustments: Sequence[int]) -> list[Point]:
+    """The curve of what STSI states for 2, 3, ... processors (/proc/sysinfo, Adjustment 02-way and on)."""
+    return [(1, 1.0), *((n, value / WHOLE) for n, value in enumerate(adjustments, 2))]

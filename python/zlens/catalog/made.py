@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
-from zlens.catalog import toml
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 
 @cache
 def _systems() -> frozenset[tuple[str, str]]:
-    data = toml.load(Path(__file__).parent / "made.toml")
+    data = toml.load(FACTS / "made_systems.toml")
     return frozenset((one["system"], one["serial"]) for one in data["made"])
 
 

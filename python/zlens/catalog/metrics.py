@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import toml
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 TYPES = ("int", "float", "text", "bool", "time")
 #: The kinds of columns, and what several rows of one subject give: see docs/aggregation.md.
@@ -106,7 +107,7 @@ class Column:
     """One column of a measure.
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' where there is none
-    by          'generation': the formula depends on the machine, see catalog/cpumf
+    by          'generation': the formula depends on the machine, see facts/cpumf
     given       beside by: a formula over roles that tell the value itself; where they do, it is taken
     published   the formula in its place with --as-published: rounded as published tables are
     definition  the formula in words or counters, where nothing computes it yet or machines differ
@@ -204,7 +205,7 @@ LEADING = (
 
 def root() -> Path:
     """The directory of the measures' files."""
-    return Path(__file__).parent / "metrics"
+    return FACTS / "measures"
 
 
 def tables() -> list[str]:

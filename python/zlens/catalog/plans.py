@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from zlens.catalog import section_places, toml
+from zlens.catalog import section_places
 from zlens.catalog.columns import Column, Part, field_parts
 from zlens.catalog.layouts import ENCODINGS, Field, Layout, Section
 from zlens.catalog.record_bytes import decode, decode_entries, encode
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 __all__ = [
     "columns",
@@ -206,7 +207,7 @@ def _rule(field: Field) -> dict[str, Any]:
 @cache
 def difference_facts() -> dict[str, Any]:
     """How differences are made and intervals judged, as differences.toml says."""
-    path = Path(__file__).with_name("differences.toml")
+    path = FACTS / "zvm" / "differences.toml"
     return toml.load(path)
 
 

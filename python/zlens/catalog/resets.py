@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, toml
+from zlens.catalog import layouts
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
-PATH = Path(__file__).with_name("evidence.toml")
+PATH = FACTS / "zvm" / "resets.toml"
 #: The subject kind of evidence that concerns every counter of the system.
 ALL = "all"
 

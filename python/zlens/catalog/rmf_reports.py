@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from zlens.catalog import toml
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 TYPES = ("text", "int", "float", "bool", "time", "duration")
 #: "rest": everything that no other section takes, as text.
@@ -124,7 +124,7 @@ def key(text: str) -> str:
 @cache
 def report(name: str) -> Report:
     """The report of a catalog file, checked."""
-    path = Path(__file__).parent / "rmf" / f"{name}.toml"
+    path = FACTS / "rmf" / f"{name}.toml"
     return compile_report(toml.load(path), str(path))
 
 

@@ -13,8 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions, toml
+from zlens.catalog import expressions
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 SQL_TYPES = {
     "int": "BIGINT",
@@ -81,7 +83,7 @@ class Entity:
 
 def root() -> Path:
     """The directory of the role files."""
-    return Path(__file__).parent / "roles"
+    return FACTS / "roles"
 
 
 def entities() -> list[str]:
@@ -97,7 +99,7 @@ def _stems(folder: Path) -> tuple[str, ...]:
 
 @cache
 def _facts(name: str) -> dict[str, Any]:
-    return toml.load(Path(__file__).parent / name)
+    return toml.load(FACTS / name)
 
 
 def entity(name: str) -> Entity:
@@ -116,7 +118,7 @@ def catalogued(name: str) -> Entity:
         data = toml.load(path)
     except FileNotFoundError:
         raise CatalogError(
-            f"there is no role entity {name!r}", expected=", ".join(entities()), cure="see catalog/roles"
+            f"there is no role entity {name!r}", expected=", ".join(entities()), cure="see facts/roles"
         ) from None
     except toml.TOMLDecodeError as error:
         raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
@@ -203,7 +205,7 @@ def code_table(codes: str) -> dict[str, str]:
     """The words of a table of codes.toml."""
     table = _facts("codes.toml").get(codes)
     if table is None:
-        raise CatalogError(f"there is no table of codes {codes!r}", expected="one of catalog/codes.toml")
+        raise CatalogError(f"there is no table of codes {codes!r}", expected="one of facts/codes.toml")
     return {k: v for k, v in table.items() if k not in ("text", "status", "source")}
 
 
@@ -221,7 +223,7 @@ def scale_factor(name: str) -> float:
     """What a raw unit is worth in the unit of measures."""
     unit = _facts("units.toml").get(name)
     if unit is None:
-        raise CatalogError(f"there is no unit {name!r}", expected="one of catalog/units.toml")
+        raise CatalogError(f"there is no unit {name!r}", expected="one of facts/units.toml")
     return float(unit["factor"])
 
 

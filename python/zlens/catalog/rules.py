@@ -13,8 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, toml
+from zlens.catalog import layouts
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 #: What a file of the folder can be.
 KINDS = {
@@ -144,7 +146,7 @@ class Rule:
 
 def root() -> Path:
     """The folder of the built-in rules."""
-    return Path(__file__).parent / "rules"
+    return FACTS / "rules"
 
 
 def user_root() -> Path:
@@ -344,7 +346,7 @@ class _Reader:
         return how, float(least)
 
 
-_SEE = "catalog/rules/_skeleton.toml shows what a rule has"
+_SEE = "facts/rules/_skeleton.toml shows what a rule has"
 
 
 def _line_of(text: str, key: str | None) -> int | None:

@@ -12,8 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf, toml
+from zlens.catalog import cpumf
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 #: Length of a header with subsystem and subtype.
 HEADER_LENGTH = 24
@@ -138,7 +140,7 @@ class Layout:
 
 def root() -> Path:
     """The directory of the SMF files."""
-    return Path(__file__).parent / "smf"
+    return FACTS / "smf"
 
 
 def path(record: int) -> Path:
@@ -351,7 +353,7 @@ def _column(what: Layout, column: Column) -> dict[str, Any]:
 
 @cache
 def _codes(name: str) -> dict[str, str]:
-    table = _read(Path(__file__).parent / "codes.toml").get(name)
+    table = _read(FACTS / "codes.toml").get(name)
     if table is None:
-        raise CatalogError(f"there is no table of codes {name!r}", expected="one of catalog/codes.toml")
+        raise CatalogError(f"there is no table of codes {name!r}", expected="one of facts/codes.toml")
     return {code: word for code, word in table.items() if code not in ("text", "status", "source")}

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from zlens.catalog import smf, toml
+from zlens.catalog import smf
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
+from zlens.schema import toml
 
 #: What a kind of field is in the raw table.
 KINDS = {

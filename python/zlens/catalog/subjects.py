@@ -10,12 +10,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from zlens.catalog import aggregation, metrics, toml
+from zlens.catalog import aggregation, metrics
 from zlens.catalog.metrics import Column, Table
 from zlens.errors import CatalogError, QueryError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 #: What a statistic is called behind the text of its column.
 _WORDS: Mapping[str, str] = {
@@ -201,7 +202,7 @@ class Subject:
 @cache
 def declared() -> tuple[Subject, ...]:
     """The kinds in their order; CatalogError where a file is wrong."""
-    root = Path(__file__).parent / "subjects"
+    root = FACTS / "subjects"
     found = [parse(path.read_text(encoding="utf-8"), str(path)) for path in sorted(root.glob("[!_]*.toml"))]
     return tuple(sorted(found, key=lambda one: one.order))
 

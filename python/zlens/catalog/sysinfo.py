@@ -7,9 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import toml
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 _TYPES = ("int", "float", "text")
 
@@ -40,7 +41,7 @@ class Facts:
 @cache
 def facts() -> Facts:
     """The facts of the catalog."""
-    path = Path(__file__).parent / "linux" / "sysinfo.toml"
+    path = FACTS / "linux" / "sysinfo.toml"
     data = toml.load(path)
     return Facts(
         machine=_lines(data["machine"], path),

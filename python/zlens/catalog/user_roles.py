@@ -15,10 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, roles, toml
+from zlens.catalog import layouts, roles
 from zlens.catalog.layouts import UNITS, Field, Layout
-from zlens.catalog.toml_lines import line_of
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.toml_lines import line_of
 
 FILE = "roles.toml"
 TEMPLATE = """\

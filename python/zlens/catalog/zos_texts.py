@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import toml
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
 #: How the value of a label ends, and what it is.
 FORMS = ("word", "text", "rest", "int", "list", "truth")
@@ -50,7 +51,7 @@ class Facts:
 @cache
 def facts() -> Facts:
     """The facts of the catalog."""
-    path = Path(__file__).parent / "zos" / "texts.toml"
+    path = FACTS / "zos" / "texts.toml"
     data = toml.load(path)
     his = data["his"]
     run = {label.label: label for label in _labels(data["run"], path)}

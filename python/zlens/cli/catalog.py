@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace, out: TextIO) -> int:
-    from zlens.catalog import describe
-    from zlens.explain import explain
+    from zlens.explain import layouts as describe
+    from zlens.explain.names import explain
 
     if arguments.name is None:
         _overview(out)
@@ -101,8 +101,10 @@ def _record(name: str) -> str | None:
 
 
 def _overview(out: TextIO) -> None:
-    from zlens import explain_smf
-    from zlens.catalog import describe, layouts, metrics, packs, roles, user_roles
+    from zlens.catalog import layouts, metrics, roles, user_roles
+    from zlens.explain import layouts as describe
+    from zlens.explain import smf as explain_smf
+    from zlens.pages import packs
 
     out.write("Measures\n")
     for name in metrics.tables():
@@ -136,9 +138,13 @@ def _overview(out: TextIO) -> None:
 
 
 def _check(arguments: argparse.Namespace, out: TextIO) -> int:
-    from zlens import findings, reports, session
-    from zlens.catalog import check, check_metrics, check_rules, rules
+    from zlens import findings, reports
+    from zlens.catalog import rules
+    from zlens.catalog.check import measures as check_metrics
+    from zlens.catalog.check import records as check
+    from zlens.catalog.check import rules as check_rules
     from zlens.models import constants
+    from zlens.session import session
 
     wrong = [*check.everything(), *map(str, check_metrics.check())]
     wrong_rules = check_rules.check()
@@ -168,9 +174,9 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
     import zlens
     from zlens.catalog import choose
     from zlens.catalog.layouts import SIM
+    from zlens.explain import lacking
     from zlens.progress import Progress
-    from zlens.readers.monwrite import MonwriteSource
-    from zlens.reports import lacks
+    from zlens.readers.zvm.monwrite import MonwriteSource
 
     with (
         inputs.files_of(arguments.inputs) as files,
@@ -208,7 +214,7 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
         tables = {name: frozenset(column for column, _ in engine.raw_columns(name)) for name in named}
         listed = [row for source in session.sources for row in source.inventory(with_layouts=False)]
         records = frozenset(row.name for row in listed)
-        out.write(f"\n{lacks.text(lacks.lacks(session, lacks.Input(tables, records)))}")
+        out.write(f"\n{lacking.text(lacking.lacks(session, lacking.Input(tables, records)))}")
     return 0
 
 
@@ -216,7 +222,7 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
 
 
 def _import(arguments: argparse.Namespace, out: TextIO) -> int:
-    from zlens.catalog import pages
+    from zlens.pages import importing as pages
     from zlens.progress import Progress
 
     paths = [Path(name) for name in arguments.pages]

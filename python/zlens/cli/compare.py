@@ -11,7 +11,7 @@ from zlens.errors import QueryError
 
 if TYPE_CHECKING:
     from zlens.compare import Choice, Run, Side
-    from zlens.problems import Problem
+    from zlens.inputs.problems import Problem
     from zlens.progress import Progress
 
 DESCRIPTION = """\

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
-    from zlens.explain import explain
+    from zlens.explain.names import explain
 
     with output.opened(None) as out:
         for number, name in enumerate(arguments.names):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from zlens.cli import inputs
 
 if TYPE_CHECKING:
-    from zlens.options import Options
+    from zlens.inputs.options import Options
 
 DESCRIPTION = """\
 Hold the rules of the catalog and your own against the input and print the ones that hold, worst first. Rules
@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     import zlens
     from zlens import findings
     from zlens.cli import output
+    from zlens.findings.evaluate import find
     from zlens.progress import Progress
 
     options = inputs.options_of(arguments)
@@ -63,10 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.baseline:
             opened = zlens.open(arguments.baseline, options=_whole(options), progress=progress)
             baseline = more.enter_context(opened)
-        found = session.findings(
+        found = find(
+            session,
             classes=list(_CLASSES) if arguments.all else arguments.classes,
             only=arguments.only,
-            rules=arguments.rules,
+            folders=arguments.rules,
             baseline=baseline,
         )
         text = findings.render(found, arguments.format, missing=arguments.missing)

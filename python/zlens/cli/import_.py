@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from zlens.cli import inputs
 
 if TYPE_CHECKING:
+    from zlens.inputs.problems import Problem
     from zlens.lake import Added
-    from zlens.problems import Problem
 
 DESCRIPTION = """\
 Decode files and keep their raw tables, with the differences of their counters, in a folder: as Parquet, by

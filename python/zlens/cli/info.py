@@ -13,8 +13,8 @@ from zlens.catalog.layouts import SIM
 from zlens.cli import inputs
 
 if TYPE_CHECKING:
-    from zlens.problems import Problem
-    from zlens.readers import InventoryRow, Source, SystemInfo
+    from zlens.inputs.problems import Problem
+    from zlens.inputs.source import InventoryRow, Source, SystemInfo
 
 DESCRIPTION = """\
 Tell what the input holds, file by file and system by system: format, machine, release, partition, the times
@@ -52,7 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     import zlens
-    from zlens.cli import output, rows
+    from zlens.cli import output
+    from zlens.present import rows
     from zlens.progress import Progress
 
     options = inputs.options_of(arguments)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from zlens.errors import InputError, QueryError, ZlensError
-from zlens.options import (
+from zlens.inputs.options import (
     Options,
     parse_duration,
     parse_leap,
@@ -23,10 +23,10 @@ from zlens.options import (
     parse_shift,
     parse_zone,
 )
-from zlens.problems import Problem
+from zlens.inputs.problems import Problem
 
 if TYPE_CHECKING:
-    from zlens.session import Session
+    from zlens.session.session import Session
 
 #: Standard input is kept in a file, because formats are recognised and read in more than one pass.
 SPOOL_LIMIT = 64 * 1024**3
@@ -141,7 +141,7 @@ def _throughput_of(asked: dict[str, Any]) -> dict[str, Any]:
     if path is None and (columns or offset is not None):
         raise QueryError("no throughput file", cure="name it with --throughput FILE")
     if columns:
-        from zlens.readers.throughput import parse_columns
+        from zlens.readers.throughput.table import parse_columns
 
         parse_columns(columns)
     return {

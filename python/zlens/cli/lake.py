@@ -197,7 +197,7 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _forget(arguments: argparse.Namespace, out: TextIO) -> int:
     from zlens import lake
-    from zlens.options import Options, parse_moment
+    from zlens.inputs.options import Options, parse_moment
     from zlens.progress import bytes_text
 
     options = Options(

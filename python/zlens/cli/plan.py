@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _answer(arguments: argparse.Namespace) -> Answer:
     import zlens
     from zlens.cli import inputs
-    from zlens.lab import plan
+    from zlens.plan import planning as plan
     from zlens.progress import Progress
 
     if arguments.list and arguments.set:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from zlens.server.guard import Guard
-    from zlens.session import Session
+    from zlens.session.session import Session
 
 DESCRIPTION = """\
 Serve the page over some inputs, and print its address. It is served to this machine only; with --listen to

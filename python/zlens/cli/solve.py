@@ -104,21 +104,15 @@ def _answer(arguments: argparse.Namespace) -> Answer:
 
 def _expected(arguments: argparse.Namespace) -> Answer:
     """What should have happened in a measured interval beside what did."""
-    from importlib import import_module
-
     import zlens
-    from zlens import lab, models
+    from zlens import models
     from zlens.cli import inputs
-    from zlens.lab import moments
-    from zlens.options import parse_moment
+    from zlens.inputs.options import parse_moment
+    from zlens.models import moments
     from zlens.progress import Progress
 
     models.find(arguments.model)
-    if arguments.model not in lab.EXPECTED:
-        raise QueryError(
-            f"no scenario of {arguments.model} can be made of what was measured",
-            expected=f"one of {', '.join(lab.EXPECTED)}",
-        )
+    measured = models.measured(arguments.model)
     if arguments.scenario is not None or arguments.sweep:
         raise QueryError(
             "--from takes the place of a scenario and has no sweep", cure="leave one of them out"
@@ -129,11 +123,10 @@ def _expected(arguments: argparse.Namespace) -> Answer:
         zlens.open(files, progress=progress) as session,
     ):
         progress.close()
-        module = import_module(f"zlens.lab.{arguments.model}")
-        system = moments.system(session, module.TABLE, arguments.system)
+        system = moments.system(session, measured.TABLE, arguments.system)
         at = parse_moment(arguments.at) if arguments.at else None
-        end = moments.moment(session, system, at, module.busy(arguments.set))
-        answer: Answer = module.compare(session, system, end, arguments.set)
+        end = moments.moment(session, system, at, measured.busy(arguments.set))
+        answer: Answer = measured.compare(session, system, end, arguments.set)
         return answer
 
 
@@ -148,8 +141,8 @@ def rendered(answer: Answer, form: str) -> str:
     """An answer as text, csv, json or html; other commands with answers print theirs so too."""
     import io
 
-    from zlens.cli import rows
     from zlens.models import as_data, as_html, as_text
+    from zlens.present import rows
 
     if form == "html":
         return as_html.render(answer)

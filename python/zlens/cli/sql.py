@@ -12,8 +12,8 @@ from zlens.cli import inputs
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
-    from zlens.answers import Answer
-    from zlens.session import Session
+    from zlens.engine.answers import Answer
+    from zlens.session.session import Session
 
 DESCRIPTION = """\
 Ask any question in SQL (DuckDB's dialect) of the measures and of the raw tables of the input.
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _table(out: TextIO, session: Session, result: Answer, arguments: argparse.Namespace) -> None:
     """Rows for people; on a terminal not too many, nor too wide."""
     from zlens import _native
-    from zlens.cli import rows
+    from zlens.present import rows
 
     if result.columns == ["explain_key", "explain_value"]:
         # A plan is drawn over lines of its own, not a row.

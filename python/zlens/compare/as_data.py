@@ -6,8 +6,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from zlens.cli import rows as out_rows
 from zlens.compare.comparison import Change, Compared, Comparison, Row
+from zlens.present import rows as out_rows
 
 
 def to_json(comparison: Comparison) -> str:

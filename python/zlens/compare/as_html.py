@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from zlens import charts
-from zlens.charts import Chart, Series
 from zlens.compare import as_text
 from zlens.compare.comparison import Compared, Comparison, Row, Step
 from zlens.compare.sides import Point, SystemRun
 from zlens.compare.waterfall import Waterfall
+from zlens.present import charts
+from zlens.present.charts import Chart, Series
 
 #: Charts over time, of the surest and largest differences.
 _MOST_CHARTS = 6

@@ -12,7 +12,7 @@ from zlens.catalog import metrics as catalog
 from zlens.catalog.compared import Metric, declared, facts
 from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
-from zlens.session import Session
+from zlens.session.session import Session
 
 #: A metric, and of what: the values of its columns `by`.
 Key = tuple[str, tuple[str, ...]]

@@ -17,8 +17,6 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from typing import Any, TypeVar
 
 from zlens import _native
-from zlens.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
-from zlens.cancelling import check, interruptible
 from zlens.catalog import expressions, metrics, roles
 from zlens.catalog.compile import tree
 from zlens.catalog.compile.kept import Kept, digest
@@ -27,14 +25,16 @@ from zlens.catalog.compile.tree import rename
 from zlens.catalog.cpumf_formulas import SURE, Trust
 from zlens.catalog.groups import Groups
 from zlens.engine.admission import shows_tables
+from zlens.engine.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
 from zlens.engine.asked import Asked
+from zlens.engine.cancelling import check, interruptible
 from zlens.engine.connection import RELEASE, Connection, Error, Relation, connect, write_parquet
+from zlens.engine.errors import query_error
 from zlens.engine.planner import Planner
 from zlens.engine.statement import Statement, parse
 from zlens.engine.store import Condition, Store
-from zlens.engine_errors import query_error
 from zlens.errors import QueryError
-from zlens.readers import RawTable
+from zlens.inputs.source import RawTable
 
 _T = TypeVar("_T")
 #: So many statements are remembered as they were parsed and planned.
@@ -195,7 +195,7 @@ class Engine:
         cursor = self._store.cursor()
         try:
             self._bring(cursor, reads)
-            # An answer of many columns takes longer to bind than to work out; a relation would be bound twice.
+            # Answers of many columns take longer to bind than to work out; a relation is bound twice.
             create = f'CREATE TEMP TABLE "answer#" AS {query}'
             interruptible(cursor, lambda: cursor.execute(create))
             return self._answer(Asked.bound(cursor, 'FROM temp."answer#"'))

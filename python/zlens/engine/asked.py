@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from zlens.answers import Form
-from zlens.cancelling import interruptible
 from zlens.catalog import expressions
+from zlens.engine.answers import Form
+from zlens.engine.cancelling import interruptible
 from zlens.engine.connection import Connection, Relation
 
 

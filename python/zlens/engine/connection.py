@@ -9,9 +9,9 @@ from typing import Any
 
 import duckdb
 
-from zlens.answers import Stream
-from zlens.cancelling import interruptible
 from zlens.catalog import expressions
+from zlens.engine.answers import Stream
+from zlens.engine.cancelling import interruptible
 
 Connection = duckdb.DuckDBPyConnection
 Relation = duckdb.DuckDBPyRelation

@@ -7,16 +7,17 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
-from zlens.cancelling import check, held, interruptible
 from zlens.catalog import expressions, metrics
+from zlens.catalog.columns import Column
 from zlens.catalog.compile import roles as role_sql
 from zlens.catalog.compile.kept import Kept
 from zlens.catalog.compile.plan import KEPT, Compiler, Input, Plan
 from zlens.catalog.compile.tree import Tree
 from zlens.catalog.cpumf_formulas import Present
 from zlens.catalog.roles import SQL_TYPES, WHOLE, entities, entity
+from zlens.engine.cancelling import check, held, interruptible
 from zlens.engine.connection import RELEASE, Connection
-from zlens.readers import Column, ParquetTable, RawTable
+from zlens.inputs.source import ParquetTable, RawTable
 
 #: A condition on the rows of a raw table with some columns: SQL of ours, and the columns it names.
 Condition = Callable[[Iterable[Column]], tuple[str, set[str]] | None]

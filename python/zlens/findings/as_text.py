@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-import zlens
 from zlens.catalog.rules import CLASSES, SEVERITIES
 from zlens.findings.evaluate import Findings, Session
 from zlens.findings.finding import Finding, amount
+from zlens.version import VERSION
 
 WIDTH = 100
 _MARGIN = 10
@@ -34,7 +34,7 @@ def render(findings: Findings, *, missing: bool = False, now: datetime | None = 
 
 
 def _head(findings: Findings, now: datetime) -> Iterator[str]:
-    program = f"zlens {zlens.__version__}"
+    program = f"zlens {VERSION}"
     left = f"FINDINGS  Run {now:%Y/%m/%d %H:%M:%S}"
     yield f"{left}{program:>{WIDTH - len(left)}}"
     yield from _inputs(findings.session)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
-from zlens.cancelling import tell
 from zlens.catalog import expressions
-from zlens.catalog.check_rules import missing_columns
+from zlens.catalog.check.rules import missing_columns
 from zlens.catalog.rules import CLASSES, COMPARES, Rule, load
+from zlens.engine.cancelling import tell
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import against
 from zlens.findings.finding import Finding, Tested, amount

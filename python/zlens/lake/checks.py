@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from zlens.errors import InputError
+from zlens.inputs.source import Progress
 from zlens.lake import folder, names
 from zlens.lake.folder import Folder, Listed
 from zlens.lake.manifest import Manifest
-from zlens.readers import Progress
 
 #: Files of a lake that no manifest lists.
 _OWN = frozenset({names.MANIFEST, names.LOCK, names.READERS})

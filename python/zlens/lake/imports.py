@@ -7,10 +7,13 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
+from typing import Any
 
 from zlens.catalog.layouts import SIM
 from zlens.errors import InputError, LakeError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Progress, Source
 from zlens.lake import folder
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Input, Manifest
@@ -18,9 +21,8 @@ from zlens.lake.names import is_lake
 from zlens.lake.seams import Seams
 from zlens.lake.tables import Draft, Writer
 from zlens.lake.workshop import Workshop
-from zlens.options import Options
-from zlens.problems import Problem
-from zlens.readers import READERS, Progress, Source, find, sysinfo_tree
+from zlens.readers.linux import sysinfo_tree
+from zlens.readers.recognition import READERS, find, reader
 
 _BLOCK = 1 << 20
 
@@ -68,14 +70,14 @@ def add(
     added: list[Added] = []
     problems = list(found.problems)
     errors: list[InputError] = []
-    for reader in READERS:
-        for path in found.files.get(reader, ()):
+    for name in READERS:
+        for path in found.files.get(name, ()):
             try:
                 with folder.typed(into):
-                    one = _one(into, reader, path, options or Options(), progress or _silent)
+                    one = _one(into, reader(name), path, options or Options(), progress or _silent)
             except InputError as error:
                 errors.append(error)
-                source = import_module(f"zlens.readers.{reader}").NAME
+                source = reader(name).NAME
                 problems.append(
                     Problem(None, source, path, error.offset, None, "header", error.message, None)
                 )
@@ -92,7 +94,7 @@ def _silent(done: int, total: int, what: str) -> None:
     return None
 
 
-def _one(into: Folder, reader: str, path: str, options: Options, progress: Progress) -> Added:
+def _one(into: Folder, module: Any, path: str, options: Options, progress: Progress) -> Added:
     before = os.stat(path)
     sha256 = _digest(path, before.st_size, progress)
     with into.locked():
@@ -102,7 +104,6 @@ def _one(into: Folder, reader: str, path: str, options: Options, progress: Progr
     if known is not None and not known.forgotten:
         return _again(known, path)
     with into.staging() as staged:
-        module = import_module(f"zlens.readers.{reader}")
         source: Source = module.open_files([path], options, progress)
         draft = Draft(
             Input(

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zlens.errors import InputError, QueryError
+from zlens.inputs.options import Moment, Options
+from zlens.inputs.source import SystemInfo
 from zlens.lake import folder, names
 from zlens.lake.folder import Folder, part_of
 from zlens.lake.manifest import Input, Manifest, Part
 from zlens.lake.seams import Seams
 from zlens.lake.workshop import Workshop
-from zlens.options import Moment, Options
-from zlens.readers import SystemInfo
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 

@@ -1,7 +1,10 @@
 """Models of the machine that are solved exactly: a scenario goes in, an answer comes out.
 
-Each model is a module with SUMMARY, SPEC (what a scenario may say), EXAMPLE (a scenario to begin with) and
-`solve`, a plain function from a checked scenario to an answer. A new model is a new module and its name here.
+Each model is a room whose module `model` has SUMMARY, SPEC (what a scenario may say), EXAMPLE (a scenario
+to begin with) and `solve`, a plain function from a checked scenario to an answer. Where a scenario can be
+made of a measured interval, its module `measured` has `TABLE` (the measure it asks), `busy(settings)` (SQL of
+the busiest interval for it) and `compare(session, system, moment, settings)`, which puts what was measured
+beside what should have happened. A new model is a new room and its name here.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ MODELS = (
     "aliases",
     "paging",
 )
+#: Models of which a scenario can be made of what was measured.
+MEASURED = ("shares", "aliases", "partitions", "capacity", "smt")
 
 
 class Model(Protocol):
@@ -42,7 +47,17 @@ def find(name: str) -> Model:
     """The model of a name; QueryError where there is none."""
     if name not in MODELS:
         raise QueryError(f"no model is called {name}", expected=", ".join(MODELS), cure="zlens solve --list")
-    return cast(Model, import_module(f"zlens.models.{name}"))
+    return cast(Model, import_module(f"zlens.models.{name}.model"))
+
+
+def measured(name: str) -> Any:
+    """What makes scenarios of a model from measured intervals; QueryError where nothing does."""
+    if name not in MEASURED:
+        raise QueryError(
+            f"no scenario of {name} can be made of what was measured",
+            expected=f"one of {', '.join(MEASURED)}",
+        )
+    return import_module(f"zlens.models.{name}.measured")
 
 
 def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from zlens.charts import Chart
+from zlens.present.charts import Chart
 
 Value = str | int | float | bool | None
 

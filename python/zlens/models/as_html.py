@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from zlens import charts
 from zlens.models.answer import Answer, Table
 from zlens.models.as_text import printed
+from zlens.present import charts
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zlens.charts import Chart
 from zlens.models.answer import Answer, Column, Table, Value
+from zlens.present.charts import Chart
 
 #: Width of the longest bar.
 _BAR = 40

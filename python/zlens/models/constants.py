@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from zlens.catalog import toml
 from zlens.errors import CatalogError
 from zlens.models.answer import Assumption
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
-_FILE = Path(__file__).parent.parent / "catalog" / "models" / "constants.toml"
+_FILE = FACTS / "models" / "constants.toml"
 #: What a constant may be: known words of the catalog for how well something is known.
 STATUSES = ("verified", "carried", "constructed", "derived", "unverified", "ours")
 

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from zlens import given
-from zlens.catalog import toml
 from zlens.errors import InputError, ScenarioError
 from zlens.models.answer import Assumption
 from zlens.models.constants import constant
+from zlens.schema import toml, user_files
 
 #: Longest scenario that is read: some ten thousand users.
 LONGEST = 16_000_000
@@ -312,8 +311,8 @@ def read(path: str) -> dict[str, Any]:
     """What stands in a scenario file; ScenarioError where it cannot be read or is no TOML."""
     cure = "write it like the example that zlens solve MODEL --example prints"
     try:
-        text = given.decoded(given.content(path, LONGEST, "scenario", cure), path, cure)
-        return given.toml(text, path, cure)
+        text = user_files.decoded(user_files.content(path, LONGEST, "scenario", cure), path, cure)
+        return user_files.toml(text, path, cure)
     except InputError as error:
         raise ScenarioError(
             error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure

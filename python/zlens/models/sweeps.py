@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zlens import models
-from zlens.cancelling import tell
-from zlens.charts import Chart, Series
+from zlens.engine.cancelling import tell
 from zlens.errors import ScenarioError
 from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value
 from zlens.models.scenario import put, values_of
+from zlens.present.charts import Chart, Series
 
 #: So many rows of an answer are followed; more would not be read.
 MOST_FOLLOWED = 20

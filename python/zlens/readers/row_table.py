@@ -7,7 +7,7 @@ from typing import Any
 
 from zlens import _native
 from zlens.catalog.columns import Column
-from zlens.readers import ArrowSource
+from zlens.inputs.source import ArrowSource
 
 Row = dict[str, Any]
 

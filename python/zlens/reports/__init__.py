@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zlens.errors import QueryError
 from zlens.reports.definition import FOLDER, Definition, load, names
-from zlens.reports.explain import Entry, explain_report, listing, listing_text
+from zlens.reports.entries import Entry, listing, listing_text
 from zlens.reports.facts import check
 from zlens.reports.rows import Session
 
@@ -20,7 +20,6 @@ __all__ = [
     "Entry",
     "check",
     "chunks",
-    "explain_report",
     "listing",
     "listing_text",
     "load",

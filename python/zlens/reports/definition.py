@@ -13,11 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import aggregation, metrics, toml
+from zlens.catalog import aggregation, metrics
 from zlens.errors import CatalogError, QueryError
 from zlens.reports import menus
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
-FOLDER = Path(__file__).resolve().parent.parent / "catalog" / "reports"
+FOLDER = FACTS / "reports"
 
 #: How well we know that a column shows what its heading says; the words of the whole catalog.
 STATUSES = tuple(metrics.STATUSES)

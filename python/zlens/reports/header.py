@@ -6,11 +6,11 @@ import re
 import textwrap
 from datetime import datetime, timedelta
 
-import zlens
 from zlens.catalog import caveats
 from zlens.reports import facts, style
 from zlens.reports.definition import REMARKABLE, Column, Definition, Note
 from zlens.reports.rows import Block, Session, dotted
+from zlens.version import VERSION
 
 MADE = "This file was made by zlens demo; nothing in it was measured."
 _PLACE = 40  # where the name of the report and the note on made data begin
@@ -21,7 +21,7 @@ _LEVEL = re.compile(r"\d+(\.\d+)+\Z")
 
 def program() -> str:
     """Name and version of this program, as the header shows them."""
-    return f"zlens {zlens.__version__}"
+    return f"zlens {VERSION}"
 
 
 def header(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from zlens.catalog import toml
+from zlens.schema import toml
+from zlens.schema.facts import FACTS
 
-PATH = Path(__file__).resolve().parent.parent / "catalog" / "menus.toml"
+PATH = FACTS / "menus.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Menu:
 
 @cache
 def menus() -> tuple[Menu, ...]:
-    """All menus, as catalog/menus.toml has them."""
+    """All menus, as facts/menus.toml has them."""
     found = toml.load(PATH)["menu"]
     return tuple(Menu(one["number"], one["name"], one["title"], tuple(one["groups"])) for one in found)
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 
 from zlens import _native
 from zlens.catalog import aggregation, metrics
-from zlens.problems import Problem
+from zlens.inputs.problems import Problem
 from zlens.reports.definition import Column, Definition, Rows, Table
 from zlens.reports.style import Value
 

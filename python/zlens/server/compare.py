@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens import cancelling
 from zlens.compare import Choice, Side, as_html, as_text, compare, measure
 from zlens.compare.as_data import objects
+from zlens.engine import cancelling
 from zlens.errors import QueryError
 from zlens.server import values
 from zlens.server.place import Place

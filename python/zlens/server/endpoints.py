@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from zlens import lab, models
+from zlens import models
 from zlens.catalog.aggregation import STATISTICS
 from zlens.compare import AGAINST, FORMS
 from zlens.server.aggregate import MOST
@@ -341,7 +341,7 @@ ENDPOINTS = (
         "What should have happened in a measured interval beside what did",
         "laboratory:expected",
         (
-            Parameter("model", Text(of=lab.EXPECTED), "the model", needed=True),
+            Parameter("model", Text(of=models.MEASURED), "the model", needed=True),
             _SYSTEM,
             Parameter("at", Moment(), "a time in the interval; the busiest where it is left out"),
             _SET,

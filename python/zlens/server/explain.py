@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens import explain
+from zlens.explain import names as explain
 from zlens.server.place import Place
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from zlens.catalog.rules import CLASSES
 from zlens.findings import evidence as evidences
+from zlens.findings.evaluate import find
 from zlens.server import values
 from zlens.server.place import Place
 
@@ -20,7 +21,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     def work() -> dict[str, Any]:
         # Of all systems at once: each by itself would work out all measures again.
         with place.narrowed(None, *window) as session:
-            found = session.findings(classes=classes)
+            found = find(session, classes=classes)
         return {
             "rows": [values.plain(one.row()) for one in found.rows],
             "asked": len(found.asked),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from importlib import import_module
 from typing import Any
 
-from zlens import given, lab, models
+from zlens import models
 from zlens.errors import InputError, QueryError, ScenarioError
-from zlens.lab import moments
-from zlens.lab import plan as plans
-from zlens.models import scenario, sweeps
+from zlens.models import moments, scenario, sweeps
 from zlens.models.answer import Answer
+from zlens.plan import planning as plans
+from zlens.schema import user_files
 from zlens.server import numbers, values
 from zlens.server.place import Place, moment
 
@@ -24,7 +23,7 @@ def solve(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         return _checked(asked)
     model = asked["model"]
     read = _read(asked)
-    with given.sealed():
+    with user_files.sealed():
         if asked["sweep"]:
             return {"answer": as_data(sweeps.solve(model, read, asked["sweep"]))}
         return {"answer": as_data(models.solve(model, read))}
@@ -35,7 +34,7 @@ def _checked(asked: dict[str, Any]) -> dict[str, Any]:
     spec = models.find(asked["model"]).SPEC
     try:
         read = _read(asked)
-        with given.sealed():
+        with user_files.sealed():
             ready = scenario.checked(spec, read)
             held = numbers.of(spec, read)
     except (ScenarioError, InputError, QueryError) as error:
@@ -57,7 +56,7 @@ def _checked(asked: dict[str, Any]) -> dict[str, Any]:
 def _read(asked: dict[str, Any]) -> dict[str, Any]:
     """The scenario that was sent, with what was set in it."""
     try:
-        read = given.toml(asked["scenario"], SENT, "write it like the example of the model")
+        read = user_files.toml(asked["scenario"], SENT, "write it like the example of the model")
     except InputError as error:
         raise ScenarioError(error.message, expected=error.expected, cure=error.cure) from None
     except RecursionError:
@@ -70,13 +69,8 @@ def _read(asked: dict[str, Any]) -> dict[str, Any]:
 def expected(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     """What should have happened beside what did."""
     name = asked["model"]
-    if name not in lab.EXPECTED:
-        raise QueryError(
-            f"no scenario of {name} can be made of what was measured",
-            expected=f"one of {', '.join(lab.EXPECTED)}",
-        )
-    module = import_module(f"zlens.lab.{name}")
-    with given.sealed():
+    module = models.measured(name)
+    with user_files.sealed():
         system = moments.system(place.session, module.TABLE, asked["system"])
         at = moment(asked["at"]) if asked["at"] is not None else None
         end = moments.moment(place.session, system, at, module.busy(asked["set"]))
@@ -89,7 +83,7 @@ def plan(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     at = asked["at"]
     if isinstance(at, int | float):
         at = _clock(at)
-    with given.sealed():
+    with user_files.sealed():
         if asked["set"]:
             answer = plans.plan(place.session, asked["set"], system=asked["system"], at=at)
         else:

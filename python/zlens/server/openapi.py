@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import zlens
 from zlens.server.endpoints import ENDPOINTS, Endpoint
 from zlens.server.kinds import Parameter
+from zlens.version import VERSION
 
 _ERROR = {
     "type": "object",
@@ -47,7 +47,7 @@ def document() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "zlens",
-            "version": zlens.__version__,
+            "version": VERSION,
             "description": "What the page asks. The same as the commands of zlens answer, as JSON.",
         },
         "paths": paths,

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import zlens
-from zlens import cancelling
 from zlens.catalog import metrics
 from zlens.catalog.expressions import quote
+from zlens.engine import cancelling
 from zlens.errors import QueryError
-from zlens.options import Moment, Options, parse_moment
-from zlens.session import Session
+from zlens.inputs.options import Moment, Options, parse_moment
+from zlens.session.session import Session
 
 #: So many narrower sessions are kept, with the measures they have worked out.
 NARROWER = 6

@@ -12,7 +12,7 @@ from zlens.reports.definition import Column, Definition, Table, load
 from zlens.reports.rows import Block, Part, fetch, printable, question
 from zlens.server import values
 from zlens.server.place import Place
-from zlens.session import Session
+from zlens.session.session import Session
 
 #: Rows of a report that are handed out as a table; as text there are all of them.
 MOST = 50_000

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from zlens.cancelling import Cancel
+from zlens.engine.cancelling import Cancel
 from zlens.errors import Cancelled, ZlensError
 
 _T = TypeVar("_T")

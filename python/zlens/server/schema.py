@@ -5,16 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-import zlens
-from zlens import cancelling, lab, models
+from zlens import models
 from zlens.catalog import metrics, roles, subjects
-from zlens.cli.rows import iso
+from zlens.engine import cancelling
 from zlens.findings.evaluate import USUAL
-from zlens.readers import SystemInfo
-from zlens.reports import definition, explain, menus
+from zlens.inputs.source import SystemInfo
+from zlens.present.rows import iso
+from zlens.reports import definition, entries, menus
 from zlens.server import hints
 from zlens.server.place import Place
-from zlens.session import Session
+from zlens.session.session import Session
+from zlens.version import VERSION
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -28,7 +29,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
 def _schema(place: Place) -> dict[str, Any]:
     session = place.session
     return {
-        "version": zlens.__version__,
+        "version": VERSION,
         "made": any(info.made for info in session.systems),
         "inputs": [{"name": name} for name in place.names],
         "systems": [{**_system(info), "fills": _fills(session, info)} for info in session.systems],
@@ -41,7 +42,7 @@ def _schema(place: Place) -> dict[str, Any]:
             {"name": name, "summary": models.find(name).SUMMARY, "example": models.find(name).EXAMPLE}
             for name in models.MODELS
         ],
-        "expected": list(lab.EXPECTED),
+        "expected": list(models.MEASURED),
         "classes": list(USUAL),
         "every_s": session.options.every_s,
         "hints": hints.regions(),
@@ -174,15 +175,15 @@ def reports(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
     """The reports, and how many of its columns each has values for: everything is decoded for that."""
 
     def work() -> list[dict[str, Any]]:
-        entries = []
+        found = []
         names = definition.names()
-        explain.expect(map(definition.load, names), place.session)
+        entries.expect(map(definition.load, names), place.session)
         for done, name in enumerate(names):
             cancelling.tell(done, len(names), f"report {name}")
             one = definition.load(name)
-            filled = explain.with_values(one, place.session)
-            entry = explain.entry(one, explain.values_of(one, place.session, filled))
-            entries.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
-        return entries
+            filled = entries.with_values(one, place.session)
+            entry = entries.entry(one, entries.values_of(one, place.session, filled))
+            found.append({"name": name, "has": entry.available, "of": entry.known, "state": entry.state})
+        return found
 
     return {"reports": place.once("reports", work)}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from zlens._native import json_rows
-from zlens.answers import Answer
-from zlens.cli.rows import iso
+from zlens.engine.answers import Answer
+from zlens.present.rows import iso
 from zlens.server.kinds import EXACT
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from zlens.cancelling import Cancel
+from zlens.engine.cancelling import Cancel
 from zlens.errors import ZlensError
 from zlens.server import schema
 from zlens.server.place import Place

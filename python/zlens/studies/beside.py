@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from zlens.models import scaling
+from zlens.models.capacity import scaling
 from zlens.studies.measured import Measured
 from zlens.studies.runs import Run
 

@@ -12,7 +12,7 @@ from zlens.errors import InputError
 from zlens.models.scenario import Kind, Number, Text
 
 if TYPE_CHECKING:
-    from zlens.session import Session
+    from zlens.session.session import Session
 
 #: Which data of the files, and what was achieved: key, kind, what it is, unit.
 WINDOW: tuple[tuple[str, Kind, str, str], ...] = (
@@ -106,8 +106,8 @@ def measured(file: str, window: dict[str, Any], beside: str | None) -> Measured:
 
 
 def _options(window: dict[str, Any], beside: str | None) -> Any:
-    from zlens import options
-    from zlens.options import Options
+    from zlens.inputs import options
+    from zlens.inputs.options import Options
 
     def parsed(key: str, parse: Any) -> Any:
         return None if window[key] is None else parse(window[key])

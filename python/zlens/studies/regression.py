@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from zlens.charts import MOST_BARS, Chart, Series
-from zlens.models import scaling
 from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.capacity import scaling
 from zlens.models.scenario import Key, Many, Number, Scenario, Spec, Text
+from zlens.present.charts import MOST_BARS, Chart, Series
 from zlens.studies.measured import Measured
 from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
 from zlens.studies.run_keys import KEYS, run_of

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from zlens.models import scaling, smt_bounds, smt_metrics
+from zlens.models.capacity import scaling
+from zlens.models.smt import bounds as smt_bounds
+from zlens.models.smt import metrics as smt_metrics
 
 #: Two printed numbers that were rounded to 0.1 % agree within this many points.
 BUSY_ROUNDING = 0.06

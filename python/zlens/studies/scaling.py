@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zlens.models import capacity_source, scaling, usl
+from zlens.catalog.machines import Point
 from zlens.models.answer import Answer, Figure
+from zlens.models.capacity import measured_curve as capacity_source
+from zlens.models.capacity import scaling, usl
 from zlens.models.scenario import Flag, Key, Many, Named, Number, Scenario, Spec, Text, Whole
 from zlens.studies import scaling_notes, scaling_tables
 from zlens.studies.beside import Beside
@@ -206,9 +208,7 @@ def _known(scenario: Scenario) -> capacity_source.Known | None:
     return capacity_source.known(Scenario({**scenario.values, "data": here}, scenario.problem))
 
 
-def _curve(
-    scenario: Scenario, known: capacity_source.Known | None, runs: list[Run]
-) -> list[scaling.Point] | None:
+def _curve(scenario: Scenario, known: capacity_source.Known | None, runs: list[Run]) -> list[Point] | None:
     """The factors that the file states, of the machine and of runs; None where it states none."""
     found = dict(known.curve) if known else {}
     for at, run in enumerate(runs, 1):

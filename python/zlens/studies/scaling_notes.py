@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from zlens.models import capacity_source, scaling, usl
+from zlens.models.capacity import measured_curve as capacity_source
+from zlens.models.capacity import scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
 from zlens.studies.beside import Beside

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 
-from zlens.charts import Chart, Series
-from zlens.models import scaling, usl
 from zlens.models.answer import Column, Table, Value
+from zlens.models.capacity import scaling, usl
+from zlens.present.charts import Chart, Series
 from zlens.studies.beside import Beside
 from zlens.studies.run_tables import told, window
 

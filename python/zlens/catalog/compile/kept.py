@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import user_roles
-from zlens.catalog.cache import Cache
+from zlens.schema.cache import Cache
+from zlens.schema.facts import FACTS
 
-ROOT = Path(__file__).parents[1]
+#: Where what entries depend on is: facts, and what makes statements of them.
+ROOTS = (FACTS, Path(__file__).parents[1])
 _ENDINGS = (".py", ".toml", ".sql")
 
 
@@ -41,7 +43,7 @@ class Kept:
         self._cache.write(self._depends(depends), body.encode("utf-8", "surrogatepass"))
 
     def _depends(self, depends: tuple[Any, ...]) -> bytes:
-        named = [stamp(str(ROOT)), _of_user(), self._release, *depends]
+        named = [*(stamp(str(root)) for root in ROOTS), _of_user(), self._release, *depends]
         return json.dumps(named).encode()
 
 

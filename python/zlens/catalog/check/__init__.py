@@ -1,0 +1,1 @@
+"""`zlens catalog check`: whether the facts of the catalog go together."""

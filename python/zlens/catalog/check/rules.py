@@ -1,0 +1,73 @@
+"""Checks the rules of the catalog and of the user, and the known faults of the data."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from zlens.catalog import caveats, metrics, roles, rules
+from zlens.catalog.check.records import Finding
+from zlens.catalog.rules import Rule
+from zlens.errors import CatalogError
+
+#: Columns of tables that are no measures and may be needed.
+OTHER_TABLES = {"inventory": frozenset({"name", "class", "count", "first_time", "last_time"})}
+
+#: The key concerned, what is wrong, what to do.
+_Found = Iterator[tuple[str, str, str]]
+
+
+def check(*folders: str | os.PathLike[str]) -> list[str]:
+    """Everything wrong in rules and caveats, a sentence each."""
+    try:
+        known = rules.load(*folders)
+    except CatalogError as error:
+        return [str(error)]
+    found = [
+        str(Finding(str(rule.file), rule.line(key), what, cure))
+        for rule in known.values()
+        for key, what, cure in _rule(rule, known)
+    ]
+    return found + caveats.check()
+
+
+def missing_columns(rule: Rule) -> list[str]:
+    """Of what a rule needs that which no measure and no role has."""
+    return [need for need in rule.needs if not _is_column(need)]
+
+
+@cache
+def _is_column(name: str) -> bool:
+    table, _, column = name.rpartition(".")
+    if table.startswith("role."):
+        entity = table.removeprefix("role.")
+        return entity in roles.entities() and column in roles.entity(entity).roles
+    if table in OTHER_TABLES:
+        return column in OTHER_TABLES[table]
+    return table in metrics.tables() and metrics.table(table).column(column) is not None
+
+
+def _rule(rule: Rule, known: dict[str, Rule]) -> _Found:
+    if not rule.own and rule.file.stem != rule.id.lower():
+        yield "id", f"holds {rule.id}", f"name it {rule.id.lower()}.toml"
+    for name in missing_columns(rule):
+        yield "needs", f"{name} is neither a column of a measure nor a role", "see zlens explain TABLE"
+    for name in rule.disagrees:
+        if name not in known:
+            yield "disagrees", f"there is no rule {name}", "name one"
+    if rule.threshold_class == "ours" and rule.status.startswith("verified"):
+        yield "status", "a rule of our own cannot be read anywhere", "make it derived"
+    if rule.kind == "note":
+        return
+    for table in sorted({name.rpartition(".")[0] for name in rule.needs} & set(metrics.tables())):
+        flagged = metrics.table(table).column("flag") is not None and not metrics.table(table).plain
+        if flagged and not re.search(r"\bflag IS NULL\b", rule.query):
+            yield "query", f"{table} is read with flagged intervals", "add WHERE flag IS NULL"
+            break
+    for column in rules.COLUMNS:
+        if not re.search(rf"\b{column}\b", rule.query):
+            yield "query", f"the query has no column {column}", f"give {', '.join(rules.COLUMNS)}"
+    if rule.unit not in metrics.UNITS | {"ms"}:
+        yield "unit", f"unit is {rule.unit!r}", "use one of the measures' units"

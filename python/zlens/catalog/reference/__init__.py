@@ -1,0 +1,1 @@
+"""The pages of docs/reference, from the catalog."""

@@ -1,0 +1,97 @@
+"""The reference page of the measures, written from the catalog: docs/reference/measures.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from zlens.catalog import metrics
+
+#: Where the page stands in the repository.
+MEASURES_PAGE = "docs/reference/measures.md"
+
+_INTRODUCTION = """\
+# Measures
+
+Made from `python/zlens/facts/measures` by `python -m zlens.catalog.reference_measures`.
+
+Every report, statement, comparison and finding reads these tables. `zlens explain TABLE.COLUMN` tells for one
+column what follows here, and besides from which field of which record each input comes. A value that cannot
+be computed is NULL, never 0 and never a guess.
+"""
+
+
+def measures_page() -> str:
+    """The text of docs/reference/measures.md: every measure, and what is known of each of its columns."""
+    names = metrics.tables()
+    lines = [_INTRODUCTION]
+    lines += ["**Status** says how well a formula is known:", ""]
+    lines += [f"- {status}: {words}" for status, words in metrics.STATUSES.items()]
+    lines += ["", "**Over time** says what `--every` does with a column when it joins intervals:", ""]
+    lines += [f"- {aggregate}: {words}" for aggregate, words in metrics.AGGREGATES.items()]
+    plain = ", ".join(name for name in names if metrics.table(name).plain)
+    lines += [
+        "",
+        f"**Every table** begins with these columns, but for {plain}, which list all of theirs:",
+        "",
+    ]
+    lines += _columns(metrics.LEADING)
+    lines += ["", "| table | one row per | state |", "|---|---|---|"]
+    for name in names:
+        table = metrics.table(name)
+        filled = "no reader fills it yet" if table.empty else "filled"
+        lines.append(f"| [{name}](#{name}) | {table.grain} | {filled} |")
+    for name in names:
+        lines += _table(metrics.table(name))
+    lines += _aliases()
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: metrics.Table) -> list[str]:
+    own = table.columns if table.plain else table.columns[len(metrics.LEADING) :]
+    key = [] if table.plain else ["system", "source", "interval_end"]
+    lines = ["", f"## {table.name}", "", table.text]
+    lines += ["", f"One row per {table.grain}." + (f" Key: {', '.join([*key, *table.key])}." if key else "")]
+    if table.empty:
+        lines += ["", "No reader fills this table yet: it is empty, and its columns may still change."]
+    return [*lines, "", *_columns(own)]
+
+
+def _columns(columns: tuple[metrics.Column, ...]) -> list[str]:
+    lines = [
+        "| column | type | what it is | formula | over time | status | source |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for column in columns:
+        unit = f", {column.unit}" if column.unit else ""
+        formula = f"`{column.formula}`" if column.formula else column.definition
+        if column.by:
+            formula = f"{formula}{'; ' if formula else ''}[by machine](cpumf.md)"
+        if column.given:
+            formula = f"`{column.given}` where that is known; {formula}"
+        said = [column.text]
+        said += [f"Needs {column.needs}"] if column.needs else []
+        said += [f"Note: {column.note}"] if column.note else []
+        cells = [
+            f"`{column.name}`",
+            f"{column.type}{unit}",
+            ". ".join(part.rstrip(".") for part in said),
+            formula,
+            f"{column.aggregate}, by `{column.weight}`" if column.weight else column.aggregate,
+            column.status,
+            column.source,
+        ]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines
+
+
+def _aliases() -> list[str]:
+    lines = ["", "## Names of other sources", "", "`zlens explain` knows these names too.", ""]
+    lines += ["| name | is | in |", "|---|---|---|"]
+    lines += [
+        f"| {name} | `{ours}` | {source} |" for name, (ours, source) in sorted(metrics.aliases().items())
+    ]
+    return lines
+
+
+if __name__ == "__main__":
+    Path(MEASURES_PAGE).write_text(measures_page(), encoding="utf-8")

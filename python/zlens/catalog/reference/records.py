@@ -1,0 +1,54 @@
+"""The reference page of the record layouts, made from the catalog."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from zlens.catalog import layouts as catalog
+from zlens.catalog.layouts import KIND_STATUS, Layout
+
+#: Where the page stands in the repository.
+RECORDS_PAGE = "docs/reference/records.md"
+
+
+def records_page() -> str:
+    """The text of docs/reference/records.md: every record the built-in catalog knows, one line each."""
+    lines = [
+        "# Records of z/VM monitor data",
+        "",
+        "Made from `python/zlens/facts/zvm/records`; `zlens catalog show D0R2` prints a record's fields.",
+        "Lengths are those of published record pages, by release. Fields are those of the built-in layouts,",
+        "by what is known of their kind: stated by the record page or an equal source, inferred from a",
+        "description, or unknown. A field of unknown kind is decoded and never differenced.",
+        "",
+        "| record | page | title | class | published lengths | layouts | stated | inferred | unknown |",
+        "|---|---|---|---|---|---|---:|---:|---:|",
+    ]
+    totals: Counter[str] = Counter()
+    records = catalog.records(catalog.monitor_root() / "no packs")
+    described = 0
+    for record in records:
+        file = catalog.read(catalog.monitor_root() / catalog.file_name(record))
+        head = file.head
+        counts = _kinds(file.layouts)
+        totals += counts
+        described += bool(file.layouts)
+        lengths = " ".join(f"{r}:{n}" for r, n in head.lengths.items()) + ("+" if head.variable else "")
+        layouts = " ".join(f"{x.release}:{x.length}{'' if x.complete else ' partial'}" for x in file.layouts)
+        cells = [head.record, head.dsect, head.title, head.kind, lengths, layouts]
+        cells += [str(counts[status]) if file.layouts else "" for status in KIND_STATUS]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"{len(records)} records, {described} of them with a layout; {sum(totals.values())} fields.",
+        ", ".join(f"{totals[status]} kinds are {status}" for status in KIND_STATUS) + ".",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _kinds(layouts: tuple[Layout, ...]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for layout in layouts:
+        for fields in (layout.fields, *(section.fields for section in layout.sections)):
+            counts.update(field.kind_status for field in fields if not field.reserved)
+    return counts

@@ -1,0 +1,71 @@
+"""The reference page of SMF records, made from the catalog: docs/reference/smf.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from zlens.catalog import smf, smf_sections
+from zlens.catalog.smf_sections import Layout
+
+#: Where the page stands in the repository.
+SMF_PAGE = "docs/reference/smf.md"
+
+_INTRODUCTION = """\
+# SMF records
+
+Made from `python/zlens/facts/smf`; `zlens explain smf70_cpu` tells the fields of a table, `zlens explain
+smf70wat` one field. Other types are counted in the inventory and not decoded.
+
+Every section of a record is a row. A field is read where the length in the section's triplet covers it, and
+is NULL otherwise, so records of older and newer levels read alike. Sections of one record have `system`,
+`file` and `offset` in common; `section_no` counts them from 0. RMF breaks records that would be too long
+into several: these are put together first, by system, interval and what the pieces tell of the whole. What is
+there of a record of which pieces are missing is shown, with the numbers its sections would have, and the
+table `problem` says so."""
+
+_STATUS = """\
+Status: verified means that two sources agree in offsets and lengths; verified-secondary, that one good source
+tells them; unverified, that they follow from a description."""
+
+
+def smf_page() -> str:
+    """The text of docs/reference/smf.md."""
+    lines = [_INTRODUCTION, "", _STATUS, ""]
+    for record in sorted((*smf.decoded(), *smf_sections.records())):
+        lines += _counters(record) if record in smf.decoded() else _sections(smf_sections.layout(record))
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _counters(record: int) -> Iterator[str]:
+    what = smf.layout(record)
+    yield f"## {record}: {what.title}"
+    yield ""
+    yield f"Table `{what.table}`: {what.text}. What the numbers mean: [cpumf](cpumf.md)."
+    yield ""
+    for number, subtype in what.subtypes.items():
+        yield f"- subtype {number}: {subtype.text}; {subtype.status}"
+    yield ""
+
+
+def _sections(layout: Layout) -> Iterator[str]:
+    yield f"## {layout.record}: {layout.title}"
+    yield ""
+    for number, text in layout.subtypes.items():
+        yield f"- subtype {number}: {text}"
+    yield ""
+    yield "| table | a row is | section | triplet at | bytes | fields | belongs to | status |"
+    yield "|---|---|---|---:|---:|---:|---|---|"
+    for section in layout.sections:
+        owner = section.owner
+        cells = (
+            f"`{section.table}`",
+            section.title,
+            section.structure,
+            "" if section.triplet is None else str(section.triplet),
+            str(section.length),
+            str(len(section.fields)),
+            "" if owner is None else f"`{owner.column}`: {owner.text} ({owner.status})",
+            section.status + (f"; {section.note}" if section.note else ""),
+        )
+        yield f"| {' | '.join(cells)} |"
+    yield ""

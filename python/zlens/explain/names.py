@@ -1,0 +1,319 @@
+"""`zlens explain`: where a number comes from, and why it may be missing.
+
+Explains a measure or one of its columns, a name another source gives to a column, a report or one of its
+columns, a role, a record, a field of a record, a raw table or column of a reader, and a counter of CPU MF.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from functools import cache
+
+from zlens.catalog import aggregation, caveats, expressions, layouts, metrics, roles, rules
+from zlens.errors import QueryError
+from zlens.explain.cpumf import counter_names, counter_pages, formula_lines, name_lines
+from zlens.explain.lineage import known, raw_lines
+from zlens.explain.records import (
+    WIDTH,
+    Facts,
+    field_names,
+    hang,
+    input_lines,
+    page,
+    printed_pages,
+    printed_reports,
+    record_pages,
+    role_pages,
+)
+from zlens.explain.smf import smf_names, smf_pages
+
+#: Columns that --every adds to a gauge.
+_SPREAD = {"_p50": "median", "_p95": "95th percentile", "_max": "maximum"}
+
+_SCOPES = {
+    "cpu": "one logical processor (one thread, under multithreading)",
+    "core": "one core",
+    "type": "the cores of one type of a system",
+    "system": "one system",
+    "machine": "the processors of one type of the machine",
+    "partition": "one partition and type of processor",
+    "guest": "one virtual machine",
+    "workload": "one class period",
+    "device": "one device",
+    "pool": "one pool of aliases",
+    "lock": "one lock",
+    "zone": "one zone of storage",
+    "volume": "one volume",
+    "port": "one port",
+    "channel": "one channel path",
+    "row": "the row",
+}
+#: Columns whose names are words of SQL.
+_RESERVED = frozenset({"offset"})
+_LEADING = frozenset(column.name for column in metrics.LEADING)
+
+
+def explain(name: str) -> str:
+    """What is known about a name; QueryError with near matches where nothing is."""
+    wanted = name.strip()
+    sections = list(_sections(wanted))
+    if not sections:
+        raise _unknown(wanted)
+    return ("\n" + "-" * WIDTH + "\n").join(section.rstrip("\n") + "\n" for section in sections)
+
+
+def _sections(wanted: str) -> Iterator[str]:
+    lower = wanted.lower()
+    if lower.startswith("role."):
+        yield from role_pages(lower.removeprefix("role."))
+        return
+    yield from _report(wanted)
+    if lower in metrics.tables():
+        yield _measure(metrics.table(lower))
+    columns = metrics.find(wanted) or _spread(lower)
+    if lower in _LEADING:
+        yield _leading(lower)
+        columns = [(table, column) for table, column in columns if table.plain]
+    for table, column in columns:
+        yield _column(table, column, wanted)
+    yield from _report_column(lower, {f"{table.name}.{column.name}" for table, column in columns})
+    yield from role_pages(lower)
+    yield from record_pages(lower)
+    yield from printed_pages(lower)
+    yield from counter_pages(wanted)
+    for title, facts in smf_pages(lower):
+        yield page(title, facts)
+    yield from _rules(wanted)
+    if lower == "caveats":
+        faults = caveats.lines(caveats.caveats())
+        yield page("caveats: known faults of the data, by level", [("Faults", faults)])
+
+
+def _unknown(wanted: str) -> QueryError:
+    known = {name.lower(): name for name in (*known_names(), *field_names())}
+    near = difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.6)
+    if near:
+        cure = f"did you mean {' or '.join(known[name] for name in near)}?"
+    else:
+        cure = "`zlens report --list` names the reports, `show tables` in SQL the tables"
+    return QueryError(
+        f"nothing known is called {wanted!r}",
+        expected="a measure, TABLE.COLUMN, a report, a rule, a role, a record, its table or a field of one",
+        cure=cure,
+    )
+
+
+@cache
+def known_names() -> tuple[str, ...]:
+    """Everything that can be explained, but for single fields of records."""
+    found: list[str] = []
+    for table, column in metrics.all_columns():
+        found += [table.name, column.name, f"{table.name}.{column.name}"]
+    found += metrics.aliases()
+    for entity in roles.entities():
+        found += [f"{entity}.{role}" for role in roles.entity(entity).roles]
+    found += layouts.records()
+    found += counter_names()
+    found += smf_names()
+    for report in printed_reports():
+        found += [table.name for table in report.tables]
+    found += _report_names()
+    found += rules.names()
+    return tuple(dict.fromkeys(found))
+
+
+# Measures
+
+
+def _leading(name: str) -> str:
+    column = next(column for column in metrics.LEADING if column.name == name)
+    return page(
+        f"{name}: {column.text}",
+        [
+            ("Where", "the first columns of every measure"),
+            ("Source", column.source),
+            ("Type", _typed(column)),
+        ],
+    )
+
+
+def _measure(table: metrics.Table) -> str:
+    facts: Facts = [
+        ("Rows", f"one per {table.grain}"),
+        ("Key", ", ".join(_key(table)) or "the row itself"),
+        ("NULL", "no reader fills this table yet; it is empty" if table.empty else ""),
+        ("Fault", _faults(table.name)),
+    ]
+    lines = [page(f"{table.name}: {table.text}", facts), "Columns (explain TABLE.COLUMN tells more)\n"]
+    width = max(len(column.name) for column in table.columns)
+    for column in table.columns:
+        unit = f" [{column.unit}]" if column.unit else ""
+        lines.append(hang(f"  {column.name:<{width}}  ", column.text + unit))
+    order = f" ORDER BY {', '.join(_key(table))}" if _key(table) else ""
+    lines += ["", f"Example  SELECT * FROM {table.name}{order}"]
+    return "\n".join(lines)
+
+
+def _faults(measure: str) -> list[str]:
+    """Known faults of the data behind a measure or a column of one, by level."""
+    return caveats.lines(caveats.about(measure=measure))
+
+
+def _key(table: metrics.Table) -> list[str]:
+    keys = [] if table.plain else ["system", "source", "interval_end"]
+    return [*keys, *table.key]
+
+
+def _typed(column: metrics.Column) -> str:
+    return f"{column.type}, {column.unit}" if column.unit else column.type
+
+
+def _spread(name: str) -> list[tuple[metrics.Table, metrics.Column]]:
+    """The gauges behind a name that only exists with --every."""
+    for ending in _SPREAD:
+        if name.endswith(ending):
+            found = metrics.find(name.removesuffix(ending))
+            return [(table, column) for table, column in found if column.aggregate == "gauge"]
+    return []
+
+
+def _also(column: metrics.Column, wanted: str) -> str:
+    """How the name asked for leads to the column, where it is not its own."""
+    plain = wanted.lower().rpartition(".")[2]
+    if plain == column.name:
+        return ""
+    for ending, what in _SPREAD.items():
+        if plain == column.name + ending:
+            return f"{plain} is its {what} over the intervals that --every joins"
+    return f"{wanted} is its name in {metrics.alias_of(wanted)}"
+
+
+def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
+    raw, rows = raw_lines(table, column)
+    return page(
+        f"{table.name}.{column.name}: {column.text}",
+        [
+            ("Also", _also(column, wanted)),
+            ("Table", f"{table.name}, one row per {table.grain}"),
+            ("Value", f"{_typed(column)}; of {_SCOPES[column.scope]}"),
+            ("Told", f"{column.given}, where that is known; else by the formula" if column.given else ""),
+            ("Formula", formula_lines(column) if column.by else column.formula),
+            ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
+            ("Names", name_lines(column) if column.by else []),
+            ("Defined", column.definition),
+            ("Inputs", input_lines(table, known().sources(table, column))),
+            ("Raw", raw),
+            ("Rows by", rows),
+            ("--every", metrics.AGGREGATES[column.aggregate]),
+            ("Mean", _mean(column)),
+            ("Differs", f"with --every: {column.every}" if column.every else ""),
+            ("Source", column.source),
+            ("Status", _status(column.status)),
+            ("Needs", column.needs),
+            ("NULL", _null(table, column)),
+            ("Note", column.note),
+            ("Fault", _faults(f"{table.name}.{column.name}")),
+            ("Example", example(table, column)),
+        ],
+    )
+
+
+def _mean(column: metrics.Column) -> str:
+    """How its rows are averaged, over time and over the subjects of an interval."""
+    if column.aggregate not in ("ratio", "gauge"):
+        return ""
+    over = aggregation.across(column)
+    subjects = "alike" if over == "mean" else metrics.ACROSS.get(over, f"mean {over}")
+    if column.unweighted:
+        return f"NULL over time: {column.unweighted}; of several subjects: {subjects}"
+    return f"of rows over time by {column.weight or 'seconds'}; of several subjects: {subjects}"
+
+
+def _status(status: str) -> str:
+    return f"{status}: {metrics.STATUSES[status]}"
+
+
+def example(table: metrics.Table, column: metrics.Column) -> str:
+    """A statement that shows a column with what identifies its rows."""
+    keys = [key for key in _key(table) if key not in ("source", column.name)]
+    order = f" ORDER BY {', '.join(keys)}" if keys else ""
+    shown = expressions.quote(column.name) if column.name in _RESERVED else column.name
+    return f"SELECT {', '.join([*keys, shown])} FROM {table.name}{order}"
+
+
+def _null(table: metrics.Table, column: metrics.Column) -> str:
+    if table.empty:
+        return "always, so far: no reader fills this table"
+    if column.by:
+        return "where the machine has it not, its counters were not recorded, or what it divides by is 0"
+    if column.formula:
+        divided = ", or what it divides by is 0" if "/" in column.formula else ""
+        return f"where an input it needs is not in the data{divided}"
+    if table.plain or column.name in _LEADING:
+        return "where the source does not say it"
+    return "always, so far: no known record field gives it"
+
+
+def _rules(name: str) -> Iterator[str]:
+    if name.lower() == "findings" or rules.is_id(name.upper()):
+        from zlens.explain.rules import rule_pages
+
+        yield from rule_pages(name)
+
+
+# Reports
+
+
+@cache
+def _report_names() -> tuple[str, ...]:
+    """Names and numbers of all reports."""
+    from zlens.reports import definition
+
+    return (*definition.names(), *definition.numbers())
+
+
+@cache
+def _lower_report_names() -> frozenset[str]:
+    return frozenset(name.lower() for name in _report_names())
+
+
+def _is_report(name: str) -> bool:
+    return name.lower() in _lower_report_names()
+
+
+def _report(name: str) -> Iterator[str]:
+    if _is_report(name):
+        from zlens.explain.reports import explain_report
+
+        yield explain_report(name)
+
+
+def _report_column(name: str, told: set[str]) -> Iterator[str]:
+    """A column of a report, as `report.column`, and the measures it shows that are not told already."""
+    of, dot, bare = name.rpartition(".")
+    if not dot or not _is_report(of):
+        return
+    from zlens.reports import definition, facts
+
+    report = definition.load(of)
+    for table in report.tables:
+        for column in table.columns:
+            if bare not in (column.key, column.name.lower()):
+                continue
+            yield page(
+                f"{report.name}.{column.key}: {facts.text(column)}",
+                [
+                    ("Report", f"{report.name.upper()} {report.number}: {report.title}"),
+                    ("Heading", column.name),
+                    ("Unit", facts.unit(column)),
+                    ("Shows", ", ".join(column.measures)),
+                    ("Source", column.source_note),
+                    ("Status", _status(facts.status(column))),
+                    ("Dotted", column.missing),
+                ],
+            )
+            for measure in column.measures:
+                if measure not in told:
+                    told.add(measure)
+                    yield from (_column(table, found, measure) for table, found in metrics.find(measure))

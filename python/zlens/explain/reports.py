@@ -1,0 +1,98 @@
+"""What a report is, what it needs, and where every column comes from."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from zlens.catalog import caveats
+from zlens.reports import facts
+from zlens.reports.definition import FOLDER, Column, Rows, load
+
+_WIDTH = 100
+
+
+def explain_report(wanted: str, folder: Path = FOLDER) -> str:
+    """What a report is, and for each column what it shows, from where, and why it may be dotted."""
+    definition = load(wanted, folder)
+    known = f"{definition.name.upper()} {definition.number}".strip()
+    lines = [f"{known}: {definition.title}", ""]
+    lines += _wrapped(definition.text, "")
+    lines += ["", f"Group   {definition.group}"]
+    lines += _wrapped(definition.source, "Source  ")
+    lines += [f"Status  {definition.status}"]
+    lines += _wrapped(definition.needs, "Needs   ")
+    for table in definition.tables:
+        if table.title:
+            lines += ["", table.title]
+        for rows in table.rows:
+            lines += _wrapped(
+                _ROWS[rows.kind].format(of=_KINDS[rows.of]), f"Rows    {rows.label or _label(rows):<8} "
+            )
+        for column in table.columns:
+            lines += ["", *_column(column)]
+    for absent in definition.absent:
+        lines += ["", *_wrapped(", ".join(absent.columns), "Absent  ")]
+        lines += _wrapped(f"would come from {absent.role}; {absent.why}", "        ")
+    for note in definition.notes:
+        lines += ["", *_wrapped(note.text, "Note    ")]
+    for fault in caveats.lines(caveats.about(report=definition.name)):
+        lines += ["", *_wrapped(fault, "Fault   ")]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+_KINDS = {"mean": "mean rows", "interval": "rows of each interval", "row": "rows"}
+_ROWS = {
+    "mean": "one per subject: the plain mean of its intervals, without those flagged gap or short and those "
+    "that have no value",
+    "total": "totals of the {of}, each column by its own rule; a sum without all its addends is dotted",
+    "interval": "one per interval and subject",
+    "row": "one per subject",
+    "query": "computed from the measures, not from the other rows",
+}
+_TOTALS = {
+    "sum": "sum",
+    "mean": "plain mean",
+    "min": "smallest",
+    "max": "largest",
+    "mix": "the common value, or MIX",
+    "count": "number of rows",
+}
+
+
+def _label(rows: Rows) -> str:
+    """What stands at the left of rows without a label."""
+    return "hh:mm:ss" if rows.kind == "interval" or rows.of == "interval" else ""
+
+
+def _column(column: Column) -> list[str]:
+    unit = facts.unit(column)
+    lines = [f"{column.name} [{column.key}]{f', {unit}' if unit else ''}"]
+    lines += _wrapped(facts.text(column), "    ")
+    for measure, fact in facts.facts(column):
+        formula = fact.formula or fact.definition
+        lines += _wrapped(f"{measure} = {formula}" if formula else measure, "    measure  ")
+        lines += _wrapped(f"{fact.source} ({fact.status})", "    source   ")
+    if column.source_note:
+        lines += _wrapped(column.source_note, "    source   ")
+    lines.append(f"    status   {facts.status(column)}")
+    if column.total in _TOTALS:
+        lines.append(f"    total    {_TOTALS[column.total]}")
+    needs = dict.fromkeys(fact.needs for _, fact in facts.facts(column) if fact.needs)
+    reason = "; ".join(
+        [*([column.missing] if column.missing else []), *(f"it needs {need}" for need in needs)]
+    )
+    if reason:
+        lines += _wrapped(reason, "    dotted   ")
+    return lines
+
+
+def _wrapped(text: str, head: str) -> list[str]:
+    return textwrap.wrap(
+        " ".join(text.split()),
+        _WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,108 @@
+"""What `zlens explain` says of rules: one by its id, or all of them under the name findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from zlens.catalog import metrics, roles, rules
+from zlens.catalog.rules import BASELINES, CLASSES, COMPARES, KINDS, STATUSES, Rule
+from zlens.explain.records import hang, page
+from zlens.findings.evaluate import limit
+from zlens.findings.finding import amount
+
+_INTRO = """Rules held against an input by `zlens findings`. Every finding says which value stands against \
+which threshold, and of which class the threshold is, because a number from a published measurement and a \
+rule of thumb are not the same."""
+
+
+def rule_pages(name: str) -> Iterator[str]:
+    """The page of a rule, or the list of all rules."""
+    if name.lower() == "findings":
+        yield _overview(rules.load())
+    elif rules.is_id(name.upper()):
+        # A file of the user's need not be named after its rule.
+        found = rules.load()
+        if name.upper() in found:
+            yield rule_page(found[name.upper()])
+
+
+def rule_page(rule: Rule) -> str:
+    kind = f"{rule.kind}: {KINDS[rule.kind]}"
+    held = limit(rule, rule.threshold.get("T")) if rule.compare else ""
+    numbers = ", ".join(f"{name} = {number:g}" for name, number in rule.threshold.items())
+    critical = f"; critical from {amount(rule.critical, rule.unit)}" if rule.critical is not None else ""
+    compared = f"{held or COMPARES.get(rule.compare, '')}{critical}" if rule.compare else ""
+    return page(
+        f"{rule.id}: {rule.title}",
+        [
+            ("Kind", kind),
+            ("Area", f"{rule.area}; severity {rule.severity}"),
+            ("Holds", rule.condition),
+            ("Against", compared),
+            ("Numbers", numbers),
+            ("Class", f"{rule.threshold_class}: {CLASSES[rule.threshold_class]}"),
+            ("Baseline", _baseline(rule)),
+            ("Not", rule.reason),
+            ("Needs", [_need(name) for name in rule.needs]),
+            ("Query", _query(rule)),
+            ("Means", rule.meaning),
+            ("Do", rule.action),
+            ("Mind", rule.guard),
+            ("Differs", ", ".join(rule.disagrees)),
+            ("Source", rule.source),
+            ("Status", f"{rule.status}: {STATUSES[rule.status]}"),
+            ("File", str(rule.file) if rule.own else f"facts/rules/{rule.file.name}"),
+        ],
+    )
+
+
+def _baseline(rule: Rule) -> str:
+    if rule.baseline is None:
+        return ""
+    how, least = rule.baseline
+    only = "" if rule.compare else "; it holds against a baseline only"
+    number = f", more than {amount(100 * least, '%')}" if how in ("rise", "fall") else ""
+    number = f", more than {amount(least, rule.unit)}" if how == "points" else number
+    return f"{BASELINES[how]}{number}{only}"
+
+
+def _need(name: str) -> str:
+    table, _, column = name.rpartition(".")
+    if table.startswith("role."):
+        return f"{name}: {roles.entity(table.removeprefix('role.')).roles[column].text}"
+    known = metrics.table(table).column(column) if table in metrics.tables() else None
+    return f"{name}: {known.text}" if known else name
+
+
+def _query(rule: Rule) -> list[str]:
+    return [line for line in rule.query.splitlines() if line.strip()]
+
+
+def _overview(known: dict[str, Rule]) -> str:
+    computed = [rule for rule in known.values() if rule.computable]
+    notes = [rule for rule in known.values() if not rule.computable]
+    lines = [
+        page(
+            f"findings: {len(computed)} rules, and {len(notes)} notes that nothing in the data decides",
+            [
+                ("What", _INTRO),
+                ("Classes", [f"{name}: {text}" for name, text in CLASSES.items()]),
+                ("Kinds", [f"{name}: {text}" for name, text in KINDS.items()]),
+                (
+                    "Your own",
+                    f"one file each in {rules.user_root()}, or in a folder that --rules names; "
+                    "a rule with the id of another stands in its place; "
+                    "facts/rules/_skeleton.toml is one to copy",
+                ),
+            ],
+        )
+    ]
+    for area in dict.fromkeys(rule.area for rule in known.values()):
+        lines.append(area)
+        for rule in known.values():
+            if rule.area == area:
+                what = rule.threshold_class if rule.kind == "rule" else rule.kind
+                lines.append(hang(f"  {rule.id:<9} {what:<10} ", rule.title))
+        lines.append("")
+    lines.append("Example  zlens explain CPU-001")
+    return "\n".join(lines)

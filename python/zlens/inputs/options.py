@@ -1,0 +1,197 @@
+"""What a user can say about any question: which systems, which times, how they are shown.
+
+Times without a zone are local times of the system concerned (UTC with `utc`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+
+from zlens.errors import QueryError
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_OFFSET = re.compile(r"([+-])(\d{1,2}):?(\d{2})")
+_SHIFT = re.compile(r"(?:(?P<days>[A-Za-z,\- ]+?)\s+)?(?P<start>\d{1,2}:\d{2})\s*-\s*(?P<end>\d{1,2}:\d{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point on the command line: a date with a time, or a time of day on every date."""
+
+    date: dt.date | None
+    time: dt.time
+    zone: dt.tzinfo | None = None
+
+    def utc(self, zone: dt.tzinfo, day: dt.date) -> dt.datetime:
+        """The moment in UTC; `zone` and `day` stand in where it names none."""
+        local = dt.datetime.combine(self.date or day, self.time, tzinfo=self.zone or zone)
+        return local.astimezone(dt.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Hours of some days of the week, in the system's local time. A shift may run over midnight."""
+
+    days: frozenset[int]
+    start: dt.time
+    end: dt.time
+
+    def holds(self, local: dt.datetime) -> bool:
+        """Whether an interval that ends at `local` lies in the shift (ends count, starts do not)."""
+        clock, day = local.time(), local.weekday()
+        if self.start < self.end:
+            return day in self.days and self.start < clock <= self.end
+        if clock > self.start:
+            return day in self.days
+        return clock <= self.end and (day - 1) % 7 in self.days
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options that every command shares.
+
+    systems       only these systems; empty: all
+    start, end    only intervals that end after start and not after end
+    shift         only intervals of this shift
+    peak_minutes  only the busiest stretch of this length, per system
+    every_s       sum intervals up to this length
+    tz            zone of sources that have only local times
+    utc           show times in UTC instead of the system's local time
+    leap          leap seconds to subtract from TOD values; None: as known, else 0
+    allow_unverified  give metrics too whose formula no source confirms
+    weights       file with the user's own numbers for RNI and finite CPI
+    group         file with the user's groups of guests, devices, volumes and partitions (catalog/groups.py)
+    throughput    CSV file of what an application achieved (readers/throughput/table.py)
+    throughput_columns   the user's word on its columns: 'time=When,rate=Load:per min'
+    throughput_offset_s  seconds to add to its times to fit the system's clock
+    as_published  round as published tables do where our own value is not rounded: ITR
+    """
+
+    systems: tuple[str, ...] = ()
+    start: Moment | None = None
+    end: Moment | None = None
+    shift: Shift | None = None
+    peak_minutes: int | None = None
+    every_s: int | None = None
+    tz: dt.tzinfo | None = None
+    utc: bool = False
+    leap: int | None = None
+    allow_unverified: bool = False
+    weights: str | None = None
+    group: str | None = None
+    throughput: str | None = None
+    throughput_columns: str | None = None
+    throughput_offset_s: float = 0.0
+    as_published: bool = False
+
+    @property
+    def selects(self) -> bool:
+        """Whether some intervals may be left out."""
+        return bool(self.start or self.end or self.shift or self.peak_minutes)
+
+
+def parse_duration(text: str) -> int:
+    """Seconds of '90s', '15m', '1h30m', '1d' or a bare number of seconds."""
+    clean = text.strip().lower()
+    if clean.isdigit() and len(clean) < 10:
+        seconds = int(clean)
+    else:
+        match = _DURATION.fullmatch(clean)
+        if match is None or not any(match.groups()) or len(clean) > 32:
+            raise QueryError(f"{text!r} is not a length of time", expected="something like 15m, 1h or 90s")
+        days, hours, minutes, secs = (int(part or 0) for part in match.groups())
+        seconds = ((days * 24 + hours) * 60 + minutes) * 60 + secs
+    if not 0 < seconds <= 366 * 86400:
+        raise QueryError(f"{text!r} is not a usable length of time", expected="one second to one year")
+    return seconds
+
+
+def parse_offset(text: str) -> float:
+    """Seconds of '+90', '-1h', '2m30s' or '-0.5', for --throughput-offset."""
+    clean = text.strip()
+    sign = -1 if clean.startswith("-") else 1
+    bare = clean.removeprefix("-").removeprefix("+")
+    if re.fullmatch(r"\d{1,8}(\.\d{1,6})?", bare):
+        return sign * float(bare)
+    try:
+        return float(sign * parse_duration(bare))
+    except QueryError:
+        raise QueryError(f"{text!r} is no clock offset", expected="something like +90, -1h or 0.5") from None
+
+
+def parse_minutes(text: str) -> int:
+    """Whole minutes of a duration, for --peak."""
+    seconds = parse_duration(text)
+    if seconds % 60:
+        raise QueryError(f"{text!r} is not a whole number of minutes", expected="something like 60m")
+    return seconds // 60
+
+
+def parse_leap(text: str) -> int:
+    """Leap seconds, for --leap."""
+    if not (text.isascii() and text.isdigit() and len(text) < 3):
+        raise QueryError(f"{text!r} is not a number of leap seconds", expected="0 to 99; 27 since 2017")
+    return int(text)
+
+
+def parse_zone(text: str) -> dt.tzinfo:
+    """A zone by name (Europe/Berlin), by offset (+02:00), or UTC."""
+    if text.upper() in {"UTC", "Z"}:
+        return dt.UTC
+    match = _OFFSET.fullmatch(text)
+    if match:
+        minutes = int(match[2]) * 60 + int(match[3])
+        if minutes <= 18 * 60 and int(match[3]) < 60:
+            return dt.timezone(dt.timedelta(minutes=minutes if match[1] == "+" else -minutes))
+    else:
+        import zoneinfo
+
+        try:
+            return zoneinfo.ZoneInfo(text)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            pass
+    raise QueryError(
+        f"{text!r} is not a time zone", expected="a name such as Europe/Berlin or an offset such as -04:00"
+    )
+
+
+def parse_moment(text: str) -> Moment:
+    """'2026-03-02 09:15', '2026-03-02T09:15:00Z', '2026-03-02' or '09:15' (of every day)."""
+    clean = text.strip()
+    clock = _CLOCK.fullmatch(clean)
+    try:
+        if clock:
+            return Moment(None, dt.time(int(clock[1]), int(clock[2]), int(clock[3] or 0)))
+        stamp = dt.datetime.fromisoformat(clean)
+    except ValueError:
+        raise QueryError(
+            f"{text!r} is not a time", expected="something like 2026-03-02 09:15, 2026-03-02 or 09:15"
+        ) from None
+    return Moment(stamp.date(), stamp.time(), stamp.tzinfo)
+
+
+def parse_shift(text: str) -> Shift:
+    """'Mon-Fri 08:00-17:00', 'Sat,Sun 00:00-12:00', '22:00-06:00' (all days, over midnight)."""
+    match = _SHIFT.fullmatch(text.strip())
+    expected = "something like 'Mon-Fri 08:00-17:00'"
+    if match is None or len(text) > 100:
+        raise QueryError(f"{text!r} is not a shift", expected=expected)
+    days: set[int] = set()
+    for part in (match["days"] or "Mon-Sun").replace(" ", "").split(","):
+        first, _, last = part.partition("-")
+        try:
+            a = WEEKDAYS.index(first[:3].lower())
+            b = WEEKDAYS.index(last[:3].lower()) if last else a
+        except ValueError:
+            raise QueryError(f"{part!r} is not a day of the week", expected=expected) from None
+        days.update((a + step) % 7 for step in range((b - a) % 7 + 1))
+    try:
+        start, end = (dt.time.fromisoformat(match[side].zfill(5)) for side in ("start", "end"))
+    except ValueError:
+        raise QueryError(f"{text!r} has no such time of day", expected=expected) from None
+    return Shift(frozenset(days), start, end)

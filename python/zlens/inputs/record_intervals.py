@@ -1,0 +1,77 @@
+"""Intervals of records that keep to their own: RMF's beside those of the counters of SMF 113, or SMF 30's.
+
+A source tells the intervals of its first kind of record. Where a system has others, whose intervals end at
+other moments, rows of theirs belong to these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, SystemInfo
+
+#: Raw tables with one row or a few for each such record.
+TABLES = ("smf70_product", "smf72_product", "smf30_id")
+COLUMNS = ("system", "source", "interval_end", "seconds", "flag")
+QUERY = (
+    "SELECT system, source, epoch_us(interval_end), max(seconds), max(flag), count(*) FROM records "
+    "WHERE interval_end IS NOT NULL GROUP BY system, source, interval_end ORDER BY interval_end"
+)
+#: An interval may be a little longer than it is called: RMF ends it when it can.
+SLACK = 1.02
+
+Found = tuple[SystemInfo, Interval]
+
+
+def find(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:
+    """All of them in the order of time, those too that end when an interval of the first kind does.
+
+    rows: those of QUERY over the tables of TABLES that there are
+    """
+    infos = {(info.system, info.source): info for info in systems}
+    return [
+        (infos[system, source], Interval(end_us, seconds, flag, count))
+        for system, source, end_us, seconds, flag, count in rows
+        if (system, source) in infos
+    ]
+
+
+def within(others: Iterable[Found], kept: Iterable[Found]) -> list[Found]:
+    """Those whose middle lies in the stretch of time that the kept intervals of their system make."""
+    spans: dict[int, tuple[int, int]] = {}
+    for info, interval in kept:
+        first, last = spans.get(id(info), (interval.end_us, interval.end_us))
+        spans[id(info)] = (min(first, _start(interval)), max(last, interval.end_us))
+    return [
+        (info, interval)
+        for info, interval in others
+        if id(info) in spans
+        and spans[id(info)][0] < (_start(interval) + interval.end_us) // 2 <= spans[id(info)][1]
+    ]
+
+
+def _start(interval: Interval) -> int:
+    return interval.end_us - round((interval.seconds or 0) * 1e6)
+
+
+def problems(others: Iterable[Found], every_s: int) -> list[Problem]:
+    """What is said of intervals that are longer than --every."""
+    long: dict[tuple[str, str], list[float]] = {}
+    for info, interval in others:
+        if interval.seconds is not None and interval.seconds > SLACK * every_s:
+            long.setdefault((info.system, info.source), []).append(interval.seconds)
+    return [
+        Problem(
+            system,
+            source,
+            "",
+            None,
+            None,
+            "time",
+            f"{len(lengths):,} intervals of up to {max(lengths):.0f} s are longer than --every {every_s} s: "
+            f"what their records tell is not shown; --every {max(lengths):.0f} or more shows it",
+        )
+        for (system, source), lengths in long.items()
+    ]

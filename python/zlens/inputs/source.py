@@ -1,0 +1,158 @@
+"""What a source gives: its systems, intervals and raw tables, whatever reader it is from."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from zlens.catalog.columns import Column
+from zlens.inputs.problems import Problem
+
+#: (bytes done, bytes in all, what is being read)
+Progress = Callable[[int, int, str], None]
+
+
+class ArrowSource(Protocol):
+    """Anything that hands out an Arrow stream; every call starts a fresh one."""
+
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class RawTable(Protocol):
+    """A table of one source as decoded, before any measure."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+    def stream(self, columns: list[str]) -> ArrowSource:
+        """The named columns, in that order."""
+        ...
+
+
+@runtime_checkable
+class ParquetTable(RawTable, Protocol):
+    """A raw table that stands in Parquet files, which the engine reads itself."""
+
+    @property
+    def paths(self) -> Sequence[str]: ...
+    def sql(self, columns: Sequence[str]) -> str:
+        """A SELECT of the named columns from the files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One interval of a system; times in microseconds since 1970, UTC."""
+
+    end_us: int
+    seconds: float | None
+    flag: str | None = None
+    samples: int | None = None
+
+
+@dataclass(slots=True)
+class SystemInfo:
+    """A system as one source shows it; the row of the table `system`. Times in microseconds UTC."""
+
+    system: str
+    source: str
+    machine_type: str | None = None
+    model: str | None = None
+    serial: str | None = None
+    release: str | None = None
+    lpar: str | None = None
+    lpar_number: int | None = None
+    #: Threads activated per core, by core type in lower case; a type is left out where that is not known.
+    threads: dict[str, int] = field(default_factory=dict)
+    utc_offset_s: int | None = None
+    leap_s: int = 0
+    #: Times are local and could not be converted; such a source is joined with no other.
+    local_time: bool = False
+    nominal_s: float | None = None
+    first_us: int | None = None
+    last_us: int | None = None
+    files: list[str] = field(default_factory=list)
+    made: bool = False
+    intervals: list[Interval] = field(default_factory=list)
+
+    @property
+    def machine(self) -> str | None:
+        """One name for one machine in all sources: type and serial without leading zeros."""
+        if not self.machine_type or not self.serial:
+            return None
+        return f"{self.machine_type}-{self.serial.lstrip('0')}"
+
+    def zone(self) -> dt.tzinfo:
+        """The system's local zone as far as it is known; UTC otherwise."""
+        if self.utc_offset_s is None or abs(self.utc_offset_s) >= 86400:
+            return dt.UTC
+        return dt.timezone(dt.timedelta(seconds=self.utc_offset_s))
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryRow:
+    """How much of one kind of record a file holds; the row of the table `inventory`."""
+
+    system: str | None
+    source: str
+    file: str
+    domain: int | None
+    record: int | None
+    name: str
+    title: str
+    kind: str
+    count: int
+    bytes: int | None
+    first_us: int | None = None
+    last_us: int | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    #: Pack and release of the layout it is decoded with; None: the catalog has none.
+    layout: str | None = None
+    #: Where a reader looks for them: records with the bytes of one before them, stretches of records that are
+    #: earlier than one before them, and steps that leave out a moment of a kind that comes every interval_s.
+    duplicates: int | None = None
+    out_of_order: int | None = None
+    gaps: int | None = None
+    interval_s: float | None = None
+
+    @property
+    def mean_length(self) -> float | None:
+        return self.bytes / self.count if self.bytes is not None and self.count else None
+
+
+class Source(Protocol):
+    """All files of one format, opened."""
+
+    name: str
+    systems: list[SystemInfo]
+    tables: dict[str, list[RawTable]]
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """What could not be read as it stands. `complete` decodes everything first to find all of it."""
+        ...
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        """Counters that began anew: system, microseconds UTC, table, subject, evidence."""
+        ...
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """What is in the files, with the layout of each kind of record, which takes longer, or without."""
+        ...
+
+    def info(self) -> list[dict[str, Any]]:
+        """One object per file: format, path, bytes, and what the format has to say of itself."""
+        ...
+
+
+@runtime_checkable
+class Accompanied(Protocol):
+    """A source that takes name and machine of its systems from what another one, `beside`, tells of them."""
+
+    beside: str
+
+    def accompany(self, others: Sequence[SystemInfo]) -> None: ...

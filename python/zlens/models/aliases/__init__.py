@@ -1,0 +1,1 @@
+"""Parallel access volumes: how many aliases a pool needs."""

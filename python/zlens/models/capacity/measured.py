@@ -1,0 +1,121 @@
+"""Capability of the processors of a measured interval: what they bring together, and how much of it was used.
+
+The curve is what a Linux on the same machine states, where the input has one; else that of the catalog for
+the machine and its capability. Under multithreading the cores are counted, not their threads.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from zlens import models
+from zlens.errors import QueryError, ScenarioError
+from zlens.models import scenario as scenarios
+from zlens.models.answer import Answer, Column, Figure, Table, Value
+from zlens.models.capacity import measured_curve as capacity_source
+from zlens.models.moments import BUSY, Asked, at_end, literal
+
+TABLE = "cpu"
+#: Keys of the scenario that name a curve.
+_CURVES = ("machine", "factors", "adjustments", "data")
+
+_MEASURED = (
+    Column("type", "Type"),
+    Column("online", "Online", "processors", "measured: processors online, or cores under multithreading", 2),
+    Column("parked", "Parked", "processors", "measured: of these parked", 2),
+    Column("used", "Busy", "processors", "measured: processors busy", 2),
+    Column("factor", "Factor", "", "solved: what each brings beside all others of the partition", 4),
+    Column("capability", "Capability", "processors", "solved: online processors times factor", 2),
+    Column("used_capability", "Used", "processors", "busy processors times factor", 2),
+)
+
+
+def busy(_settings: Sequence[str] = ()) -> str:
+    """Intervals and how busy the processors were."""
+    return BUSY
+
+
+def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+    """Capability beside what was used. settings: `machine=z14-m05`, or other values of the scenario."""
+    title = f"Capability of {system}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
+    found, what = _processors(session, at_end(system, end))
+    number = round(sum(row[1] for row in found))
+    if not number:
+        return Answer("capacity", title, [], notes=["the data tell no processor that was online"])
+    values: dict[str, Any] = {"model": "capacity", "title": title, "processors": number, "sizes": [number]}
+    notes = [f"{number:,} {what}"]
+    text = None
+    if not any(setting.startswith(_CURVES) for setting in settings):
+        known = _curve(session, system)
+        values["factors"] = {str(n): factor for n, factor in known.curve}
+        text = known.text
+        notes += [f"Curve: {known.text} ({known.status}: {known.source})", *known.notes]
+    parked_all = sum(row[2] or 0.0 for row in found)
+    if parked_all >= 0.5:
+        notes.append(
+            f"{parked_all:.1f} of them were parked on average, and the factor is that of all; "
+            f"--set processors={max(1, round(number - parked_all))} tells that of the others"
+        )
+    if len(found) > 1:
+        notes.append("processors of several types: the curve is that of one capability, and is taken for all")
+    for setting in settings:
+        values = scenarios.changed(values, setting)
+        notes.append(f"changed by --set: {setting}")
+    solved = models.solve("capacity", values)
+    # Of what was measured, whatever --set says of processors.
+    factor = models.solve("capacity", {**values, "processors": number}).figure("factor")
+    rows: list[tuple[Value, ...]] = [
+        (kind, online, parked, used, factor, _times(online, factor), _times(used, factor))
+        for kind, online, parked, used in found
+    ]
+    used_all = [row[3] for row in found]
+    used = None if None in used_all else _times(sum(used_all), factor)
+    tables = [Table("measured", "Processors of the interval", _MEASURED, rows)]
+    for table in solved.tables:
+        retitled = text is not None and table.key == "sizes"
+        tables.append(replace(table, title=f"Partitions of {text}") if retitled else table)
+    figures = [*solved.figures, Figure("used", used, "processors", "Capability used")]
+    return replace(solved, tables=tables, figures=figures, notes=[*notes, *solved.notes])
+
+
+def _times(number: float | None, factor: float | None) -> float | None:
+    return None if number is None or factor is None else number * factor
+
+
+def _processors(session: Asked, where: str) -> tuple[list[Sequence[Any]], str]:
+    """Type, online, parked and busy ones of each type, and what they are."""
+    cores = session.sql(
+        "SELECT cpu_type, count(*), sum(parked_pct) / 100, sum(core_busy_pct) / 100 "
+        f"FROM core WHERE {where} GROUP BY cpu_type HAVING count(core_busy_pct) > 0 ORDER BY cpu_type"
+    ).rows
+    if cores:
+        return list(cores), "cores (multithreading: their threads are not counted one by one)"
+    rows = session.sql(
+        "SELECT cpu_type, sum(coalesce(online_pct, 100)) / 100, sum(parked_pct) / 100, sum(busy_pct) / 100 "
+        f"FROM cpu WHERE {where} GROUP BY cpu_type ORDER BY cpu_type"
+    ).rows
+    return list(rows), "processors online"
+
+
+def _curve(session: Asked, system: str) -> capacity_source.Known:
+    """The curve of the machine of a system; QueryError where nothing tells it."""
+    opened = cast(Any, session)
+    source = system
+    if opened.fills("role.linux_caf"):
+        beside = session.sql(
+            "SELECT other.system FROM system AS own JOIN system AS other ON own.machine = other.machine "
+            f"WHERE own.system = {literal(system)} AND other.system IN (SELECT system FROM role.linux_caf) "
+            "ORDER BY other.system"
+        ).rows
+        source = str(beside[0][0]) if beside else system
+    try:
+        return capacity_source.of_session(opened, source)
+    except ScenarioError as error:
+        raise QueryError(
+            error.message,
+            expected=error.expected,
+            cure="--set machine=NAME takes one of these; or add /proc/sysinfo of a Linux on that machine",
+        ) from None

@@ -1,0 +1,181 @@
+"""Whose capacity adjustment factors: a machine of the catalog, the user's own, or what a file says.
+
+Linux gives the factors themselves (/proc/sysinfo, from STSI). z/VM monitor data give the machine type and its
+capability, by which the catalog knows curves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from zlens.catalog import machines
+from zlens.catalog.machines import Point, from_adjustments
+from zlens.errors import InputError, ScenarioError, ZlensError
+from zlens.models.scenario import Scenario
+from zlens.schema import user_files
+
+if TYPE_CHECKING:
+    from zlens.session.session import Session
+
+#: Kinds of processors that always run at full speed, so that a machine's secondary capability is theirs.
+_FULL_SPEED = ("IFL", "ZIIP", "ICF", "ZAAP")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A curve, what it is called, where it is from, and what is to be said of it."""
+
+    curve: tuple[Point, ...]
+    text: str
+    source: str
+    status: str
+    notes: tuple[str, ...] = ()
+
+
+def known(scenario: Scenario) -> Known | None:
+    """The curve that a scenario names; None where it names none."""
+    given = [key for key in ("machine", "factors", "adjustments", "data") if scenario[key] is not None]
+    if len(given) > 1:
+        raise scenario.problem.wrong(f"{' and '.join(given)} each give a curve", "keep one of them")
+    if scenario["machine"] is not None:
+        return _of_catalog(scenario)
+    if scenario["factors"] is not None:
+        return Known(_own(scenario), "factors of the scenario", "the scenario", "given")
+    if scenario["adjustments"] is not None:
+        curve = tuple(from_adjustments(scenario["adjustments"]))
+        return Known(curve, "adjustments of the scenario", "the scenario", "given")
+    if scenario["data"] is not None:
+        _allowed(scenario["data"])
+        return _of_file(_beside(scenario.problem.file, scenario["data"]), scenario["system"])
+    return None
+
+
+def _allowed(path: str) -> None:
+    try:
+        user_files.named(path)
+    except InputError as error:
+        raise ScenarioError(f"data names a file; {error.message}", cure=error.cure) from None
+
+
+def _beside(scenario: str | None, path: str) -> str:
+    """A path of a scenario: from the folder of its file where it is there, else as it is."""
+    there = None if scenario in (None, "-") else os.path.join(os.path.dirname(scenario or ""), path)
+    return there if there is not None and os.path.exists(there) else path
+
+
+def _of_catalog(scenario: Scenario) -> Known:
+    name = scenario["machine"]
+    one = machines.machines().get(name)
+    if one is None:
+        raise scenario.problem.value("machine", name, f"one of {', '.join(machines.machines())}")
+    return _said(one)
+
+
+def _said(one: machines.Machine, *notes: str) -> Known:
+    return Known(
+        one.curve, one.text, one.source, one.status, (*notes, *([one.note.rstrip(".")] if one.note else []))
+    )
+
+
+def _own(scenario: Scenario) -> tuple[Point, ...]:
+    """The points of the scenario, with the one processor that all others are measured by."""
+    points: dict[int, float] = {1: 1.0}
+    for text, value in scenario["factors"].items():
+        if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 10_000:
+            raise scenario.problem.value(f"factors.{text}", value, "numbers of processors from 1 to 10,000")
+        points[int(text)] = value
+    if points[1] != 1.0:
+        raise scenario.problem.value("factors.1", points[1], "1: the factor of a single processor")
+    return tuple(sorted(points.items()))
+
+
+@lru_cache(maxsize=16)
+def _of_file(path: str, system: str | None) -> Known:
+    """The curve of a system in a file: a sweep asks for it again and again."""
+    from zlens.session.session import Session
+
+    try:
+        with Session([path]) as opened:
+            return of_session(opened, system)
+    except ZlensError as error:
+        if isinstance(error, ScenarioError):
+            raise
+        raise ScenarioError(
+            error.message, file=error.file, offset=error.offset, expected=error.expected, cure=error.cure
+        ) from None
+
+
+def of_session(session: Session, system: str | None = None) -> Known:
+    """The curve of one system of what was opened; ScenarioError where nothing tells it."""
+    systems = [str(row[0]) for row in session.sql("SELECT DISTINCT system FROM system ORDER BY system").rows]
+    if system is None and len(systems) == 1:
+        system = systems[0]
+    if system not in systems:
+        raise ScenarioError(
+            "several systems are in it" if system is None else f"system {system} is not in it",
+            expected=", ".join(systems[:20]),
+            cure="name one: system = ...",
+        )
+    return _of_linux(session, system) or _of_monitor(session, system)
+
+
+def _rows(session: Session, role: str, columns: str, system: str) -> Sequence[tuple[Any, ...]]:
+    if not session.fills(f"role.{role}"):
+        return []
+    name = system.replace("'", "''")
+    return session.sql(f"SELECT {columns} FROM role.{role} WHERE system = '{name}'").rows
+
+
+def _of_linux(session: Session, system: str) -> Known | None:
+    """What the machine itself stated to a Linux, the last time it was asked."""
+    rows = _rows(session, "linux_caf", "tod, cpus, adjustment", system)
+    if not rows:
+        return None
+    last = max(row[0] for row in rows)
+    stated = {cpus: value for tod, cpus, value in rows if tod == last and value}
+    count = 1
+    while count + 1 in stated:
+        count += 1
+    curve = from_adjustments([stated[n] for n in range(2, count + 1)])
+    notes = []
+    for primary, other, tod in _rows(
+        session, "linux_system", "capability, secondary_capability, tod", system
+    ):
+        if tod == last and primary and other and primary != other:
+            notes.append(
+                f"The factors are of processors of primary capability {primary:g}; IFLs and zIIPs have the "
+                f"secondary one, {other:g}, and another curve"
+            )
+    return Known(tuple(curve), f"what {system} reads of its machine", "/proc/sysinfo", "linux", tuple(notes))
+
+
+def _of_monitor(session: Session, system: str) -> Known:
+    """A curve of the catalog by machine type and capability."""
+    name = system.replace("'", "''")
+    told = "SELECT any_value(machine_type), any_value(model) FROM system"
+    types = session.sql(f"{told} WHERE system = '{name}'").rows
+    machine_type, model = types[0] if types else (None, None)
+    last = 'arg_max("primary", interval_end), arg_max(secondary, interval_end)'
+    rows = _rows(session, "capability", last, system)
+    primary, secondary = rows[0] if rows else (None, None)
+    kinds = {row[0] for row in session.sql(f"SELECT DISTINCT cpu_type FROM cpu WHERE system = '{name}'").rows}
+    full = bool(kinds) and kinds <= set(_FULL_SPEED)
+    capability = secondary if full and secondary is not None else primary
+    found = machines.of_type(str(machine_type), None if capability is None else int(capability))
+    has = "" if capability is None else f" of capability {capability:g}"
+    if found is None:
+        raise ScenarioError(
+            f"of a machine {machine_type}{' ' * bool(model)}{model or ''}{has} no curve is known",
+            expected=", ".join(machines.machines()),
+            cure="name a machine, or take data from /proc/sysinfo of a Linux on it",
+        )
+    unsure = "" if found.capability is not None else "; whether it is of that capability is not known"
+    return _said(
+        found,
+        f"{system} runs on a {machine_type}{has or ', which does not tell its capability'}; "
+        f"the curve is that of {found.name} in the catalog{unsure}",
+    )

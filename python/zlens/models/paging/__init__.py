@@ -1,0 +1,1 @@
+"""Paging of z/VM: demand, and what the paging devices take."""

@@ -1,0 +1,1 @@
+"""Partitions of a machine: who gets what by weights and caps."""

@@ -1,0 +1,1 @@
+"""Processors as a queue: how long work waits."""

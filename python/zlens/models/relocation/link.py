@@ -1,0 +1,185 @@
+"""The ISFC logical link of a relocation, as a scenario tells of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from zlens.models.answer import Column, Figure, Table
+from zlens.models.relocation import isfc
+from zlens.models.scenario import Key, Many, Number, Scenario, Spec, Text, Whole
+
+#: A MiB in MB of 10^6 bytes.
+MB_IN_MIB = 1.048576
+
+_CHPID = Spec(
+    (
+        Key("name", Text(), "the chpid"),
+        Key("speed", Number(0, 1000, above=True), "its speed", "Gb/s"),
+        Key("ctcs", Whole(1, 16), "CTC devices on it, numbered in the order of the chpids", default=None),
+        Key("rdevs", Many(Text(), 1), 'their device numbers instead: ["D000", "D001"]', default=None),
+        Key("share", Number(0, 100, above=True), "what the link has of it, where others use it", "%",
+            default=100.0),
+    )
+)  # fmt: skip
+
+SPEC = Spec(
+    (
+        Key("rate", Number(0, 1e9, above=True), "what it carries, if that is known", "MiB/s", default=None),
+        Key("from", Text(), "system the guests leave; names decide which devices it writes on", default=None),
+        Key("to", Text(), "system they go to", default=None),
+        Key("rate_per_gb", Number(0, 1000, above=True), "what a chpid carries for each Gb/s", "MB/s",
+            constant="isfc_rate_per_gb"),
+        Key("ssch_per_device", Number(0, 1e6, above=True), "starts of one CTC device at most", "per second",
+            default=None),
+        Key("most_per_guest", Number(0, 1e9, above=True), "what one relocation sends at most", "MiB/s",
+            default=None),
+        Key("chpid", Many(_CHPID), "a chpid of the link", default=[]),
+    )
+)  # fmt: skip
+
+_CHPIDS = (
+    Column("name", "Chpid"),
+    Column("speed", "Speed", "Gb/s", "", 0),
+    Column("ctcs", "CTCs"),
+    Column("written", "Written", text="CTC devices on which the system that sends writes"),
+    Column("rate", "Carries", "MB/s", "10^6 bytes"),
+    Column(
+        "starts", "Starts", "1/s", "SSCH of its CTC devices, by the MB that one carried where it was measured"
+    ),
+)
+_DEVICES = (
+    Column("device", "Device"),
+    Column("chpid", "Chpid"),
+    Column("own", "Sender", text="its place in the order in which the system that sends takes devices"),
+    Column("other", "Receiver", text="the same of the other system"),
+)
+
+
+def link(scenario: Scenario) -> tuple[float, list[Figure], list[Table], list[str]]:
+    """MiB/s that the link carries, with what shows of it."""
+    given, chpids = scenario["link"], scenario["link"]["chpid"]
+    if not chpids:
+        scenario.unused("isfc_rate_per_gb")
+        return given["rate"], [Figure("link", given["rate"], "MiB/s", "The link carries", 1)], [], []
+    devices = _devices(scenario)
+    own, other, notes = _sides(given)
+    mine, theirs = isfc.writes_on(devices, own, other), isfc.writes_on(devices, other, own)
+    rows = [
+        _chpid_row(given, chpid, [one for one in devices if one.chpid == at], mine)
+        for at, chpid in enumerate(chpids)
+    ]
+    carried = math.fsum(row[4] for row in rows) / MB_IN_MIB
+    rate = carried if given["rate"] is None else given["rate"]
+    factor = isfc.capacity_factor([chpid["speed"] for chpid in chpids])
+    figures = [
+        Figure("link", rate, "MiB/s", "The link carries", 1),
+        Figure("capacity_factor", factor, "", "ISFC capacity factor", 0),
+        Figure("ctcs", float(len(devices)), "", "CTC devices", 0),
+    ]
+    path = [_device_row(one, chpids, mine, theirs) for one in devices]
+    tables = [Table("chpids", "Link", _CHPIDS, rows), Table("devices", "Write path", _DEVICES, path)]
+    return rate, figures, tables, [*notes, *_link_notes(chpids, rows)]
+
+
+def _sides(given: dict[str, Any]) -> tuple[str, str, list[str]]:
+    """Names of the sender and the receiver; any two in order where they are not given."""
+    own, other = given["from"], given["to"]
+    if own is None or other is None:
+        return "A", "B", ["without link.from and link.to the sender is taken to come first in the alphabet"]
+    if isfc.first(own, other) == (own.upper() < other.upper()):
+        return own, other, []
+    return own, other, [f"{own} and {other} are compared as EBCDIC has them: letters before digits"]
+
+
+def _chpid_row(
+    given: dict[str, Any],
+    chpid: dict[str, Any],
+    devices: Sequence[isfc.Device],
+    mine: Sequence[isfc.Device],
+) -> tuple[Any, ...]:
+    written = sum(device in mine for device in devices)
+    carries = isfc.chpid_rate(
+        chpid["speed"],
+        written,
+        per_gb=given["rate_per_gb"],
+        share=chpid["share"],
+        ssch=given["ssch_per_device"],
+    )
+    return chpid["name"], chpid["speed"], len(devices), written, carries, carries / isfc.mb_per_ssch()
+
+
+def _device_row(
+    device: isfc.Device,
+    chpids: Sequence[dict[str, Any]],
+    mine: Sequence[isfc.Device],
+    theirs: Sequence[isfc.Device],
+) -> tuple[Any, ...]:
+    places = (side.index(device) + 1 if device in side else None for side in (mine, theirs))
+    return (f"{device.number:04X}", chpids[device.chpid]["name"], *places)
+
+
+def _link_notes(chpids: Sequence[dict[str, Any]], rows: Sequence[tuple[Any, ...]]) -> list[str]:
+    notes = []
+    wanted = isfc.recommended_devices(len(chpids))
+    fewer = [str(row[0]) for row in rows if row[2] < wanted]
+    if fewer:
+        notes.append(
+            f"chpid {', '.join(fewer)} has fewer CTC devices than the {wanted} that IBM recommends for each "
+            f"of {len(chpids)} chpids, and may carry less than is assumed here"
+        )
+    unused = [str(row[0]) for row in rows if not row[3]]
+    if unused:
+        notes.append(
+            f"the sender writes on no device of chpid {', '.join(unused)}: "
+            "put fast chpids in the middle of the device numbers"
+        )
+    return notes
+
+
+def _devices(scenario: Scenario) -> list[isfc.Device]:
+    """All devices of the link by number; without numbers they count up in the order of the chpids."""
+    devices: list[isfc.Device] = []
+    for at, chpid in enumerate(scenario["link"]["chpid"]):
+        numbers = (
+            [_number(scenario, chpid["name"], text) for text in chpid["rdevs"]]
+            if chpid["rdevs"] is not None
+            else range(len(devices), len(devices) + chpid["ctcs"])
+        )
+        devices += [isfc.Device(number, at) for number in numbers]
+    return sorted(devices, key=lambda device: device.number)
+
+
+def _number(scenario: Scenario, name: str, text: str) -> int:
+    try:
+        number = int(text, 16)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= 0xFFFF:
+        raise scenario.problem.wrong(
+            f"link.chpid.{name}.rdevs has {text}", "write device numbers", expected='"0000" to "FFFF"'
+        )
+    return number
+
+
+def together(scenario: Scenario) -> None:
+    wrong, link = scenario.problem.wrong, scenario["link"]
+    if link["rate"] is None and not link["chpid"]:
+        raise wrong("link has no rate and no chpid", "write rate = 300 (MiB/s), or [[link.chpid]]")
+    if link["from"] is not None and link["to"] is not None and link["from"].upper() == link["to"].upper():
+        raise wrong(f"link.from and link.to are both {link['from']}", "name two systems")
+    names = [chpid["name"] for chpid in link["chpid"]]
+    if len(set(names)) < len(names):
+        raise wrong("two chpids have the same name", "give each its own")
+    numbered = [chpid["rdevs"] is not None for chpid in link["chpid"]]
+    for chpid, by_number in zip(link["chpid"], numbered, strict=True):
+        if (chpid["ctcs"] is None) != by_number or by_number != numbered[0]:
+            raise wrong(f"link.chpid.{chpid['name']} has ctcs and rdevs, or none, or not what others have",
+                        "write ctcs = 4 for each chpid, or rdevs for each")  # fmt: skip
+    devices = _devices(scenario)
+    if len({device.number for device in devices}) < len(devices):
+        raise wrong("a device number is there twice in link.chpid", "give each device one chpid")
+    if len(devices) > isfc.most_devices():
+        raise wrong(f"the link has {len(devices)} CTC devices", "leave some out",
+                    expected=f"at most {isfc.most_devices()}")  # fmt: skip

@@ -1,0 +1,218 @@
+"""CP's shares of a measured interval: what each guest should have got beside what it got.
+
+A virtual processor counts as hungry when it waited for a processor (or in the limit list) in more than a
+stated part of its samples that were not idle; it would then have used all of a logical processor. Else its
+demand is what it used. What CP used for itself is taken off the processors first.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from zlens import models
+from zlens.models import scenario as scenarios
+from zlens.models.answer import Answer, Column, Figure, Table, Value, by_name
+from zlens.models.constants import constant
+from zlens.models.moments import BUSY, Asked, at_end
+
+TABLE = "guest"
+
+_COLUMNS = (
+    Column("name", "User"),
+    Column("type", "Type"),
+    Column("entitlement", "Entitled", "% of 1", "solved: share of what guests could use"),
+    Column("hungry", "Hungry", "VCPUs", "measured: virtual processors that waited too often", 0),
+    Column("expected", "Expected", "% of 1", "solved: what it should have got"),
+    Column("observed", "Observed", "% of 1", "measured: what it got"),
+    Column("error", "Error", "points", "observed less expected"),
+    Column("bound_by", "Bound by", text="solved: what holds it"),
+)
+
+
+def busy(_settings: Sequence[str] = ()) -> str:
+    """Intervals and how busy the processors were."""
+    return BUSY
+
+
+@dataclass(slots=True)
+class Measured:
+    """A scenario for `shares`, and beside it what was measured, by the names of its users."""
+
+    scenario: dict[str, Any]
+    observed: dict[str, float] = field(default_factory=dict)
+    hungry: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: float) -> Measured:
+    """The scenario of one interval. hungry_above: percent of the samples that were not idle."""
+    where = at_end(system, end)
+    processors = _processors(session, where)
+    shares = {
+        userid: (kind, share)
+        for userid, kind, share in session.sql(
+            f"SELECT userid, share_kind, share FROM guest WHERE {where} AND basis = 'sample'"
+        ).rows
+    }
+    rows = session.sql(
+        "SELECT userid, cpu_type, vcpu, cpu_pct, "
+        "100 - dormant_pct - coalesce(test_idle_pct, 0) AS awake, cpu_wait_pct + coalesce(limit_wait_pct, 0) "
+        f"FROM guest_cpu WHERE {where} AND basis = 'sample' ORDER BY 1, 2, 3"
+    ).rows
+    found = Measured({"model": "shares", "processors": processors, "user": []})
+    # Where all processors are of one type, so is what runs on them.
+    only = next(iter(processors)) if len(processors) == 1 else None
+    by_user: dict[tuple[str, str | None], list[Sequence[Any]]] = {}
+    for row in rows:
+        by_user.setdefault((row[0], row[1] or only), []).append(row)
+    kinds = Counter(user for user, _ in by_user)
+    left_out: list[str] = []
+    unknown: dict[str, list[str]] = {}
+    blind = 0
+    for (userid, kind), virtual in by_user.items():
+        used = [row[3] for row in virtual if row[3] is not None]
+        share_kind, share = shares.get(userid, (None, None))
+        if kind is None or kind not in processors or len(used) < len(virtual):
+            left_out.append(userid)
+            continue
+        if share_kind != "relative" or share is None:
+            processors[kind] = max(0.0, processors[kind] - sum(used) / 100)
+            unknown.setdefault(kind, []).append(userid)
+            continue
+        name = f"{userid}/{kind}" if kinds[userid] > 1 else userid
+        wants = [_hungry(row[4], row[5], hungry_above) for row in virtual]
+        blind += wants.count(None)
+        found.scenario["user"].append(
+            {
+                "name": name,
+                "type": kind,
+                "virtual_cpus": len(virtual),
+                "relative": round(share),
+                "demands": [100.0 if want else one for want, one in zip(wants, used, strict=True)],
+            }
+        )
+        found.observed[name] = sum(used)
+        found.hungry[name] = wants.count(True)
+    if not found.scenario["user"]:
+        found.notes.append("no guest of this interval has a relative share that the data tell")
+    for kind, users in unknown.items():
+        found.notes.append(
+            f"{kind}: the data do not tell the share of {len(users)} guests ({', '.join(users[:5])}"
+            f"{', ...' if len(users) > 5 else ''}); what they used is taken off the processors"
+        )
+    if left_out:
+        found.notes.append(
+            "left out, because their use or the type of their processors is not known: "
+            f"{', '.join(left_out[:5])}"
+            f"{', ...' if len(left_out) > 5 else ''}"
+        )
+    if session.sql(f"SELECT count(*) FROM cpu WHERE {where} AND parked_pct IS NULL").rows[0][0]:
+        found.notes.append("what processors were parked is not known: all that were online are counted")
+    if blind:
+        found.notes.append(
+            f"{blind} virtual processors have no samples of states: their demand is what they used"
+        )
+    found.notes.append("limits and CPU pools are not in these data; --set adds them")
+    return found
+
+
+def _processors(session: Asked, where: str) -> dict[str, float]:
+    """Logical processors of each type for guests: online and not parked, less CP's own time."""
+    rows = session.sql(
+        "SELECT cpu_type, sum(coalesce(online_pct, 100) / 100 * (100 - coalesce(parked_pct, 0)) / 100 "
+        f"- coalesce(system_pct, 0) / 100) FROM cpu WHERE {where} AND cpu_type IS NOT NULL "
+        "GROUP BY cpu_type ORDER BY cpu_type"
+    ).rows
+    return {kind: max(0.0, number or 0.0) for kind, number in rows}
+
+
+def _hungry(awake: float | None, waited: float | None, above: float) -> bool | None:
+    """Whether a virtual processor waited in more than that percent of its samples that were not idle."""
+    if awake is None or waited is None:
+        return None
+    return awake > 0 and 100 * waited / awake > above
+
+
+def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
+    """Expected beside observed. settings: `hungry_above=20`, or values of the scenario, as of --set."""
+    threshold = constant("hungry_above")
+    above, rest = threshold.default, []
+    for setting in settings:
+        key, _, text = setting.partition("=")
+        if key.strip() == "hungry_above":
+            above = scenarios.Number(0, 100).check(_number(text), "hungry_above", scenarios.Problem(None))
+        else:
+            rest.append(setting)
+    found = measured(session, system, end, hungry_above=above)
+    values = found.scenario
+    for setting in rest:
+        values = scenarios.changed(values, setting)
+    if not values["user"]:
+        return Answer("shares", f"{system} {_when(end)}", [], notes=found.notes)
+    solved = models.solve("shares", values)
+    rows: list[tuple[Value, ...]] = []
+    errors = []
+    for name, row in by_name(solved.table("users")).items():
+        observed = found.observed.get(str(name))
+        expected = row["allocation"]
+        error = None
+        if observed is not None and isinstance(expected, float):
+            error = observed - expected
+            errors.append(error)
+        rows.append(
+            (
+                name,
+                row["type"],
+                row["entitlement"],
+                found.hungry.get(str(name)),
+                expected,
+                observed,
+                error,
+                row["bound_by"],
+            )
+        )
+    rows.sort(key=lambda row: -abs(row[6]) if isinstance(row[6], float) else 1.0)
+    whole = 100.0 * sum(values["processors"].values())
+    figures = [
+        Figure("worst", max(map(abs, errors), default=None), "points", "Largest error of a guest", 1),
+        Figure("rms", _rms(errors), "points", "Root mean square of the errors", 1),
+        Figure(
+            "misplaced",
+            100.0 * sum(map(abs, errors)) / 2 / whole if whole and errors else None,
+            "% of the processors",
+            "Got by others than should have",
+            2,
+        ),
+    ]
+    table = Table("compared", "Expected beside observed", _COLUMNS, rows)
+    title = f"CP shares of {system}, interval that ended {_when(end)}"
+    assumptions = [*solved.assumptions]
+    if above == threshold.default:
+        assumptions.append(threshold.assumed())
+    capacity = ", ".join(f"{number:.2f} {kind}" for kind, number in values["processors"].items())
+    notes = [
+        f"Processors for guests, measured: {capacity} (online and not parked, less CP's own time)",
+        *found.notes,
+        *(f"changed by --set: {one}" for one in rest),
+    ]
+    return Answer("shares", title, [table], figures, [], notes, assumptions)
+
+
+def _rms(errors: Sequence[float]) -> float | None:
+    return math.sqrt(math.fsum(one * one for one in errors) / len(errors)) if errors else None
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _when(end: dt.datetime) -> str:
+    return f"{end.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"

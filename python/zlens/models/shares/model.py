@@ -1,0 +1,451 @@
+"""CP's shares: what each user of z/VM is entitled to, what it gets, and what holds it.
+
+Source of the rules: IBM, z/VM CP Commands and Utilities Reference, SET SHARE and DEFINE CPUPOOL; "z/VM 6.4
+Performance" (the scheduler's test cases). Amounts are percent of one logical processor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.fill import Group, group_fill
+from zlens.models.scenario import Choice, Key, Many, Named, Number, Scenario, Spec, Text, Whole
+from zlens.present.charts import Chart, Series
+
+SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what holds each user"
+
+TYPES = ("CP", "IFL", "ZIIP", "ICF")
+_AMOUNT = Number(0, 1_000_000)
+
+_OF_ALL = "% of all processors of the type"
+
+_USER = Spec(
+    (
+        Key("name", Text(), "name of the user"),
+        Key("type", Choice(TYPES), "type of its virtual processors", default="CP"),
+        Key("virtual_cpus", Whole(1, 128), "virtual processors that are started", default=1),
+        Key("dedicated", Whole(0, 128), "how many of them have a processor for themselves", default=0),
+        Key("relative", Whole(1, 10_000), "relative share", default=None),
+        Key("absolute", Number(0.1, 100), "absolute share", _OF_ALL, default=None),
+        Key("limit", Choice(("none", "soft", "hard")), "how its maximum share holds", default="none"),
+        Key("maximum_relative", Whole(1, 10_000), "maximum share, relative", default=None),
+        Key("maximum_absolute", Number(0.1, 100), "maximum share, absolute", _OF_ALL, default=None),
+        Key(
+            "demand",
+            _AMOUNT,
+            "what it would use if nothing held it, spread evenly over its virtual processors",
+            "% of one processor",
+            default=None,
+        ),
+        Key(
+            "demands",
+            Many(_AMOUNT, 1),
+            "the same for each of its virtual processors",
+            "% of one processor",
+            default=None,
+        ),
+        Key("pool", Text(), "its CPU pool", default=None),
+    )
+)
+
+_POOL = Spec(
+    (
+        Key("name", Text(), "name of the CPU pool"),
+        Key("type", Choice(("CP", "IFL")), "type of processor it limits", default="CP"),
+        Key(
+            "limithard",
+            Number(0, 100),
+            "LIMITHARD of the pool; 100 is no limit",
+            "% of all processors of the type that are not dedicated",
+            default=None,
+        ),
+        Key("capacity", Number(0, 1000), "CAPACITY of the pool", "processors", default=None),
+    )
+)
+
+SPEC = Spec(
+    (
+        Key("processors", Named(Number(0, 1000)), "logical processors of each type, dedicated ones included"),
+        Key(
+            "absolute_shares_at_most",
+            Number(1, 100),
+            "what absolute shares are scaled to where they sum to more",
+            "%",
+            constant="absolute_shares_at_most",
+        ),
+        Key("user", Many(_USER, least=1), "a user"),
+        Key("pool", Many(_POOL), "a CPU pool", default=[]),
+    )
+)  # fmt: skip
+
+EXAMPLE = """\
+# Four guests on three logical processors: what should each of them get?
+model = "shares"
+title = "Four guests, three processors"
+
+[processors]                 # by type: CP, IFL, ZIIP, ICF
+CP = 3
+
+[[user]]
+name = "LINUX1"
+relative = 400               # SET SHARE LINUX1 RELATIVE 400
+virtual_cpus = 2
+
+[[user]]
+name = "LINUX2"
+relative = 200
+limit = "hard"               # ... ABSOLUTE 10% LIMITHARD as maximum
+maximum_absolute = 10
+virtual_cpus = 2
+
+[[user]]
+name = "VSE1"
+absolute = 20                # percent of all processors of the type
+demand = 30                  # percent of one processor; left out: whatever it can get
+
+[[user]]
+name = "CMS1"
+relative = 100
+pool = "TEST"
+
+[[pool]]
+name = "TEST"
+capacity = 0.5               # processors
+"""
+
+#: Less than this of a processor is nothing.
+_NOTHING = 1e-9
+
+_COLUMNS = (
+    Column("name", "User"),
+    Column("type", "Type"),
+    Column("virtual_cpus", "VCPUs", text="virtual processors"),
+    Column("share", "Share", text="SET SHARE"),
+    Column("normalised", "Normalised", "%", "share of all that is scheduled for the type", 2),
+    Column("entitlement", "Entitled", "% of 1", "share of the capacity, in percent of one processor"),
+    Column("demand", "Demand", "% of 1", "what it would use if nothing held it"),
+    Column("limit", "Limit", "% of 1", "its maximum share, or nothing"),
+    Column("allocation", "Gets", "% of 1", "what it uses in the end"),
+    Column("excess", "Excess", "% of 1", "what it gets beyond its entitlement"),
+    Column("unmet", "Unmet", "% of 1", "what it would have used beyond that"),
+    Column("bound_by", "Bound by", text="what holds it"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user of one type of processor. demands: percent of one processor for each undedicated virtual one."""
+
+    name: str
+    demands: tuple[float, ...]
+    relative: float | None = None
+    absolute: float | None = None
+    limit: str = "none"
+    maximum_relative: float | None = None
+    maximum_absolute: float | None = None
+    pool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What becomes of a user. Percent of one processor, normalised in percent of all that is scheduled."""
+
+    normalised: float
+    entitlement: float
+    limit: float | None
+    allocation: float
+    bound_by: str
+
+
+def allocate(
+    processors: float,
+    users: Sequence[User],
+    pools: dict[str, float] | None = None,
+    *,
+    absolute_at_most: float,
+) -> list[Share]:
+    """What each user of one type of processor gets.
+
+    processors       logical processors that are shared
+    pools            limit of each CPU pool, percent of one processor
+    absolute_at_most what absolute shares are scaled to where they sum to more, percent
+
+    A user's share is split evenly over its virtual processors, each of which rises with its part and stops at
+    one processor, at its demand, or when a limit of the user or of its pool is reached.
+    """
+    capacity = 100.0 * processors
+    normal = normalised(users, absolute_at_most)
+    maxima = _maxima(users, absolute_at_most)
+    limits = [None if part is None else capacity * part for part in maxima]
+    weights: list[float] = []
+    caps: list[float] = []
+    inside: list[slice] = []
+    for user, part in zip(users, normal, strict=True):
+        first = len(weights)
+        weights += [part / len(user.demands)] * len(user.demands)
+        caps += [min(demand, 100.0) for demand in user.demands]
+        inside.append(slice(first, len(weights)))
+    hard = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
+    found = hard
+    if any(user.limit == "soft" for user in users) and sum(hard) < capacity - _NOTHING:
+        # What nobody else can use goes on to those whose limit is soft: the others keep what they have.
+        free = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
+        found = free
+    sums = [sum(found[places]) for places in inside]
+    full = sum(sums) >= capacity - _NOTHING
+    full_pools = _full_pools(users, sums, pools or {})
+    shares = []
+    for n, user in enumerate(users):
+        wanted = sum(caps[inside[n]])
+        held = _bound(user, sums[n], wanted, limits[n], full, full_pools) if processors else "no processor"
+        shares.append(Share(100.0 * normal[n], capacity * normal[n], limits[n], sums[n], held))
+    return shares
+
+
+def normalised(users: Sequence[User], absolute_at_most: float) -> list[float]:
+    """Parts of one: absolute shares as they are or scaled down, relative ones of what they leave."""
+    absolute = sum(user.absolute or 0.0 for user in users)
+    relative = sum(user.relative or 0.0 for user in users)
+    scale, rest = _scale(absolute, relative, absolute_at_most)
+    return [
+        user.absolute / 100 * scale if user.absolute is not None else rest * (user.relative or 0.0) / relative
+        for user in users
+    ]
+
+
+def _scale(absolute: float, relative: float, absolute_at_most: float) -> tuple[float, float]:
+    """What absolute shares (percent in all) are scaled by, and the part of one that relative ones have."""
+    most = absolute_at_most / 100 if relative else 1.0
+    scale = most / (absolute / 100) if absolute / 100 > most else 1.0
+    return scale, 1.0 - absolute / 100 * scale
+
+
+def _maxima(users: Sequence[User], absolute_at_most: float) -> list[float | None]:
+    """Maximum shares as parts of one; a relative one is what a share of that size would be."""
+    absolute = sum(user.absolute or 0.0 for user in users)
+    relative = sum(user.relative or 0.0 for user in users)
+    found: list[float | None] = []
+    for user in users:
+        if user.limit == "none":
+            found.append(None)
+        elif user.maximum_absolute is not None:
+            found.append(user.maximum_absolute / 100)
+        else:
+            maximum = user.maximum_relative or 0.0
+            others = relative - (user.relative or 0.0)
+            _, rest = _scale(absolute - (user.absolute or 0.0), others + maximum, absolute_at_most)
+            found.append(rest * maximum / (others + maximum))
+    return found
+
+
+def _filled(
+    capacity: float,
+    users: Sequence[User],
+    weights: Sequence[float],
+    caps: Sequence[float],
+    inside: Sequence[slice],
+    limits: Sequence[float | None],
+    pools: dict[str, float],
+    *,
+    soft: bool,
+    floor: Sequence[float] | None = None,
+) -> list[float]:
+    """Allocation of each virtual processor. soft: soft limits hold, too; floor: what is kept in any case."""
+    kept = floor or [0.0] * len(caps)
+    groups: list[Group] = []
+    members: dict[str, list[int | Group]] = {}
+    used = dict.fromkeys(pools, 0.0)
+    for user, places, limit in zip(users, inside, limits, strict=True):
+        own: Group | None = None
+        if limit is not None and (soft or user.limit == "hard"):
+            own = Group(tuple(range(places.start, places.stop)), max(0.0, limit - sum(kept[places])))
+        if user.pool in pools:
+            of_pool = members.setdefault(user.pool or "", [])
+            of_pool += range(places.start, places.stop) if own is None else [own]
+            used[user.pool or ""] += sum(kept[places])
+        elif own is not None:
+            groups.append(own)
+    for name, of_pool in members.items():
+        groups.append(Group(tuple(of_pool), max(0.0, pools[name] - used[name])))
+    if floor is None:
+        return group_fill(capacity, weights, caps, groups)
+    room = [max(0.0, cap - has) for cap, has in zip(caps, kept, strict=True)]
+    more = group_fill(max(0.0, capacity - sum(kept)), weights, room, groups)
+    return [has + more for has, more in zip(kept, more, strict=True)]
+
+
+def _full_pools(users: Sequence[User], sums: Sequence[float], pools: dict[str, float]) -> set[str]:
+    """CPU pools whose members use all that the pool may."""
+    used = dict.fromkeys(pools, 0.0)
+    for user, total in zip(users, sums, strict=True):
+        if user.pool in used:
+            used[user.pool or ""] += total
+    return {name for name, limit in pools.items() if used[name] >= limit - _NOTHING}
+
+
+def _bound(
+    user: User, allocation: float, wanted: float, limit: float | None, full: bool, full_pools: set[str]
+) -> str:
+    """What holds a user: the first of demand, virtual processors, its limit, its pool; else its share."""
+    if allocation >= wanted - _NOTHING:
+        asked = sum(user.demands)
+        return "virtual CPUs" if asked > wanted + _NOTHING else "demand"
+    if limit is not None and user.limit == "hard" and allocation >= limit - _NOTHING:
+        return "LIMITHARD"
+    if user.pool in full_pools:
+        return f"pool {user.pool}"
+    if limit is not None and full and allocation <= limit + _NOTHING:
+        return "LIMITSOFT" if allocation >= limit - _NOTHING else "share"
+    return "share"
+
+
+def solve(scenario: Scenario) -> Answer:
+    """Solves each type of processor for itself."""
+    users, pools = scenario["user"], scenario["pool"]
+    _together(scenario, users, pools)
+    rows: list[tuple[Any, ...]] = []
+    figures: list[Figure] = []
+    notes: list[str] = []
+    scaled = False
+    for kind in TYPES:
+        of_kind = [user for user in users if user["type"] == kind]
+        if not of_kind:
+            continue
+        dedicated = sum(user["dedicated"] for user in of_kind)
+        processors = scenario["processors"][kind] - dedicated
+        limits = {pool["name"]: _pool_limit(pool, processors) for pool in pools if pool["type"] == kind}
+        sharing = [user for user in of_kind if user["dedicated"] < user["virtual_cpus"]]
+        made = [_user(user, processors) for user in sharing]
+        found = allocate(processors, made, limits, absolute_at_most=scenario["absolute_shares_at_most"])
+        by_user = {user["name"]: (one, share) for user, one, share in zip(sharing, made, found, strict=True)}
+        rows += [_row(user, *by_user.get(user["name"], (None, None))) for user in of_kind]
+        used = sum(share.allocation for share in found)
+        figures += [
+            Figure(f"used_{kind.lower()}", used, "% of 1", f"{kind}: used of the shared processors", 1),
+            Figure(
+                f"idle_{kind.lower()}",
+                100.0 * processors - used,
+                "% of 1",
+                f"{kind}: idle of the shared processors",
+                1,
+            ),
+        ]
+        if sum(user["absolute"] or 0.0 for user in of_kind) > scenario["absolute_shares_at_most"]:
+            scaled = True
+        held = [row[0] for row in rows if row[1] == kind and row[-1] == "virtual CPUs"]
+        if held and used < 100.0 * processors - _NOTHING:
+            notes.append(
+                f"{kind}: {100.0 * processors - used:.1f}% of one processor is idle while "
+                f"{', '.join(held[:5])} would use more: "
+                "a virtual processor never has more than one logical processor"
+            )
+    chart = Chart(
+        "Entitled and used",
+        "bars",
+        [str(row[0]) for row in rows],
+        (
+            Series("entitled", [row[5] for row in rows]),
+            Series("gets", [row[8] for row in rows]),
+        ),
+        "% of one processor",
+    )
+    if not scaled:
+        scenario.unused("absolute_shares_at_most")
+    if any(user["limit"] == "soft" for user in users):
+        scenario.assume("soft_limits")
+    table = Table("users", "Users", _COLUMNS, rows)
+    title = scenario.title or "CP shares"
+    return Answer("shares", title, [table], figures, [chart], notes, follow=("users", "allocation"))
+
+
+def _together(scenario: Scenario, users: Sequence[dict[str, Any]], pools: Sequence[dict[str, Any]]) -> None:
+    """Keys that are each right, but not together."""
+    wrong = scenario.problem.wrong
+    names = [user["name"] for user in users]
+    for name in {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ():
+        raise wrong(f"user {name} is there twice", "give each a name of its own")
+    known = {pool["name"]: pool for pool in pools}
+    if len(known) < len(pools):
+        raise wrong("two pools have the same name", "give each a name of its own")
+    for user in users:
+        here = f"user.{user['name']}"
+        if (user["relative"] is None) == (user["absolute"] is None):
+            raise wrong(f"{here} has no share or two", "write relative = 100, or absolute = 5")
+        maxima = [key for key in ("maximum_relative", "maximum_absolute") if user[key] is not None]
+        if (user["limit"] == "none") != (not maxima) or len(maxima) > 1:
+            raise wrong(f"{here} has a limit of {user['limit']} and {len(maxima)} maximum shares",
+                        'write limit = "hard" or "soft" with one maximum share, or neither')  # fmt: skip
+        if user["demand"] is not None and user["demands"] is not None:
+            raise wrong(f"{here} has demand and demands", "keep one of them")
+        if user["demands"] is not None and len(user["demands"]) != user["virtual_cpus"] - user["dedicated"]:
+            raise wrong(f"{here}.demands has {len(user['demands'])} values", "write one for each virtual "
+                        "processor that is not dedicated")  # fmt: skip
+        if user["dedicated"] > user["virtual_cpus"]:
+            raise wrong(f"{here}.dedicated is more than its virtual processors", "make it less")
+        pool = known.get(user["pool"])
+        if user["pool"] is not None and (pool is None or pool["type"] != user["type"]):
+            raise wrong(f"{here}.pool is {user['pool']}, and there is no such pool of {user['type']}s",
+                        "add [[pool]] with that name and type")  # fmt: skip
+    for pool in pools:
+        if (pool["limithard"] is None) == (pool["capacity"] is None):
+            raise wrong(f"pool.{pool['name']} has no limit or two", "write limithard = 50, or capacity = 1.5")
+    for kind, number in scenario["processors"].items():
+        if kind not in TYPES:
+            raise wrong(f"processors.{kind} is no type of processor", f"write one of {', '.join(TYPES)}")
+        taken = sum(user["dedicated"] for user in users if user["type"] == kind)
+        if taken > number:
+            raise wrong(
+                f"{taken} processors of {kind} are dedicated, and there are {number:g}", "dedicate fewer"
+            )
+    for kind in {user["type"] for user in users} - set(scenario["processors"]):
+        raise wrong(f"processors has no {kind}, and a user has virtual processors of that type",
+                    f"add {kind} = 0 or more to [processors]")  # fmt: skip
+
+
+def _pool_limit(pool: dict[str, Any], processors: float) -> float:
+    """Percent of one processor."""
+    if pool["capacity"] is not None:
+        return 100.0 * float(pool["capacity"])
+    return math.inf if pool["limithard"] == 100 else float(pool["limithard"]) * processors
+
+
+def _user(user: dict[str, Any], processors: float) -> User:
+    sharing = user["virtual_cpus"] - user["dedicated"]
+    # Whatever it can get is all of each virtual processor: more than one processor is never had.
+    each = 100.0 if user["demand"] is None else user["demand"] / sharing
+    return User(
+        user["name"],
+        tuple(user["demands"] or [each] * sharing),
+        user["relative"],
+        user["absolute"],
+        user["limit"],
+        user["maximum_relative"],
+        user["maximum_absolute"],
+        user["pool"],
+    )
+
+
+def _row(user: dict[str, Any], made: User | None, share: Share | None) -> tuple[Any, ...]:
+    of_its_own = 100.0 * user["dedicated"]
+    given = f"REL {user['relative']}" if user["relative"] is not None else f"ABS {user['absolute']:g}%"
+    begin = (user["name"], user["type"], user["virtual_cpus"])
+    if made is None or share is None:
+        return (*begin, "dedicated", None, of_its_own, None, None, of_its_own, 0.0, 0.0, "dedicated")
+    asked = sum(made.demands) if user["demand"] is not None or user["demands"] is not None else None
+    wanted = sum(min(demand, 100.0) for demand in made.demands) if asked is None else asked
+    return (
+        *begin,
+        given,
+        share.normalised,
+        share.entitlement + of_its_own,
+        asked,
+        share.limit,
+        share.allocation + of_its_own,
+        max(0.0, share.allocation - share.entitlement),
+        max(0.0, wanted - share.allocation),
+        share.bound_by,
+    )

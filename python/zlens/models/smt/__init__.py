@@ -1,0 +1,1 @@
+"""Simultaneous multithreading: the capacity of cores with one and with two threads."""

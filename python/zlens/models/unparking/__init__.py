@@ -1,0 +1,1 @@
+"""Which vertical cores z/VM parks and unparks."""

@@ -1,0 +1,492 @@
+"""Unparking: how many cores of a vertical partition the system runs in, by the rules of three systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.scenario import Choice, Flag, Key, Many, Number, Scenario, Spec, Text, Whole
+from zlens.models.unparking import policies as rules
+from zlens.present.charts import Chart, Series
+
+SUMMARY = "unparking: cores that z/VM runs in (LARGE, MEDIUM, SMALL), and the rules of Linux and z/OS"
+
+_CORE = Number(0, 1_000_000)
+_ONE = "% of one core"
+_PERCENT = Number(0, 100)
+_LMS = ("LARGE", "MEDIUM", "SMALL")
+
+_PARTITION = Spec(
+    (
+        Key("name", Text(), "name of another partition"),
+        Key("weight", Number(0, 1_000_000), "its weight"),
+        Key("entitlement", _CORE, "its entitlement", _ONE),
+        Key("used", _CORE, "what it uses", _ONE),
+        Key("demand", _CORE, "what it would use; left out: what it uses", _ONE, default=None),
+    )
+)
+
+_INTERVAL = Spec(
+    (
+        Key("busy", _PERCENT, "MVS busy of the unparked cores", "%"),
+        Key("used", _CORE, "what the partition used", _ONE),
+        Key("free", _CORE, "free capacity of the machine", _ONE),
+        Key("unused", _CORE, "entitlement that the other partitions left", _ONE, default=0.0),
+        Key(
+            "part",
+            Number(0, 1),
+            "this partition's part of that: its weight among those that want more than their entitlement",
+            "of one",
+            default=1.0,
+        ),
+    )
+)
+
+SPEC = Spec(
+    (
+        Key("policy", Choice(("zvm", "linux", "zos")), "whose rules", default="zvm"),
+        Key("highs", Whole(0, 1000), "vertical-high cores that are online"),
+        Key("mediums", Whole(0, 1000), "vertical-medium cores", default=0),
+        Key("medium_share", Number(0, 100, above=True), "entitlement of each of them", _ONE, default=None),
+        Key("lows", Whole(0, 1000), "vertical-low cores", default=0),
+        Key("used", _CORE, "z/VM: what the partition uses", _ONE, default=None),
+        Key(
+            "history",
+            Many(_CORE, 1),
+            "z/VM: what it used in each interval of two seconds; a decision follows each",
+            _ONE,
+            default=None,
+        ),
+        Key("projection", _CORE, "z/VM: what it is expected to use, where you know", _ONE, default=None),
+        Key(
+            "projection_factor",
+            Number(0, 10),
+            "z/VM: expected use for each percent used",
+            constant="unpark_projection_factor",
+        ),
+        Key("projection_base", _CORE, "z/VM: added to it", _ONE, constant="unpark_projection_base"),
+        Key("unparking", Choice(_LMS), "SET SRM UNPARKING", constant="unparking_model"),
+        Key(
+            "excessuse",
+            Choice(("HIGH", "MEDIUM", "LOW", "NONE")),
+            "SET SRM EXCESSUSE",
+            constant="excessuse_setting",
+        ),
+        Key("excessuse_high", _PERCENT, "part of the excess that HIGH takes", "%", constant="excessuse_high"),
+        Key("excessuse_medium", _PERCENT, "part that MEDIUM takes", "%", constant="excessuse_medium"),
+        Key("excessuse_low", _PERCENT, "part that LOW takes", "%", constant="excessuse_low"),
+        Key("global_performance_data", Flag(), "z/VM: whether it sees the other partitions", default=True),
+        Key("cpupad", Number(0, 8000), "SET SRM CPUPAD, for use without that data", _ONE, default=100.0),
+        Key(
+            "pad_beyond_entitlement",
+            Flag(),
+            "whether the pad takes z/VM past its entitlement",
+            constant="unpark_pad_beyond_entitlement",
+        ),
+        Key("excess", _CORE, "z/VM: power beyond entitlement that there is for it", _ONE, default=None),
+        Key(
+            "lows_power",
+            Many(_PERCENT),
+            "z/VM: power that each vertical-low appears to have, instead of excess",
+            _ONE,
+            default=None,
+        ),
+        Key("weight", Number(0, 1_000_000), "z/VM: its weight, with [[partition]]", default=None),
+        Key("partition", Many(_PARTITION), "z/VM: another partition, instead of excess", default=[]),
+        Key("low_powered", _PERCENT, "power of a low that counts", _ONE, constant="unpark_low_powered"),
+        Key(
+            "lows_filled",
+            Choice(("one after another", "evenly")),
+            "how excess is expected on vertical-lows",
+            constant="unpark_lows_filled",
+        ),
+        Key(
+            "steal",
+            Many(_PERCENT, 1),
+            "Linux: steal in each quarter of a second, mean of mediums and lows",
+            "%",
+            default=None,
+        ),
+        Key("steal_threshold", Whole(0, 100), "Linux: hd_steal_threshold", "%", default=30),
+        Key("lows_unparked", Whole(0, 1000), "z/OS: vertical-lows that run at first", default=0),
+        Key("interval", Many(_INTERVAL), "z/OS: two seconds", default=[]),
+        Key("wlm_unpark_busy", _PERCENT, "z/OS: MVS busy that unparks", "%", constant="wlm_unpark_busy"),
+        Key("wlm_park_busy", _PERCENT, "z/OS: MVS busy that parks", "%", constant="wlm_park_busy"),
+    )
+)  # fmt: skip
+
+EXAMPLE = """\
+# Twenty-eight cores, entitlement of nearly twenty: how many does z/VM run in when it uses eight?
+model = "unparking"
+title = "A partition of 28 cores"
+
+highs = 19                   # vertical-highs
+mediums = 1
+medium_share = 78            # entitlement of each vertical-medium, percent of one core
+lows = 8
+
+used = 800                   # percent of one core; or history = [750, 820, ...], or projection = 1100
+unparking = "LARGE"          # SET SRM UNPARKING; all three models are shown
+excessuse = "MEDIUM"         # SET SRM EXCESSUSE
+weight = 200
+
+[[partition]]                # the others; or excess = 450
+name = "ZVM2"
+weight = 200
+entitlement = 1978
+used = 1500
+
+[[partition]]
+name = "ZVM3"
+weight = 70
+entitlement = 688
+used = 690
+demand = 900                 # what it would use if it could
+"""
+
+#: Constants that the rules of each system rest on.
+_OF = {
+    "zvm": (
+        "unpark_projection_factor",
+        "unpark_projection_base",
+        "unparking_model",
+        "excessuse_setting",
+        "excessuse_high",
+        "excessuse_medium",
+        "excessuse_low",
+        "unpark_pad_beyond_entitlement",
+        "unpark_low_powered",
+        "unpark_lows_filled",
+    ),
+    "linux": (),
+    "zos": ("wlm_unpark_busy", "wlm_park_busy"),
+}
+#: Weight of what was in the kernel's average of steal (HD_STEAL_AVG_WEIGHT).
+_STEAL_WEIGHT = 16
+
+_MODELS = (
+    Column("name", "Model"),
+    Column("unparked", "Unparked", "cores", "cores that run, on average over the decisions"),
+    Column("highs", "Vh", "cores"),
+    Column("mediums", "Vm", "cores"),
+    Column("lows", "Vl", "cores"),
+    Column("parked", "Parked", "cores"),
+    Column("busy", "Busy", "%", "what is used, over the unparked cores"),
+    Column("in_effect", "In effect"),
+)
+_DECISIONS = (
+    Column("name", "Interval"),
+    Column("used", "Used", "% of 1"),
+    Column("projection", "Projected", "% of 1", "for the next interval"),
+)
+_TICKS = (
+    Column("name", "Tick"),
+    Column("time", "Time", "s", decimals=2),
+    Column("steal", "Steal", "%"),
+    Column("average", "Average", "%", "as the kernel keeps it, in whole numbers"),
+    Column("cores", "High capacity", "cores"),
+)
+_INTERVALS = (
+    Column("name", "Interval"),
+    Column("busy", "MVS busy", "%"),
+    Column("used", "Used", "% of 1"),
+    Column("above", "Above guaranteed", "% of 1"),
+    Column("free", "Free", "% of 1", "of the machine"),
+    Column("lows", "Vl unparked", "cores", "from then on"),
+    Column("unparked", "Unparked", "cores"),
+    Column("why", "Because"),
+)
+
+
+def solve(scenario: Scenario) -> Answer:
+    """By the rules of one system."""
+    policy = scenario["policy"]
+    cores = _cores(scenario)
+    for of, names in _OF.items():
+        for name in names if of != policy else ():
+            scenario.unused(name)
+    answer = {"zvm": _zvm, "linux": _linux, "zos": _zos}[policy](scenario, cores)
+    if scenario.title:
+        answer.title = scenario.title
+    return answer
+
+
+def _cores(scenario: Scenario) -> rules.Cores:
+    wrong = scenario.problem.wrong
+    share = scenario["medium_share"]
+    if scenario["mediums"] and share is None:
+        raise wrong("medium_share is missing: mediums have an entitlement", "add medium_share = 78")
+    cores = rules.Cores(scenario["highs"], scenario["mediums"], scenario["lows"], share or 0.0)
+    if not cores.online:
+        raise wrong("there is no core", "write highs = 1 or more")
+    if scenario["lows_unparked"] > cores.lows:
+        raise wrong(
+            f"lows_unparked is {scenario['lows_unparked']}, and there are {cores.lows} lows", "lower it"
+        )
+    return cores
+
+
+def _zvm(scenario: Scenario, cores: rules.Cores) -> Answer:
+    given = [key for key in ("used", "history", "projection") if scenario[key] is not None]
+    if len(given) != 1:
+        raise scenario.problem.wrong(
+            f"what is used is given {len(given)} times", "write one of used, history, projection"
+        )
+    uses: list[float | None] = scenario["history"] or [scenario["used"]]
+    wanted = [_projection(scenario, used) for used in uses]
+    if given == ["projection"]:
+        scenario.unused("unpark_projection_factor")
+        scenario.unused("unpark_projection_base")
+    if scenario["global_performance_data"]:
+        return _with_data(scenario, cores, uses, wanted)
+    return _alone(scenario, cores, uses, wanted)
+
+
+def _projection(scenario: Scenario, used: float | None) -> float:
+    if used is None:
+        return float(scenario["projection"])
+    return rules.projected(used, scenario["projection_factor"], scenario["projection_base"])
+
+
+def _with_data(
+    scenario: Scenario, cores: rules.Cores, uses: Sequence[float | None], wanted: Sequence[float]
+) -> Answer:
+    scenario.unused("unpark_pad_beyond_entitlement")
+    notes: list[str] = []
+    powers, figures = _lows(scenario, cores, notes)
+    found = [rules.zvm(cores, powers, one, scenario["low_powered"]) for one in wanted]
+    counts = {
+        "LARGE": [one.large for one in found],
+        "MEDIUM": [one.medium for one in found],
+        "SMALL": [one.small for one in found],
+    }
+    effect = scenario["unparking"]
+    rows = [_model(name, cores, of_it, uses, name == effect) for name, of_it in counts.items()]
+    figures = [
+        Figure("unparked", fmean(counts[effect]), "cores", f"unparked by {effect}, which is in effect", 1),
+        Figure("projection", fmean(wanted), "% of 1", "expected to be used", 1),
+        Figure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
+        Figure("powered", float(found[0].powered), "cores", "cores that appear powered", 0),
+        *figures,
+    ]
+    if short := max(one.short for one in found):
+        notes.append(
+            f"what is projected is up to {short:.1f}% of one core more than the power of all powered cores: "
+            "all of them are unparked, and work waits"
+        )
+    if len(uses) > 1:
+        later = zip(uses[1:], counts["SMALL"][:-1], strict=True)
+        behind = sum(used is not None and used > 100.0 * small for used, small in later)
+        if behind:
+            notes.append(
+                f"SMALL: {behind:,} of {len(uses) - 1:,} intervals used more than what was unparked for them"
+            )
+    if rows[2][6] is not None and rows[2][6] > 60 and rows[2][1] < rows[0][1]:
+        notes.append(
+            "SMALL makes the cores it keeps busier, and virtual CPUs wait longer to be dispatched: in IBM's "
+            "measurement of 80 processors the servers' mean wait went from 1.8 to 257 microseconds"
+        )
+    tables = [Table("models", "Cores by model", _MODELS, rows), *_decisions(uses, wanted, counts)]
+    chart = Chart(
+        "Unparked cores", "bars", list(counts), (Series("unparked", [row[1] for row in rows]),), "cores"
+    )
+    return Answer(
+        "unparking", "Unparking of z/VM", tables, figures, [chart, *_over_time(uses, counts)], notes,
+        follow=("models", "unparked"),
+    )  # fmt: skip
+
+
+def _decisions(
+    uses: Sequence[float | None], wanted: Sequence[float], counts: dict[str, list[int]]
+) -> list[Table]:
+    """What was decided after each interval of a history."""
+    if len(uses) < 2:
+        return []
+    rows = [(at, *one) for at, one in enumerate(zip(uses, wanted, *counts.values(), strict=True), 1)]
+    columns = (*_DECISIONS, *(Column(name.lower(), name, "cores") for name in counts))
+    return [Table("decisions", "Decisions, one after each interval of two seconds", columns, rows)]
+
+
+def _over_time(uses: Sequence[float | None], counts: dict[str, list[int]]) -> list[Chart]:
+    if len(uses) < 2:
+        return []
+    places = [rules.ZVM_SECONDS * at for at in range(1, len(uses) + 1)]
+    series = [Series("used", [None if used is None else used / 100 for used in uses])]
+    series += [Series(name, [float(one) for one in of_it]) for name, of_it in counts.items()]
+    return [Chart("Use and unparked cores", "lines", places, tuple(series), "cores", "seconds")]
+
+
+def _lows(scenario: Scenario, cores: rules.Cores, notes: list[str]) -> tuple[list[float], list[Figure]]:
+    """Power that each vertical-low appears to have."""
+    wrong = scenario.problem.wrong
+    setting = scenario["excessuse"]
+    given = [key for key in ("excess", "lows_power") if scenario[key] is not None]
+    given += ["partition"] if scenario["partition"] else []
+    if len(given) > 1:
+        raise wrong(f"{' and '.join(given)} say the same in other ways", "keep one of them")
+    for level in ("HIGH", "MEDIUM", "LOW"):
+        if level != setting or given in ([], ["lows_power"]) or not cores.lows:
+            scenario.unused(f"excessuse_{level.lower()}")
+    if not cores.lows:
+        for name in ("excessuse_setting", "unpark_low_powered", "unpark_lows_filled"):
+            scenario.unused(name)
+    power = scenario["lows_power"]
+    if power is not None:
+        if len(power) != cores.lows:
+            raise wrong(
+                f"lows_power has {len(power)} values, and there are {cores.lows} lows", "write one for each"
+            )
+        scenario.unused("unpark_lows_filled")
+        scenario.unused("excessuse_setting")
+        return [0.0] * cores.lows if setting == "NONE" else power, []
+    excess, figures = scenario["excess"], []
+    if scenario["partition"]:
+        if scenario["weight"] is None:
+            raise wrong("weight is missing: excess goes by weight", "add weight = 100")
+        others = [
+            (one["weight"], one["entitlement"], one["used"],
+             one["used"] if one["demand"] is None else max(one["demand"], one["used"]))
+            for one in scenario["partition"]
+        ]  # fmt: skip
+        spare, excess = rules.excess_power(scenario["weight"], 100.0 * cores.lows, others)
+        figures = [Figure("spare", spare, "% of 1", "entitlement that the others leave", 1)]
+    if excess is None:
+        if cores.lows:
+            notes.append("no excess power is given: vertical-lows count as without power")
+        for name in ("excessuse_setting", "unpark_low_powered", "unpark_lows_filled"):
+            scenario.unused(name)
+        return [0.0] * cores.lows, figures
+    counted = 0.0 if setting == "NONE" else excess * scenario[f"excessuse_{setting.lower()}"] / 100
+    figures += [
+        Figure("excess", excess, "% of 1", "excess power for this partition", 1),
+        Figure("counted", counted, "% of 1", f"excess that EXCESSUSE {setting} counts on", 1),
+    ]
+    return rules.low_power(counted, cores.lows, evenly=scenario["lows_filled"] == "evenly"), figures
+
+
+def _alone(
+    scenario: Scenario, cores: rules.Cores, uses: Sequence[float | None], wanted: Sequence[float]
+) -> Answer:
+    """Global Performance Data off: projection and CPUPAD."""
+    for name in _OF["zvm"][2:]:
+        if name != "unpark_pad_beyond_entitlement":
+            scenario.unused(name)
+    if cores.lows:
+        scenario.assume("unpark_lows_without_data")
+    pad, beyond = scenario["cpupad"], scenario["pad_beyond_entitlement"]
+    with_pad = [rules.padded(one, pad, cores.entitlement, beyond=beyond) for one in wanted]
+    if all(one + pad <= cores.entitlement for one in wanted):
+        scenario.unused("unpark_pad_beyond_entitlement")
+    counts = [rules.zvm_alone(cores, one) for one in with_pad]
+    row = _model("GPD off", cores, counts, uses, True)
+    figures = [
+        Figure("unparked", fmean(counts), "cores", "unparked", 1),
+        Figure("projection", fmean(wanted), "% of 1", "expected to be used", 1),
+        Figure("padded", fmean(with_pad), "% of 1", "with CPUPAD", 1),
+        Figure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
+    ]
+    notes = [
+        "without Global Performance Data z/VM goes by its own use and CPUPAD: "
+        "UNPARKING and EXCESSUSE are not asked"
+    ]
+    table = Table("models", "Cores", _MODELS, [row])
+    by_name = {"Unparked": counts}
+    charts, tables = _over_time(uses, by_name), [table, *_decisions(uses, wanted, by_name)]
+    title = "Unparking of z/VM without Global Performance Data"
+    follow = ("models", "unparked")
+    return Answer("unparking", title, tables, figures, charts, notes, follow=follow)
+
+
+def _model(
+    name: str, cores: rules.Cores, counts: Sequence[int], uses: Sequence[float | None], in_effect: bool
+) -> tuple[Any, ...]:
+    """Means over the decisions; cores go highs first, then mediums, then lows."""
+    mean = fmean(counts)
+    known = [used for used in uses if used is not None]
+    busy = min(100.0, fmean(known) / mean) if known and mean else None
+    return (
+        name,
+        mean,
+        fmean(min(one, cores.highs) for one in counts),
+        fmean(min(max(0, one - cores.highs), cores.mediums) for one in counts),
+        fmean(max(0, one - cores.entitled) for one in counts),
+        cores.online - mean,
+        busy,
+        in_effect,
+    )
+
+
+def _linux(scenario: Scenario, cores: rules.Cores) -> Answer:
+    if scenario["steal"] is None:
+        raise scenario.problem.wrong("steal is missing: Linux goes by it", "add steal = [0, 10, 40]")
+    threshold = scenario["steal_threshold"]
+    ticks = rules.linux(cores.entitled, cores.online, scenario["steal"], threshold, _STEAL_WEIGHT)
+    rows = [
+        (at, at * rules.LINUX_SECONDS, one.steal, one.average, one.cores) for at, one in enumerate(ticks, 1)
+    ]
+    before = [cores.online, *(one.cores for one in ticks)]
+    changes = [at for at, (one, other) in enumerate(pairwise(before), 1) if one != other]
+    first = rules.LINUX_SECONDS * changes[0] if changes else None
+    figures = [
+        Figure("unparked", float(ticks[-1].cores), "cores", "cores of high capacity at the end", 0),
+        Figure("entitled", float(cores.entitled), "cores", "cores with entitlement", 0),
+        Figure("changes", float(len(changes)), "", "times that it changed", 0),
+        Figure("first_change", first, "s", "the first time after", 2),
+    ]
+    notes = ["Linux parks no core: vertical-lows of low capacity get work last"]
+    if not cores.entitled or not cores.lows:
+        notes.append(
+            "without entitled cores, or without vertical-lows, the kernel leaves all cores at high capacity"
+        )
+    elif not changes and threshold <= max(one.steal for one in ticks) < threshold + _STEAL_WEIGHT - 1:
+        out = threshold + _STEAL_WEIGHT - 1
+        notes.append(
+            f"the average is cut to whole percent and stops up to {_STEAL_WEIGHT - 1} points below a steal "
+            f"that stays the same: {f'from {out}% on steady steal' if out <= 100 else 'no steady steal'} "
+            f"takes vertical-lows out, and below {threshold}% lets them in again"
+        )
+    series = (
+        Series("steal", [float(one.steal) for one in ticks]),
+        Series("average", [float(one.average) for one in ticks]),
+    )
+    times = [rules.LINUX_SECONDS * at for at in range(1, len(ticks) + 1)]
+    chart = Chart("Steal, and the kernel's average of it", "lines", times, series, "%", "seconds")
+    table = Table("ticks", "Quarters of a second", _TICKS, rows)
+    return Answer("unparking", "Hiperdispatch of Linux", [table], figures, [chart], notes)
+
+
+def _zos(scenario: Scenario, cores: rules.Cores) -> Answer:
+    if not scenario["interval"]:
+        raise scenario.problem.wrong("interval is missing: WLM goes by what was used", "add [[interval]]")
+    limits = rules.Wlm(scenario["wlm_unpark_busy"], scenario["wlm_park_busy"])
+    scenario.assume("wlm_order")
+    lows = scenario["lows_unparked"]
+    rows = []
+    for at, one in enumerate(scenario["interval"], 1):
+        interval = rules.Interval(**one)
+        decision = rules.zos(cores, lows, interval, limits)
+        lows = decision.lows
+        above = interval.used - cores.entitlement
+        rows.append(
+            (
+                at,
+                interval.busy,
+                interval.used,
+                above,
+                interval.free,
+                lows,
+                cores.entitled + lows,
+                decision.why,
+            )
+        )
+    figures = [
+        Figure("unparked", float(rows[-1][6]), "cores", "unparked at the end", 0),
+        Figure("lows", float(lows), "cores", "vertical-lows of them", 0),
+        Figure("guaranteed", cores.entitlement, "% of 1", "guaranteed capacity", 1),
+    ]
+    notes = ["WLM never parks vertical-highs and -mediums; what PR/SM caps is not in these rules"]
+    table = Table("intervals", "Intervals of two seconds", _INTERVALS, rows)
+    return Answer("unparking", "HiperDispatch of z/OS", [table], figures, [], notes)

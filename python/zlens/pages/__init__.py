@@ -1,0 +1,1 @@
+"""Import of IBM's pages of record layouts: from their text to layouts of the catalog."""

@@ -1,0 +1,546 @@
+"""Layout packs: what the user imported from record pages, one folder per z/VM release.
+
+A pack stands in the user's data folder (`ZLENS_DATA`, else the usual place of the system) and holds
+record files of the same form as the built-in catalog, and two files more:
+
+`pack.toml` says what was imported, when and from which pages, and what did not agree on them.
+
+`user.toml` is the user's word on fields, which goes before the page's words and before the catalog. A
+new pack has one with nothing but comments, which say its form; after that it is never written here and
+stays when pages are imported again. `refresh` applies it after a change. A record that it touches keeps
+its imported form under `imported/`.
+
+A pack is changed by making the new one beside it and exchanging the folders: an import that is
+interrupted leaves the old pack as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import layouts, user_roles
+from zlens.catalog.layouts import DIFFERENCED, DIRECTIONS, KINDS, Field, Layout, RecordFile, Section
+from zlens.errors import CatalogError
+from zlens.pages import write
+from zlens.schema import toml
+from zlens.schema.toml_lines import line_of
+
+PACK_FILE = "pack.toml"
+USER_FILE = "user.toml"
+IMPORTED = "imported"
+_RELEASE = re.compile(r"(?:z/?VM\s*)?V?(\d{1,2})(?:\.|R)(\d{1,2})(?:\.\d{1,2})?", re.IGNORECASE)
+_USER_TEMPLATE = """\
+# Your word on what this pack's pages leave open; it goes before the pages and the built-in catalog.
+# After a change: zlens catalog import --release {release}
+# (with no pages named). Importing pages again keeps this file and applies it.
+#
+# What a field is: record and full field name, then any of these.
+#
+#     [D0R2.SYTPRP_PFXNEW]
+#     kind = "counter"        # counter, timer, sampled, gauge, identifier, text, flags, time or unknown
+#     direction = "up"        # of a counter or timer: up, down or learn
+#     unit = "count"          # such as count, bytes, pages, us, tod (4096 are one microsecond), ebcdic, hex
+#     text = "what it is"
+#
+# Whose record it is, where the catalog does not know: counters are differenced only within one subject.
+#
+#     [D6R99]
+#     subject = ["IODNEW_RDEVDEV"]
+#     reset_on = []           # fields whose change means that the counters began anew
+#     callevel = []           # bits of MTRSYS_CALLEVEL that are on where records are so; 0 is the leftmost
+#
+# Where the entries of a section stand: field names or numbers. And which fields tell its entries apart.
+#
+#     [D0R16.section.CPUDATA]
+#     offset = "SYTCUP_CALCPUOF"
+#     stride = "SYTCUP_CALCPULN"
+#     count = "SYTCUP_LCUPCPCT"
+#     subject = ["SYTCUP_LCUCPUID"]
+#
+# Which field of a page it is that the catalog knows only under a name of ours (ZL...): ours = that of the
+# page. With all that the section `counters` of D5R13 needs of them, its records are joined.
+#
+#     [D5R13.names]
+#     PRCMFC_ZLCPUAD = "PRCMFC_NEWFIELD"
+"""
+_RECORD = re.compile(r"D\d{1,2}R\d{1,5}")
+_FOLDER = re.compile(r"\d{1,2}\.\d{1,2}")
+_STAGING = ".new-"
+_OLD = ".old-"
+#: CALLEVEL has so many bits at most; layouts name far lower ones.
+_MAX_BIT = 511
+_MAX_TOML = 4 * 1024 * 1024
+_AGAIN = "import the pages again"
+
+
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """What one page gave: a row of `pack.toml`."""
+
+    record: str
+    name: str
+    file: str
+    sha256: str
+    when: str
+    fields: int
+    new: int
+    unknown: int
+    null: bool
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """One pack: the release it is for and the pages it was made from."""
+
+    release: str
+    path: Path
+    pages: tuple[PageEntry, ...]
+
+    @property
+    def records(self) -> list[str]:
+        """Ids of the records that the pack has layouts of."""
+        return [page.record for page in self.pages if not page.null]
+
+    @property
+    def null_records(self) -> list[str]:
+        """Ids of the records whose pages say that they are no longer produced."""
+        return [page.record for page in self.pages if page.null]
+
+
+def root() -> Path:
+    """The folder of all packs; it need not exist."""
+    return layouts.pack_root()
+
+
+def release_name(text: str) -> str:
+    """A release as packs are called (7.3), from 7.3, 7.3.0 or V7R3.0."""
+    match = _RELEASE.fullmatch(text.strip())
+    if match is None:
+        raise CatalogError(f"{text[:40]!r} is not a z/VM release", expected="a release such as 7.3")
+    return f"{int(match[1])}.{int(match[2])}"
+
+
+def listed(base: Path | None = None) -> list[Pack]:
+    """The user's imported packs, oldest release first; packs of other making have no list of pages."""
+    where = root() if base is None else base
+    names = [name for name in layouts.packs(where) if _FOLDER.fullmatch(name)]
+    return [load(name, where) for name in names if (where / name / PACK_FILE).is_file()]
+
+
+def load(release: str, base: Path | None = None) -> Pack:
+    """What a pack says of itself."""
+    name = release_name(release)
+    where = (root() if base is None else base) / name
+    return Pack(name, where, _pages(where))
+
+
+def _pages(folder: Path) -> tuple[PageEntry, ...]:
+    path = folder / PACK_FILE
+    data = _toml(path, _AGAIN)
+    try:
+        return tuple(_entry(item) for item in data.get("page", []))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CatalogError(f"an entry is not whole: {error}", file=str(path), cure=_AGAIN) from error
+
+
+def _entry(item: dict[str, Any]) -> PageEntry:
+    return PageEntry(
+        record=str(item["record"]),
+        name=str(item["name"]),
+        file=str(item["file"]),
+        sha256=str(item["sha256"]),
+        when=str(item["when"]),
+        fields=int(item["fields"]),
+        new=int(item["new"]),
+        unknown=int(item["unknown"]),
+        null=bool(item.get("null", False)),
+        findings=tuple(str(finding) for finding in item.get("findings", ())),
+    )
+
+
+def save(
+    release: str,
+    files: Iterable[RecordFile],
+    pages: Iterable[PageEntry],
+    *,
+    base: Path | None = None,
+    keep: bool = True,
+) -> tuple[Path, list[str]]:
+    """Writes a pack. With `keep` records that are not imported now stay; else the pack is made anew.
+
+    What the user says in `user.toml` stays in either case. Returns the pack's folder, and what of the
+    user's word does not fit.
+    """
+    where = root() if base is None else base
+    name = release_name(release)
+    with _locked(where), _staged(where, name, keep) as staging:
+        before = _before(staging) if keep else ()
+        entries = {page.record: page for page in before}
+        entries |= {page.record: page for page in pages}
+        for record in [page.record for page in entries.values() if page.null]:
+            _drop(staging, record)
+        for file in files:
+            _drop(staging, file.head.record)
+            write.save(file, staging / layouts.file_name(file.head.record))
+        ordered = sorted(entries.values(), key=lambda page: layouts.record_key(page.record))
+        (staging / PACK_FILE).write_text(_pack_text(name, ordered), encoding="utf-8")
+        if not (staging / USER_FILE).exists():
+            (staging / USER_FILE).write_text(_USER_TEMPLATE.format(release=name), encoding="utf-8")
+        wrong = _apply_user(staging)
+    with contextlib.suppress(OSError):
+        user_roles.write_template(where.parent)
+    layouts.forget()
+    return where / name, wrong
+
+
+def refresh(release: str, base: Path | None = None) -> list[str]:
+    """Applies a changed `user.toml`; returns what of it does not fit, a sentence each."""
+    where = root() if base is None else base
+    name = release_name(release)
+    if not (where / name).is_dir():
+        raise CatalogError(
+            f"there is no pack for {name}", file=str(where / name), cure="import its pages first"
+        )
+    with _locked(where), _staged(where, name, keep=True) as staging:
+        wrong = _apply_user(staging)
+    layouts.forget()
+    return wrong
+
+
+def _before(staging: Path) -> tuple[PageEntry, ...]:
+    with contextlib.suppress(CatalogError):
+        return _pages(staging)
+    # A list of pages that is missing or broken is begun anew by the pages that are imported now.
+    return ()
+
+
+def _drop(folder: Path, record: str) -> None:
+    for path in (folder / layouts.file_name(record), folder / IMPORTED / layouts.file_name(record)):
+        path.unlink(missing_ok=True)
+
+
+def _pack_text(release: str, pages: list[PageEntry]) -> str:
+    used = [page for page in pages if not page.null]
+    lines = [
+        "# Layouts imported from record pages. Made by `zlens catalog import`; say otherwise in user.toml.",
+        f"release = {_quote(release)}",
+        f"when = {_quote(max((page.when for page in pages), default=''))}",
+        "",
+        "[counts]",
+        f"records = {len(used)}",
+        f"null_records = {len(pages) - len(used)}",
+        f"fields = {sum(page.fields for page in used)}",
+        f"new_fields = {sum(page.new for page in used)}",
+        f"unknown_kinds = {sum(page.unknown for page in used)}",
+        f"disagreements = {sum(len(page.findings) for page in pages)}",
+    ]
+    for page in pages:
+        lines += [
+            "",
+            "[[page]]",
+            f"record = {_quote(page.record)}",
+            f"name = {_quote(page.name)}",
+            f"file = {_quote(page.file)}",
+            f"sha256 = {_quote(page.sha256)}",
+            f"when = {_quote(page.when)}",
+            f"fields = {page.fields}",
+            f"new = {page.new}",
+            f"unknown = {page.unknown}",
+        ]
+        if page.null:
+            lines.append("null = true")
+        if page.findings:
+            lines += ["findings = [", *(f"    {_quote(finding)}," for finding in page.findings), "]"]
+    return "\n".join(lines) + "\n"
+
+
+def _quote(text: str) -> str:
+    """A string as TOML has it: that of JSON, without the characters that JSON allows and TOML does not."""
+    return json.dumps(
+        "".join(" " if c == "\x7f" or 0xD800 <= ord(c) < 0xE000 else c for c in text), ensure_ascii=False
+    )
+
+
+def _toml(path: Path, cure: str) -> dict[str, Any]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CatalogError(f"cannot be read: {error.strerror}", file=str(path), cure=cure) from error
+    if len(data) > _MAX_TOML:
+        raise CatalogError("is too large", file=str(path), expected=f"at most {_MAX_TOML:,} bytes", cure=cure)
+    try:
+        return toml.parse(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CatalogError(f"is not TOML: {error}", file=str(path), cure=cure) from error
+
+
+# The user's word
+
+
+def _apply_user(folder: Path) -> list[str]:
+    """Makes every record file of a pack what was imported, with the user's word on it.
+
+    Returns what of the user's word does not fit, a sentence each: it is left out, the rest holds.
+    """
+    path = folder / USER_FILE
+    said = _toml(path, "correct the file or remove it") if path.is_file() else {}
+    imported = folder / IMPORTED
+    for saved in sorted(imported.glob("*.toml")) if imported.is_dir() else ():
+        saved.replace(folder / saved.name)
+    wrong: list[str] = []
+    lines = path.read_text(encoding="utf-8").splitlines() if said else []
+    for record, table in said.items():
+        target = folder / layouts.file_name(record) if _RECORD.fullmatch(record) else None
+        if target is None or not target.is_file():
+            wrong.append(f"{_at(lines, record)}the pack has no layout of {record[:40]!r}")
+            continue
+        if not isinstance(table, dict):
+            wrong.append(f"{_at(lines, record)}{record} is not a table such as [{record}.FIELD]")
+            continue
+        file = layouts.parse(target.read_text(encoding="utf-8"), path=str(target))
+        changed = _User(record, table, wrong, lines).record_file(file)
+        imported.mkdir(exist_ok=True)
+        target.replace(imported / target.name)
+        write.save(changed, target)
+    with contextlib.suppress(OSError):
+        imported.rmdir()
+    return wrong
+
+
+def _at(lines: list[str], record: str, key: str | None = None) -> str:
+    """Where the user says it: `user.toml:12: `."""
+    line = line_of(lines, record, key)
+    return f"{USER_FILE}:{line}: " if line is not None else ""
+
+
+class _User:
+    """What the user says of one record."""
+
+    def __init__(self, record: str, table: dict[str, Any], wrong: list[str], lines: list[str]) -> None:
+        self.record = record
+        self.wrong = wrong
+        self.lines = lines
+        self.lists = {key: self.names(key, table[key]) for key in ("subject", "reset_on") if key in table}
+        self.callevel = self.bits(table.get("callevel", []))
+        sections = table.get("section", {})
+        self.sections = self.tables("section ", sections if isinstance(sections, dict) else {"": sections})
+        self.called = self.pairs(table.get("names", {}))
+        known = ("subject", "reset_on", "callevel", "section", "names")
+        rest = {key: value for key, value in table.items() if key not in known}
+        self.fields = self.tables("", rest)
+        self.met: set[str] = set()
+
+    def refuse(self, what: str, key: str) -> None:
+        self.wrong.append(f"{_at(self.lines, self.record, key)}{self.record}: {what}")
+
+    def names(self, key: str, value: Any) -> tuple[str, ...]:
+        if isinstance(value, list) and all(isinstance(name, str) for name in value):
+            return tuple(value)
+        self.refuse(f"{key} is not a list of field names", key.split()[-1])
+        return ()
+
+    def bits(self, value: Any) -> tuple[int, ...] | None:
+        """Numbers of bits; None where nothing is said."""
+        if isinstance(value, list) and all(type(bit) is int and 0 <= bit <= _MAX_BIT for bit in value):
+            return tuple(value) or None
+        self.refuse(f"callevel is not a list of bit numbers up to {_MAX_BIT}", "callevel")
+        return None
+
+    def tables(self, what: str, given: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        for name, value in given.items():
+            if not isinstance(value, dict):
+                self.refuse(f"{what}{name} is not a table", name or "section")
+        return {name: value for name, value in given.items() if isinstance(value, dict)}
+
+    def pairs(self, given: Any) -> dict[str, str]:
+        if isinstance(given, dict) and all(isinstance(name, str) for name in given.values()):
+            return dict(given)
+        self.refuse("names is no table of names", "names")
+        return {}
+
+    def record_file(self, file: RecordFile) -> RecordFile:
+        if self.called:
+            from zlens.pages.names import called
+
+            found = [
+                called(one, self.called, lambda what: self.refuse(what, "names")) for one in file.layouts
+            ]
+            subject = file.subject or (found[0].subject if found else ())
+            file = replace(file, layouts=tuple(found), subject=subject)
+        made = tuple(self.layout(layout) for layout in file.layouts)
+        for name in (*self.fields, *self.sections):
+            if name not in self.met:
+                self.refuse(f"there is no field or section {name}", name)
+        for key, names in self.lists.items():
+            known = tuple(name for name in names if all(layout.field(name) for layout in made))
+            for name in names:
+                if name not in known:
+                    self.refuse(f"{key} names {name}, which is no field", key)
+            file = replace(file, subject=known) if key == "subject" else replace(file, reset_on=known)
+        return replace(file, layouts=made)
+
+    def layout(self, layout: Layout) -> Layout:
+        return replace(
+            layout,
+            fields=tuple(self.field(old) for old in layout.fields),
+            sections=tuple(self.section(old, layout) for old in layout.sections),
+            callevel=layout.callevel if self.callevel is None else self.callevel,
+        )
+
+    def field(self, field: Field, *, told: bool = False) -> Field:
+        self.met.add(field.name)
+        if (
+            (told or self.lists.get("subject"))
+            and field.kind in DIFFERENCED
+            and field.kind_status == "unknown"
+        ):
+            # It was held back only because nobody knew what the record is about.
+            field = replace(field, kind_status="inferred")
+        said = {
+            key: value
+            for key, value in self.fields.get(field.name, {}).items()
+            if self.allowed(field, key, value)
+        }
+        if not said:
+            return field
+        made = replace(field, **said)
+        if "kind" in said:
+            note = f"{field.note}; " if field.note else ""
+            made = replace(
+                made,
+                kind_status="unknown" if made.kind == "unknown" else "stated",
+                note=f"{note}kind said by the user, imported as {field.kind}",
+            )
+        if made.kind == "timer" and made.direction is None:
+            made = replace(made, direction="learn")
+        return made
+
+    def allowed(self, field: Field, key: str, value: Any) -> bool:
+        values = {"kind": KINDS, "direction": DIRECTIONS, "unit": (), "text": ()}.get(key)
+        if values is None:
+            self.refuse(f"{field.name}: {key} cannot be said; kind, direction, unit and text can", field.name)
+        elif not isinstance(value, str) or (values and value not in values):
+            wanted = f"one of {', '.join(values)}" if values else "a string"
+            self.refuse(f"{field.name}: {key} is {value!r}, not {wanted}", field.name)
+        else:
+            return True
+        return False
+
+    def section(self, section: Section, layout: Layout) -> Section:
+        self.met.add(section.name)
+        said = dict(self.sections.get(section.name, {}))
+        where = f"section {section.name}"
+        subject = self.names(f"{where}: subject", said.pop("subject")) if "subject" in said else ()
+        unknown = [name for name in subject if name not in {field.name for field in section.fields}]
+        if unknown:
+            self.refuse(f"{where}: subject names {unknown[0]}, which is no field of an entry", section.name)
+            subject = ()
+        for key, value in said.items():
+            number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
+            if key not in ("offset", "stride", "count"):
+                what = f"{where}: {key} cannot be said; offset, stride, count and subject can"
+                self.refuse(what, section.name)
+                said = {}
+                break
+            if not number and (not isinstance(value, str) or layout.field(value) is None):
+                what = f"{where}: {key} is {value!r}, neither a number nor a field of the record"
+                self.refuse(what, section.name)
+                said = {}
+                break
+        fields = tuple(self.field(old, told=bool(subject)) for old in section.fields)
+        made = replace(section, fields=fields, subject=subject or section.subject)
+        return replace(made, **said, note="placed by the user") if said else made
+
+
+# Changing a pack whole or not at all
+
+
+@contextlib.contextmanager
+def _locked(base: Path) -> Iterator[None]:
+    """Keeps a second import from changing packs at the same time; the system frees the lock of a dead one."""
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        handle = os.open(base / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _storage_error(base, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        _recover(base)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _staged(base: Path, name: str, keep: bool) -> Iterator[Path]:
+    """A copy of a pack to change, which takes the pack's place at the end and vanishes on any failure."""
+    target = base / name
+    try:
+        staging = Path(tempfile.mkdtemp(prefix=f"{_STAGING}{name}-", dir=base))
+    except OSError as error:
+        raise _storage_error(base, error) from error
+    try:
+        staging.chmod(0o755)
+        if target.is_dir():
+            _copy(target, staging, keep)
+        yield staging
+        _exchange(staging, target)
+    except OSError as error:
+        raise _storage_error(target, error) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _copy(target: Path, staging: Path, keep: bool) -> None:
+    if keep:
+        shutil.copytree(target, staging, dirs_exist_ok=True)
+    elif (target / USER_FILE).is_file():
+        shutil.copy2(target / USER_FILE, staging / USER_FILE)
+
+
+def _exchange(staging: Path, target: Path) -> None:
+    old = target.parent / f"{_OLD}{staging.name.removeprefix(_STAGING)}"
+    try:
+        if target.exists():
+            target.rename(old)
+        staging.rename(target)
+    except BaseException:
+        # Ctrl-C between the two: the old pack goes back to its place.
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise
+    finally:
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _recover(base: Path) -> None:
+    """Clears up after an import that was killed: puts back an old pack whose new one never came."""
+    for path in base.iterdir():
+        if path.name.startswith(_OLD):
+            name = path.name.removeprefix(_OLD).rsplit("-", 1)[0]
+            if _FOLDER.fullmatch(name) and not (base / name).exists():
+                path.rename(base / name)
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+        elif path.name.startswith(_STAGING):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _storage_error(path: Path, error: OSError) -> CatalogError:
+    return CatalogError(
+        f"the pack cannot be written: {error.strerror or error}",
+        file=str(error.filename or path),
+        cure="free the folder's rights or space, or name another folder in ZLENS_DATA",
+    )

@@ -1,0 +1,42 @@
+"""Cores: logical ones of a partition, or physical ones of the machine."""
+
+from __future__ import annotations
+
+from zlens.models.scenario import Whole
+from zlens.plan.case import Asked, Case, Form
+
+NEEDS = "machine"
+_VALUE = "+1 or -2: more or fewer; 8: so many"
+FORMS = (
+    Form("logical_cores", ("own", "partition"), "logical cores of a partition", "+1", _VALUE),
+    Form("physical_cores", ("machine",), "physical cores of the machine", "+1", _VALUE),
+)
+_CORES = Whole(1, 1000)
+
+
+def change(case: Case, asked: Asked) -> None:
+    """More or fewer cores."""
+    if asked.form.field == "physical_cores":
+        _physical(case, asked)
+        return
+    at = case.one_partition(asked)
+    own = case.machine["partition"][at]
+    after = asked.amount(_CORES, own["cores"])
+    case.changed(asked, f"logical cores of {case.shown(at)}", "cores", own["cores"], after)
+    case.replace(at, cores=after)
+    if own.get("dedicated"):
+        case.notes.append(
+            f"{case.shown(at)}: its cores are dedicated, so the others share {_fewer(after - own['cores'])}"
+        )
+
+
+def _physical(case: Case, asked: Asked) -> None:
+    kind = case.one_type(asked)
+    now = case.machine["processors"][kind]
+    after = asked.amount(_CORES, now)
+    case.changed(asked, f"physical cores of type {kind}", "cores", now, after)
+    case.machine = {**case.machine, "processors": {**case.machine["processors"], kind: after}}
+
+
+def _fewer(number: int) -> str:
+    return f"{abs(number)} {'fewer' if number > 0 else 'more'}"

@@ -1,0 +1,35 @@
+"""What the data do not tell of a partition, and the user knows: it holds before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zlens.models.scenario import Choice, Number, Problem
+from zlens.plan.case import Asked, Case, Form
+
+NEEDS = "machine"
+_SCOPES = ("partition",)
+_HOLDS = "known beside the data, before and after:"
+FORMS = (
+    Form("polarization", _SCOPES, f"{_HOLDS} how cores stand", "horizontal", "vertical or horizontal"),
+    Form("capped", _SCOPES, f"{_HOLDS} initial capping", "true", "true or false"),
+    Form("absolute_cap", _SCOPES, f"{_HOLDS} absolute capping", "2.5", "cores, above 0"),
+)
+
+
+def change(case: Case, asked: Asked) -> None:
+    """Puts it into both scenarios."""
+    at = case.one_partition(asked)
+    own = case.machine["partition"][at]
+    field = asked.form.field
+    if own.get("dedicated"):
+        raise asked.refused("its cores are dedicated, so nothing of that holds", "leave it out")
+    value: Any
+    if field == "absolute_cap":
+        value = asked.decimal(Number(0, 1000, above=True))
+    elif field == "capped":
+        value = Choice(("true", "false")).check(asked.value, asked.key, Problem(None)) == "true"
+    else:
+        value = Choice(("vertical", "horizontal")).check(asked.value, asked.key, Problem(None))
+    case.known(at, **{field: value})
+    case.notes.append(f"{asked.key}={asked.value} is taken from --set, before and after: assumed")

@@ -1,0 +1,31 @@
+"""Multithreading on or off: the answer is that of models/smt/measured.py, bounds and hardly a point; asked by itself."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+from zlens.models import moments
+from zlens.models.answer import Answer
+from zlens.models.scenario import Choice, Problem
+from zlens.models.smt import measured
+
+KEY = "smt"
+TEXT = "multithreading of the cores of the system, by itself"
+VALUE = "on or off"
+THREADS = {"on": 2, "off": 1}
+#: What may stand beside it.
+BESIDE = ("max_capacity_factor", "path", "guest.NAME.path", "guest.NAME.serial", "guest.NAME.serial_at_once")
+
+
+def threads(setting: str) -> int:
+    """Threads on each core that are asked for."""
+    value = setting.partition("=")[2].strip()
+    return THREADS[Choice(tuple(THREADS)).check(value, KEY, Problem(None))]
+
+
+def answer(
+    session: moments.Asked, system: str, end: dt.datetime, threads: int, settings: Sequence[str]
+) -> Answer:
+    """Bounds on throughput, and IBM's published range."""
+    return measured.switched(session, system, end, threads, settings)

@@ -1,0 +1,109 @@
+"""A partition split into several.
+
+Equal parts share its weight, so that together they are entitled to what it was. Which of them would use what
+it used nobody can tell: its use is spread by weight (by cores where they are dedicated).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from zlens.models.answer import Assumption
+from zlens.models.scenario import Problem, Whole
+from zlens.plan.case import Asked, Case, Form
+
+NEEDS = "machine"
+_VALUE = "2 equal parts or more, or weights 250,125, or with cores 250:4,125:2"
+FORMS = (Form("split", ("own", "partition"), "a partition split into several", "2", _VALUE),)
+_WEIGHT, _CORES = Whole(1, 999), Whole(1, 1000)
+
+
+def change(case: Case, asked: Asked) -> None:
+    """Parts in the place of a partition."""
+    parts_of = _given if "," in asked.value or ":" in asked.value else _equal
+    places = case.partitions(asked)
+    if parts_of is _given and len(places) > 1:
+        case.one_partition(asked)
+    called = {at: case.shown(at) for at in places}
+    for at in reversed(places):
+        own = case.machine["partition"][at]
+        name, shown = own["name"], called[at]
+        weights, cores = parts_of(asked, own)
+        case.changed(asked, f"weight of {shown}", "", own.get("weight"), _joined(weights))
+        case.changed(asked, f"logical cores of {shown}", "cores", own["cores"], _joined(cores))
+        by = cores if own.get("dedicated") else weights
+        names = [f"{name}-{n}" for n in range(1, len(cores) + 1)]
+        taken = {one["name"] for one in case.machine["partition"] if one.get("type") == own.get("type")}
+        if taken & set(names):
+            raise asked.refused("the machine has partitions of these names already", "ask of another")
+        made = []
+        for part, weight, number, share in zip(names, weights, cores, by, strict=True):
+            one = {**own, "name": part, "cores": number}
+            one |= {} if own.get("dedicated") else {"weight": weight}
+            one |= {"demand": own["demand"] * share / sum(by)} if "demand" in own else {}
+            made.append(one)
+        entries = case.machine["partition"]
+        case.machine = {**case.machine, "partition": [*entries[:at], *made, *entries[at + 1 :]]}
+        case.parts[name, own.get("type", "CP")] = [(part, own.get("type", "CP")) for part in names]
+        if not own.get("dedicated") and sum(weights) != own["weight"]:
+            case.notes.append(
+                f"{shown}: the weights of its parts are {sum(weights)} together, not {own['weight']}: what "
+                "all partitions are entitled to changes"
+            )
+        elif len(set(weights)) > 1 and parts_of is _equal:
+            case.notes.append(f"{shown}: weights are whole numbers, so its parts are as equal as can be")
+        case.assume(
+            Assumption(
+                "use_of_parts",
+                "by cores" if own.get("dedicated") else "by weight",
+                "",
+                "the parts of a split partition together want what it used; which wants what nobody can tell",
+                "ours",
+                "zlens",
+            )
+        )
+
+
+def _equal(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
+    """Weights and cores of equal parts."""
+    most = own["cores"] if own.get("dedicated") else min(own["cores"], own["weight"])
+    if most < 2:
+        raise asked.refused(f"{own['name']} has {own['cores']} logical core", "ask for logical_cores first")
+    number = asked.amount(Whole(2, most))
+    return _shared(own.get("weight") or 0, [1] * number), _shared(own["cores"], [1] * number)
+
+
+def _given(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
+    """Weights and cores as they are asked for; without cores those of the partition go by weight."""
+    parts = [part.partition(":") for part in asked.value.split(",")]
+    if len(parts) < 2 or len({bool(colon) for _, colon, _ in parts}) > 1:
+        raise Problem(None).value(asked.key, asked.value, _VALUE)
+    weights = [asked.number(weight, _WEIGHT, _VALUE) for weight, _, _ in parts]
+    if own.get("dedicated"):
+        raise asked.refused("its cores are dedicated, so it has no weight", "split it into equal parts: 2")
+    if parts[0][1]:
+        return weights, [asked.number(cores, _CORES, _VALUE) for _, _, cores in parts]
+    if len(parts) > own["cores"]:
+        raise asked.refused(
+            f"{own['name']} has {own['cores']} logical cores for {len(parts)} parts",
+            "give the cores of each: 250:4,125:2",
+        )
+    return weights, _shared(own["cores"], weights)
+
+
+def _shared(whole: int, by: Sequence[int]) -> list[int]:
+    """Whole parts of a number in proportion, at least one each where there are enough."""
+    exact = [whole * one / sum(by) for one in by]
+    parts = [max(math.floor(one + 1e-9), 1 if whole >= len(by) else 0) for one in exact]
+    while sum(parts) != whole:
+        step = 1 if sum(parts) < whole else -1
+        able = [at for at in range(len(by)) if step > 0 or parts[at] > 1]
+        at = max(able, key=lambda at: (step * (exact[at] - parts[at]), -at))
+        parts[at] += step
+    return parts
+
+
+def _joined(numbers: Sequence[int]) -> str | None:
+    return " + ".join(map(str, numbers)) if any(numbers) else None

@@ -1,0 +1,25 @@
+"""The weight of a partition."""
+
+from __future__ import annotations
+
+from zlens.models.scenario import Whole
+from zlens.plan.case import Asked, Case, Form
+
+NEEDS = "machine"
+FORMS = (
+    Form(
+        "weight", ("own", "partition"), "processing weight of a partition", "300", "a whole number, 1 to 999"
+    ),
+)
+_WEIGHT = Whole(1, 999)
+
+
+def change(case: Case, asked: Asked) -> None:
+    """Another weight. PR/SM knows whole ones from 1 to 999."""
+    at = case.one_partition(asked)
+    own = case.machine["partition"][at]
+    if own.get("dedicated"):
+        raise asked.refused("its cores are dedicated, so it has no weight", "ask for logical_cores or split")
+    after = asked.amount(_WEIGHT, own["weight"])
+    case.changed(asked, f"weight of {case.shown(at)}", "", own["weight"], after)
+    case.replace(at, weight=after)

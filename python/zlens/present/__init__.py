@@ -1,0 +1,1 @@
+"""What all faces show numbers with: rows as text, CSV and JSON, and charts as SVG."""

@@ -1,0 +1,172 @@
+"""Rows of an answer as text: a table for people, CSV and JSON for programs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+from zlens.engine.answers import distinct
+
+#: How many rows a terminal is shown before it is told how to see the rest.
+TERMINAL_ROWS = 60
+#: Digits that a number in a table shows; CSV and JSON have them all.
+DIGITS = 6
+#: Nor is a column made wider than this on a terminal.
+WIDEST = 100
+
+#: A time and the row it stands in (whose system decides the zone) as text.
+Show = Callable[[dt.datetime, Sequence[Any]], str]
+
+
+def write_table(
+    out: TextIO,
+    columns: Sequence[str],
+    types: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    show_time: Show,
+    widest: int | None = None,
+) -> None:
+    """Aligned columns under their names: numbers to the right, the rest to the left, cut at `widest`."""
+    cells = [_column(kind, at, rows, show_time) for at, kind in enumerate(types)]
+    widths = [
+        max([_width(name), *(_width(cell) for cell in column)])
+        for name, column in zip(columns, cells, strict=True)
+    ]
+    if widest is not None:
+        widths = [min(widest, width) for width in widths]
+    right = [kind in ("int", "float") for kind in types]
+
+    def put(parts: Sequence[str]) -> None:
+        padded = [
+            _pad(_clip(part, width), width, side)
+            for part, width, side in zip(parts, widths, right, strict=True)
+        ]
+        out.write("  ".join(padded).rstrip() + "\n")
+
+    put(columns)
+    put(["-" * width for width in widths])
+    for row in zip(*cells, strict=True):
+        put(row)
+
+
+def write_csv(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """RFC 4180 with one header line and \\n; NULL is an empty field, empty text "", times ISO 8601 with Z."""
+    out.write(",".join(map(_field, columns)) + "\n")
+    for row in rows:
+        out.write(",".join(_field(_plain(value)) for value in row) + "\n")
+
+
+def _field(value: Any) -> str:
+    # The csv module leaves a carriage return bare when lines end without one, and readers split there.
+    text = "" if value is None else str(value)
+    if text and not any(char in text for char in '",\r\n'):
+        return text
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"' if isinstance(value, str) else text
+
+
+def write_json(out: TextIO, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """One array of objects; times ISO 8601 with Z, integers exact, what is not finite null."""
+    names = distinct(columns)
+    write_objects(out, (dict(zip(names, row, strict=True)) for row in rows))
+
+
+def write_objects(out: TextIO, objects: Iterable[Mapping[str, Any]]) -> None:
+    """One array of objects, whose names may differ."""
+    between = "["
+    for one in objects:
+        plain = {name: _jsonable(value) for name, value in one.items()}
+        out.write(f"{between}\n {json.dumps(plain, ensure_ascii=False, allow_nan=False)}")
+        between = ","
+    out.write("\n]\n" if between == "," else "[]\n")
+
+
+def iso(value: dt.datetime) -> str:
+    """2010-03-09T08:30:00Z, with fractions only where there are any."""
+    utc = value.astimezone(dt.UTC) if value.tzinfo else value.replace(tzinfo=dt.UTC)
+    text = utc.strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{utc.microsecond:06}Z" if utc.microsecond else f"{text}Z"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return iso(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return iso(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(key): _jsonable(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(one) for one in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+def _column(kind: str, at: int, rows: Sequence[Sequence[Any]], show_time: Show) -> list[str]:
+    if kind == "float":
+        return _numbers([row[at] for row in rows])
+    return [_cell(row[at], row, show_time) for row in rows]
+
+
+def _cell(value: Any, row: Sequence[Any], show_time: Show) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, dt.datetime):
+        return show_time(value, row)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(value))
+
+
+def _numbers(values: Sequence[Any]) -> list[str]:
+    """One number of decimals for the whole column, so that points stand under points."""
+    finite = [abs(value) for value in values if isinstance(value, (int, float)) and math.isfinite(value)]
+    largest = max(finite, default=0.0)
+    smallest = min((value for value in finite if value), default=1.0)
+    if largest >= 1e15 or (largest < 1e-3 and largest > 0):
+        return ["NULL" if value is None else f"{value:.{DIGITS}g}" for value in values]
+    whole = len(str(int(largest)))
+    # As many decimals as the digits leave, but enough that small values do not vanish beside large ones.
+    most = max(DIGITS - whole, min(4, 1 - math.floor(math.log10(smallest))), 0)
+    texts = [f"{value:.{most}f}" for value in finite]
+    needed = max((len(text.rstrip("0").partition(".")[2]) for text in texts if "." in text), default=0)
+    return ["NULL" if value is None else f"{value:.{needed}f}" for value in values]
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def _clip(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    kept = ""
+    for char in text:
+        if _width(kept + char) > width - 3:
+            break
+        kept += char
+    return kept + "..."
+
+
+def _pad(text: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _width(text))
+    return blanks + text if right else text + blanks

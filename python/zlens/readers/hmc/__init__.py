@@ -1,0 +1,1 @@
+"""Metrics of a Hardware Management Console."""

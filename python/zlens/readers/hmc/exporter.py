@@ -1,0 +1,375 @@
+"""What an HMC exporter tells Prometheus: a scrape saved as text, or several.
+
+A scrape is of one moment, that of its time stamps or else the date of the file. The machine is the system it
+is of, by the name that the HMC has for it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from zlens.catalog.columns import Column
+from zlens.catalog.hmc import PARTS, Metric, facts
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.row_table import Row, RowTable
+
+NAME = "hmc"
+
+#: What the exporter's metrics begin with.
+PREFIX = "zhmc_"
+
+MAX_LINE = 8 * 1024
+MAX_SAMPLES = 2_000_000
+MAX_NOTES = 100
+#: Lines that cannot be read, after which a file is given up.
+MAX_STRANGE = 100_000
+#: How far the end of a line is looked for.
+MAX_SKIPPED = 64 << 20
+
+HEADER = (
+    Column("system", "text", "", "machine, by the name that the HMC has for it"),
+    Column("source", "text", "", "where it comes from"),
+    Column("file", "text", "", "file"),
+    Column("offset", "int", "bytes", "where the line begins in its file"),
+    Column("tod", "time", "", "time stamp of the sample, else the date of the file, UTC"),
+    Column("interval_end", "time", "", "the same"),
+    Column("seconds", "float", "s", "NULL: it tells of a moment"),
+    Column("flag", "text", "", "NULL"),
+)
+
+_METRIC = (
+    *HEADER,
+    Column("metric", "text", "", "name of the metric"),
+    Column("kind", "text", "", "gauge or counter"),
+    Column("partition", "text", "", "partition it is of"),
+    Column("processor", "text", "", "processor it is of"),
+    Column("cpu_type", "text", "", "type of that processor"),
+    Column("labels", "text", "", "its other labels: name=value, in order of their names"),
+    Column("value", "float", "", "value"),
+    Column("text", "text", "", "what it is, in the exporter's words"),
+)
+
+_KEYS = {
+    "partition": (
+        Column("partition", "text", "", "name of the partition"),
+        Column("cpu_type", "text", "", "type of the processors"),
+    ),
+    "processor": (
+        Column("processor", "text", "", "name of the processor"),
+        Column("cpu_type", "text", "", "type of the processor; SAP and IFP as the HMC names them"),
+    ),
+    "pool": (Column("cpu_type", "text", "", "type of the processors"),),
+}
+
+_SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(\{.*\})?\s+(\S+)(?:\s+(-?\d{1,16}))?\s*\Z")
+_LABEL = re.compile(r'\s*([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(,|\Z)')
+_ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
+_TAKEN = {"cpc", "partition", "processor"}
+
+
+def detect(head: bytes, size: int) -> bool:
+    """Whether a file is text of this exporter."""
+    return re.search(rb"(?m)^(?:# (?:HELP|TYPE) )?zhmc_[a-z0-9_]+[ {]", head[:65536]) is not None
+
+
+def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> HmcSource:
+    """Read scrapes. Raises InputError where not one tells of a machine."""
+    source = HmcSource()
+    error: InputError | None = None
+    for done, path in enumerate(paths):
+        try:
+            source.read(path)
+        except OSError as failure:
+            what = f"cannot be read: {failure.strerror or failure}"
+            error = error or InputError(what, file=path, cure="check name and permissions")
+            source.note(path, None, "changed", what, None)
+        if progress is not None:
+            progress(done + 1, len(paths), path)
+    if not source.samples:
+        raise error or InputError(
+            "no sample of a machine is in it",
+            file=paths[0],
+            expected='lines as zhmc_cpc_power_watts{cpc="A"} 1.0',
+        )
+    source.finish()
+    return source
+
+
+class HmcSource:
+    """All scrapes of an input."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self.systems: list[SystemInfo] = []
+        self.tables: dict[str, list[RawTable]] = {}
+        self.samples: list[Row] = []
+        self._problems: list[Problem] = []
+        self._notes: Counter[str] = Counter()
+        self._sizes: dict[str, int] = {}
+        self._others: Counter[str] = Counter()
+        self._seen: set[tuple[Any, ...]] = set()
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def note(self, path: str, offset: int | None, kind: str, detail: str, lost: int | None) -> None:
+        self._notes[path] += 1
+        if self._notes[path] <= MAX_NOTES:
+            self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, lost))
+
+    def read(self, path: str) -> None:
+        """Read a scrape."""
+        told: dict[str, tuple[str | None, str | None]] = {}
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            self._sizes[path] = status.st_size
+            for offset, line in self._lines(path, file):
+                if line.startswith("#"):
+                    _describe(told, line)
+                    continue
+                try:
+                    self._sample(path, offset, line, told, status.st_mtime_ns // 1000)
+                except ValueError as error:
+                    lost = len(line.encode())
+                    self.note(path, offset, "header", f"{error}: {line[:60]!r}; not read", lost)
+                if len(self.samples) >= MAX_SAMPLES:
+                    self._say(path, offset, "length", "more samples than zlens keeps; not read from here on")
+                    break
+                if self._notes[path] > MAX_STRANGE:
+                    many = f"more than {MAX_STRANGE:,} lines that cannot be read; not read from here on"
+                    self._say(path, offset, "length", many)
+                    break
+            if os.fstat(file.fileno()).st_size != status.st_size:
+                self._say(path, None, "changed", "the file changed while it was read")
+        if self._notes[path] > MAX_NOTES:
+            more = f"{self._notes[path] - MAX_NOTES:,} more problems of this file are not listed"
+            self._say(path, None, "section", more)
+
+    def _say(self, path: str, offset: int | None, kind: str, detail: str) -> None:
+        self._problems.append(Problem(None, NAME, path, offset, None, kind, detail, None))
+
+    def _lines(self, path: str, file: Any) -> Iterator[tuple[int, str]]:
+        offset = 0
+        while raw := file.readline(MAX_LINE):
+            begin, offset = offset, offset + len(raw)
+            if not raw.endswith(b"\n"):
+                more = file.readline(MAX_LINE)
+                if more:
+                    while more and not more.endswith(b"\n"):
+                        offset += len(more)
+                        if offset - begin > MAX_SKIPPED:
+                            said = f"no line ends within {MAX_SKIPPED:,} bytes; not read from here on"
+                            self._say(path, begin, "length", said)
+                            return
+                        more = file.readline(MAX_LINE)
+                    offset += len(more)
+                    self.note(
+                        path, begin, "length", f"a line of {offset - begin:,} bytes; not read", offset - begin
+                    )
+                    continue
+            text = raw.decode("utf-8", "replace").strip()
+            if text:
+                yield begin, text
+
+    def _sample(
+        self, path: str, offset: int, line: str, told: dict[str, tuple[str | None, str | None]], date_us: int
+    ) -> None:
+        found = _SAMPLE.match(line)
+        if not found:
+            raise ValueError("a line that is no sample")
+        name = found[1]
+        if not name.startswith(PREFIX):
+            self._others[name.partition("_")[0]] += 1
+            return
+        labels = _labels(found[2] or "")
+        machine = labels.get("cpc")
+        if not machine:
+            raise ValueError("a sample that names no machine")
+        moment = int(found[4]) * 1000 if found[4] else date_us
+        if not 0 <= moment < 2**62:
+            raise ValueError("a time that cannot be")
+        value = _number(found[3])
+        key = (machine, moment, name, tuple(sorted(labels.items())))
+        if key in self._seen:
+            self.note(path, offset, "duplicate", f"{name} of the same moment is known; not read", len(line))
+            return
+        self._seen.add(key)
+        kind, text = told.get(name, (None, None))
+        processor = name.startswith(f"{PREFIX}processor_")
+        self.samples.append(
+            {
+                "system": machine,
+                "source": NAME,
+                "file": path,
+                "offset": offset,
+                "tod": moment,
+                "interval_end": moment,
+                "metric": name,
+                "kind": kind,
+                "partition": labels.get("partition"),
+                "processor": labels.get("processor"),
+                "cpu_type": _type(labels["type"]) if processor and labels.get("type") else None,
+                "labels": ", ".join(
+                    f"{label}={value}"
+                    for label, value in sorted(labels.items())
+                    if label not in _TAKEN and not (processor and label == "type")
+                ),
+                "value": value if math.isfinite(value) else None,
+                "text": text,
+            }
+        )
+
+    # -- tables --------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Make the tables and name the machines."""
+        self._seen.clear()
+        known = facts()
+        rows: dict[str, dict[tuple[Any, ...], Row]] = {part: {} for part in PARTS}
+        shared: list[tuple[Row, Metric]] = []
+        for sample in self.samples:
+            metric = known.metrics.get(sample["metric"])
+            if metric is None:
+                continue
+            if metric.part == "partition" and metric.cpu_type is None:
+                shared.append((sample, metric))
+                continue
+            row = _row(rows[metric.part], sample, metric.cpu_type or sample["cpu_type"])
+            row[metric.column] = _value(sample, metric)
+        partitions = {key: row for key, row in rows["partition"].items() if row.get("processors")}
+        _spread(partitions, shared)
+        rows["partition"] = partitions
+        rows["pool"] = {key: row for key, row in rows["pool"].items() if row.get("processors")}
+        self.tables["hmc_metric"] = [RowTable("hmc_metric", _METRIC, self.samples)]
+        for part in PARTS:
+            columns = (*HEADER, *_KEYS[part], *known.columns[part])
+            self.tables[f"hmc_{part}"] = [RowTable(f"hmc_{part}", columns, list(rows[part].values()))]
+        self._name()
+
+    def _name(self) -> None:
+        moments: dict[str, set[int]] = {}
+        files: dict[str, dict[str, None]] = {}
+        for sample in self.samples:
+            moments.setdefault(sample["system"], set()).add(sample["tod"])
+            files.setdefault(sample["system"], {})[sample["file"]] = None
+        for system in sorted(moments):
+            times = sorted(moments[system])
+            self.systems.append(
+                SystemInfo(
+                    system,
+                    NAME,
+                    first_us=times[0],
+                    last_us=times[-1],
+                    files=list(files[system]),
+                    intervals=[Interval(time, None) for time in times],
+                )
+            )
+
+    # -- what a session asks -------------------------------------------------------------------------
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """What could not be read; all of it is known once the texts are read."""
+        return list(self._problems)
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        """Counters are kept as they are."""
+        return []
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """A row per file, machine and metric."""
+        found: dict[tuple[str, str, str], list[int]] = {}
+        for sample in self.samples:
+            found.setdefault((sample["file"], sample["system"], sample["metric"]), []).append(sample["tod"])
+        texts = {sample["metric"]: sample["text"] for sample in self.samples}
+        return [
+            InventoryRow(
+                system, NAME, file, None, None, metric, texts[metric] or "", "sample", len(times), None,
+                min(times), max(times), layout="hmc",
+            )
+            for (file, system, metric), times in sorted(found.items())
+        ]  # fmt: skip
+
+    def info(self) -> list[dict[str, Any]]:
+        """One object per file."""
+        machines: dict[str, dict[str, None]] = {}
+        for sample in self.samples:
+            machines.setdefault(sample["file"], {})[sample["system"]] = None
+        return [
+            {
+                "format": "Prometheus text of an HMC exporter",
+                "path": path,
+                "bytes": size,
+                "system": ", ".join(machines.get(path, {})) or None,
+                "times": "time stamps of the samples, else the date of the file",
+                "others": ", ".join(f"{count} of {name}" for name, count in self._others.items()) or None,
+            }
+            for path, size in self._sizes.items()
+        ]
+
+
+def _describe(told: dict[str, tuple[str | None, str | None]], line: str) -> None:
+    words = line.split(maxsplit=3)
+    if len(words) == 4 and words[1] in ("HELP", "TYPE") and len(told) < 10_000:
+        kind, text = told.get(words[2], (None, None))
+        told[words[2]] = (kind, words[3]) if words[1] == "HELP" else (words[3], text)
+
+
+def _labels(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    inner = text[1:-1]
+    at = 0
+    while at < len(inner):
+        label = _LABEL.match(inner, at)
+        if not label or label[1] in found:
+            raise ValueError("labels that are none")
+        found[label[1]] = re.sub(r'\\[\\"n]', lambda escape: _ESCAPES[escape[0]], label[2])
+        at = label.end()
+    return found
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("a value that is no number") from None
+
+
+def _type(label: str) -> str:
+    return facts().types.get(label, label.upper())
+
+
+def _value(sample: Row, metric: Metric) -> Any:
+    value = sample["value"]
+    if value is None or value == metric.none:
+        return None
+    return bool(value) if metric.kind == "bool" else round(value * metric.scale, 9)
+
+
+def _row(rows: dict[tuple[Any, ...], Row], sample: Row, cpu_type: str | None) -> Row:
+    key = (sample["system"], sample["tod"], sample["partition"], sample["processor"], cpu_type)
+    row = rows.get(key)
+    if row is None:
+        names = ("partition", "processor", *(column.name for column in HEADER))
+        row = rows[key] = {name: sample.get(name) for name in names} | {"cpu_type": cpu_type}
+    return row
+
+
+def _spread(partitions: dict[tuple[Any, ...], Row], shared: list[tuple[Row, Metric]]) -> None:
+    """What is said of a partition as a whole goes to the rows of its types."""
+    of: dict[tuple[Any, ...], list[Row]] = {}
+    for key, row in partitions.items():
+        of.setdefault(key[:3], []).append(row)
+    for sample, metric in shared:
+        rows = of.get((sample["system"], sample["tod"], sample["partition"]), [])
+        if metric.alone and len(rows) > 1:
+            continue
+        for row in rows:
+            row.setdefault(metric.column, _value(sample, metric))

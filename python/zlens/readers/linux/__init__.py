@@ -1,0 +1,1 @@
+"""Linux on Z: what it tells of its machine, and its CPU-MF counters."""

@@ -1,0 +1,567 @@
+"""Counters of CPU MF on Linux: what perf stat, lshwc and lscpumf print, and /proc/service_levels.
+
+A file tells nothing of its machine but the names of its counters, and lshwc's JSON the counter versions and
+the host. What else there is in the input of the same system is asked: the output of lscpumf or
+/proc/service_levels for counter versions and speed, /proc/sysinfo for machine type and name.
+Without a time of day, which perf prints only into files of its own (-o), times count from 1970 on.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections import Counter as Tally
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog import cpumf, linux_events
+from zlens.catalog.linux_events import Event, Machine
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.linux import lshwc, perf
+from zlens.readers.linux.counter_store import NAME, Moment, Run, Store, tables
+from zlens.readers.linux.lshwc import Facility
+from zlens.readers.linux.perf import Count, Reading
+from zlens.readers.linux.times import LAST_US, Clock
+from zlens.readers.recognition import FOLDER_SOURCE
+
+__all__ = ["NAME", "LinuxCounterSource", "detect", "open_files"]
+
+#: Values, readings and names kept of one input: bounds for files that are no output of these tools.
+MAX_VALUES = 3_000_000
+MAX_READINGS = 200_000
+MAX_NAMES = 20_000
+#: Problems of one kind and file that get a row of their own.
+MAX_NOTES = 50
+#: Lines that are none of the tool, after which a file is given up.
+MAX_STRANGE = 100_000
+#: Longest list of lscpumf, with all that it says of each counter.
+MAX_FACILITY = 1 << 20
+#: Longest line; lshwc's names of all counters need 10 KB.
+MAX_LINE = 1 << 20
+#: How far the end of a line is looked for.
+MAX_SKIPPED = 64 << 20
+#: Longest JSON of lshwc, which is one object.
+MAX_JSON = 64 << 20
+
+_SECOND = 1_000_000
+_EXPECTED = "the output of perf stat (text, -x or -j), lshwc (CSV or JSON) or lscpumf on a Linux on Z"
+_INT_MAX = 2**63 - 1
+_STATE = {None: 0, perf.NOT_SUPPORTED: 1, perf.NOT_COUNTED: 2}
+
+_TITLES = {
+    "perf-text": "perf stat",
+    "perf-csv": "perf stat -x",
+    "perf-json": "perf stat -j",
+    "lshwc-csv": "lshwc, CSV",
+    "lshwc-json": "lshwc, JSON",
+    "facility": "lscpumf or /proc/service_levels",
+}
+
+
+def detect(head: bytes, size: int) -> bool:
+    """Whether a file is the output of one of these tools."""
+    return form_of(head) is not None
+
+
+def form_of(head: bytes) -> str | None:
+    """What a file is, by its first bytes."""
+    # A system that goes down leaves zeros at the end of what it was writing.
+    head = head.rstrip(b"\0")
+    if b"\0" in head:
+        return None
+    text = head.decode("utf-8", "replace").lstrip("\ufeff")
+    if not text.strip() or text.count("\ufffd") > len(text) // 50:
+        return None
+    if lshwc.is_json(text):
+        return "lshwc-json"
+    if perf.is_json(text):
+        return "perf-json"
+    if lshwc.is_csv(text):
+        return "lshwc-csv"
+    if lshwc.is_facility(text):
+        return "facility"
+    if perf.is_text(text):
+        return "perf-text"
+    return "perf-csv" if perf.separator(text) is not None else None
+
+
+def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> LinuxCounterSource:
+    """Read the counters of all files. Raises InputError when not one can be read."""
+    source = LinuxCounterSource(options.tz)
+    source.read(paths, progress)
+    return source
+
+
+@dataclass(slots=True)
+class _File:
+    """What there is to say of one file."""
+
+    path: str
+    info: SystemInfo
+    run: Run
+    size: int = 0
+    form: str = ""
+    facility: Facility = field(default_factory=Facility)
+    events: dict[int, Event] = field(default_factory=dict)
+    readings: int = 0
+    cpus: set[int] = field(default_factory=set)
+    tally: Tally[str] = field(default_factory=Tally)
+    notes: list[tuple[str, str, int | None]] = field(default_factory=list)
+    machine: Machine | None = None
+
+    def note(self, kind: str, detail: str, offset: int | None) -> None:
+        self.tally[kind] += 1
+        if self.tally[kind] <= MAX_NOTES:
+            self.notes.append((kind, detail, offset))
+
+
+class LinuxCounterSource:
+    """All files of an input with counters of Linux."""
+
+    name = NAME
+    beside = FOLDER_SOURCE
+
+    def __init__(self, zone: dt.tzinfo | None) -> None:
+        self.zone = zone
+        self.systems: list[SystemInfo] = []
+        self.store = Store()
+        self.tables: dict[str, list[RawTable]] = {table.name: [table] for table in tables(self.store)}
+        self._files: list[_File] = []
+        self._resets: list[tuple[SystemInfo, int, int | None, str]] = []
+        self._ends: dict[int, dict[int, str]] = {}
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def read(self, paths: list[str], progress: Progress | None) -> None:
+        total, before = sum(os.path.getsize(p) for p in paths if os.path.exists(p)), 0
+        error: InputError | None = None
+        for path in paths:
+            info = SystemInfo(self._name(path), NAME)
+            file = _File(path, info, Run(path, info))
+            try:
+                self._read_file(file, progress, before, total)
+            except OSError as failure:
+                what = f"cannot be read: {failure.strerror or failure}"
+                error = error or InputError(what, file=path, cure="check name and permissions")
+                file.note("changed", what, 0)
+            self._files.append(file)
+            before += file.size
+        if not any(file.form for file in self._files):
+            raise error or InputError(
+                "this is no output of a counter tool any more", file=paths[0], expected=_EXPECTED
+            )
+        self._settle()
+
+    def _name(self, path: str) -> str:
+        taken = {file.info.system for file in self._files}
+        where = Path(path)
+        name = f"unknown-{where.stem}"
+        if name in taken:
+            name = f"unknown-{where.parent.name}-{where.stem}"
+        while name in taken:
+            name += "'"
+        return name
+
+    def _read_file(self, file: _File, progress: Progress | None, before: int, total: int) -> None:
+        with open(file.path, "rb") as raw:
+            file.size = os.fstat(raw.fileno()).st_size
+            head = raw.read(64 * 1024)
+            file.form = form_of(head) or ""
+            raw.seek(0)
+
+            def step(done: int) -> None:
+                if progress is not None:
+                    progress(before + done, total, file.path)
+
+            if not file.form:
+                file.note("changed", "this is no output of a counter tool any more; not read", 0)
+                return
+            if file.form == "lshwc-json":
+                if file.size > MAX_JSON:
+                    file.note(
+                        "length", f"only {MAX_JSON:,} bytes of a JSON are read; write CSV instead", MAX_JSON
+                    )
+                text = raw.read(MAX_JSON).decode("utf-8", "replace")
+                step(len(text))
+                file.facility, readings = lshwc.objects(text, file.note)
+            else:
+                lines = _lines(raw, file, step)
+                if file.form == "facility":
+                    file.facility = lshwc.facility(lines, file.note)
+                    readings = iter(())
+                elif file.form == "lshwc-csv":
+                    plain = head.decode("utf-8", "replace")
+                    readings = lshwc.rows(lines, file.note, hexadecimal=lshwc.is_hexadecimal(plain))
+                elif file.form == "perf-text":
+                    readings = perf.text(lines, file.note)
+                elif file.form == "perf-json":
+                    readings = perf.objects(lines, file.note)
+                else:
+                    by = perf.separator(head.decode("utf-8", "replace").lstrip("\ufeff")) or ","
+                    readings = perf.values(lines, file.note, by)
+            if file.facility.host:
+                self._of_host(file, file.facility.host)
+            self._keep(file, readings)
+            if os.fstat(raw.fileno()).st_size != file.size:
+                file.note("changed", "the file changed while it was read", file.size)
+
+    def _of_host(self, file: _File, host: str) -> None:
+        """The files of one host are one system."""
+        same = next((other.info for other in self._files if other.info.system == host), None)
+        if same is not None:
+            file.info = file.run.info = same
+        else:
+            file.info.system = host
+
+    def _keep(self, file: _File, readings: Iterator[Reading]) -> None:
+        clock = Clock(file.info, file.note, self.zone)
+        before: dict[tuple[int, int | None, str | None], int] = {}
+        run = -1
+        for reading in readings:
+            full = (
+                len(self.store) + len(reading.counts) > MAX_VALUES or len(self.store.moments) >= MAX_READINGS
+            )
+            if full or len(self.store.events) > MAX_NAMES or len(self.store.parts) > MAX_NAMES:
+                file.note(
+                    "length", "more values than zlens keeps of one input; not read from here", reading.offset
+                )
+                return
+            if reading.run != run:
+                run = reading.run
+                before.clear()
+            end, seconds = clock.at(reading)
+            if not 0 <= end <= LAST_US:
+                file.note("time", "a reading of a time that cannot be; not read", reading.offset)
+                continue
+            seen = self._ends.setdefault(id(file.info), {})
+            if end in seen:
+                file.note(
+                    "duplicate", f"a reading of this time stands in {seen[end]}; not read", reading.offset
+                )
+                continue
+            seen[end] = file.path
+            first = len(self.store)
+            for count in reading.counts:
+                self._value(file, reading, count, before, end)
+            moment = Moment(file.run, reading.offset, end, seconds, first, len(self.store), reading.run)
+            self.store.moments.append(moment)
+            file.readings += 1
+
+    def _value(
+        self,
+        file: _File,
+        reading: Reading,
+        count: Count,
+        before: dict[tuple[int, int | None, str | None], int],
+        end: int,
+    ) -> None:
+        event = count.event[:120]
+        if count.number is not None:
+            event = f"{event}({count.number})"
+        code = self.store.code(event)
+        if code not in file.events:
+            if file.form.startswith("lshwc"):
+                label = count.event if count.number is not None else event
+                file.events[code] = linux_events.label(label, count.number)
+            else:
+                file.events[code] = linux_events.event(event)
+        value, total = count.value, None
+        if value is not None and value > _INT_MAX:
+            file.note(
+                "length", f"{event}: {value:,} is more than a counter holds; it is NULL", reading.offset
+            )
+            value = None
+        if reading.absolute:
+            key = (code, count.cpu, count.group)
+            total, earlier = value, before.get(key)
+            value = total - earlier if total is not None and earlier is not None else None
+            if value is not None and value < 0:
+                self._resets.append((file.info, end, count.cpu, f"{event} stepped back"))
+                value = None
+            if total is not None:
+                before[key] = total
+        if count.cpu is not None:
+            file.cpus.add(count.cpu)
+        self.store.append(
+            code, count.cpu, count.group, value, total, _STATE[count.state], count.running_pct,
+            count.amount, count.unit,
+        )  # fmt: skip
+
+    # -- what belongs together -----------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Machines, intervals and systems, when all files are read."""
+        for file in self._files:
+            self._facility(file)
+        moments: dict[int, list[Moment]] = {}
+        for moment in self.store.moments:
+            moments.setdefault(id(moment.run), []).append(moment)
+        for file in self._files:
+            known = [event for event in file.events.values() if event.counter]
+            listed = [Event(name, number) for name, number in self._listed(file).items()]
+            listed = [event for event in listed if event.name in linux_events.names()]
+            file.machine = linux_events.machine([*known, *listed])
+            if known and not file.machine.generations:
+                file.note(
+                    "section",
+                    "no machine has counters of all these names; only those common to all are shown",
+                    0,
+                )
+            file.run.told = file.machine.told
+            self._absent(file, known, moments.get(id(file.run), []))
+        self.resolve()
+        self._gather()
+
+    def _told(self, file: _File) -> list[Facility]:
+        """What is told of the facility: in the file, and in one beside it."""
+        beside = [o.facility for o in self._files if o.form == "facility" and _near(o.path, file.path)]
+        versions = [each for each in beside if each.csvn is not None or each.cpsp is not None]
+        lists = [each for each in beside if each.counters]
+        # Of two the one or the other may be of another system.
+        return [file.facility, *(each for found in (versions, lists) if len(found) == 1 for each in found)]
+
+    def _facility(self, file: _File) -> None:
+        """Counter versions and speed."""
+        run = file.run
+        for each in self._told(file):
+            run.csvn = each.csvn if run.csvn is None else run.csvn
+            run.cfvn = each.cfvn if run.cfvn is None else run.cfvn
+            run.cpsp = each.cpsp if run.cpsp is None else run.cpsp
+
+    def _listed(self, file: _File) -> dict[str, int]:
+        """All counters that the system names, where lscpumf lists them."""
+        return {name: number for each in self._told(file) for name, number in each.counters.items()}
+
+    def _absent(self, file: _File, known: Sequence[Event], mine: list[Moment]) -> None:
+        """What the system says it does not have, in plain words."""
+        if file.facility.absent:
+            said = f"the system has no counters to show: {file.facility.absent!r}; a guest is given none"
+            file.note("section", said, None)
+        if file.form == "facility" or not file.form:
+            return
+        if not file.readings:
+            file.note("section", "no count of an event stands in it", None)
+            return
+        if not known:
+            file.note("section", "none of these events is a counter of CPU MF", None)
+            return
+        counters = {code for code, event in file.events.items() if event.counter}
+        states: Tally[int] = Tally()
+        for moment in mine:
+            states.update(self.store.states_of(counters, moment.first, moment.last))
+        without = states[1] + states[2]
+        if without:
+            every = without == sum(states.values())
+            how = (
+                "none of its counters"
+                if every
+                else f"not all of its counters, {without:,} values are missing"
+            )
+            file.note(
+                "section",
+                f"the system counted {how} ({states[1]:,} not supported, {states[2]:,} not counted): "
+                "counters are absent inside a guest, or not authorized for the partition; they are NULL",
+                None,
+            )
+
+    def resolve(self) -> None:
+        """Give names their numbers, as the machine has them."""
+        for file in self._files:
+            machine = file.machine or Machine(())
+            type, version = file.info.machine_type, file.run.csvn
+            chosen, _ = cpumf.choose(type, version, file.run.told)
+            if chosen in cpumf.GENERATIONS and (type or version is not None):
+                machine = Machine((str(chosen),))
+            elif not machine.generations:
+                machine = Machine(tuple(cpumf.GENERATIONS))
+            file.run.generation = chosen
+            strange = []
+            for code, event in file.events.items():
+                number = machine.number(event) if event.counter else None
+                if number is not None and event.name is not None:
+                    has = [
+                        n for n in machine.generations if linux_events.names()[event.name].get(n) == number
+                    ]
+                    number = number if has else None
+                if event.counter and number is None:
+                    strange.append(self.store.events[code])
+                file.run.numbers[code] = number
+            self._strange(file, machine, strange)
+
+    def _strange(self, file: _File, machine: Machine, events: list[str]) -> None:
+        file.notes = [note for note in file.notes if note[0] != "no_layout"]
+        if events:
+            more = f" and {len(events) - 5} more" if len(events) > 5 else ""
+            of = " or ".join(machine.generations) if len(machine.generations) < 8 else "no known machine"
+            detail = f"{', '.join(events[:5])}{more}: their numbers on {of} are not known; in no metric"
+            file.notes.append(("no_layout", detail, None))
+
+    def accompany(self, others: Sequence[SystemInfo]) -> None:
+        """Take machine type and name from what other sources of the input tell of the same system.
+
+        It is the same where the files stand in one folder, or where the input has just one system of each.
+        """
+        mine = list({id(file.info): file for file in self._files}.values())
+        for file in mine:
+            near = [info for info in others if any(_near(path, file.path) for path in info.files)]
+            named = [info for info in others if info.system == file.info.system]
+            found = named or near or (list(others) if len(mine) == 1 else [])
+            if len({info.system for info in found}) != 1:
+                continue
+            other = found[0]
+            info = file.info
+            for name in ("machine_type", "model", "serial", "lpar"):
+                if getattr(info, name) is None:
+                    setattr(info, name, getattr(other, name))
+            if info.system.startswith("unknown-") and other.system not in {i.system for i in self.systems}:
+                info.system = other.system
+        self.systems.sort(key=lambda info: info.system)
+        self.resolve()
+
+    def _gather(self) -> None:
+        """The systems with their intervals."""
+        by_system: dict[int, list[Moment]] = {}
+        for moment in self.store.moments:
+            by_system.setdefault(id(moment.run.info), []).append(moment)
+        for info in {id(file.info): file.info for file in self._files}.values():
+            mine = [file for file in self._files if file.info is info]
+            if all(file.form == "facility" for file in mine) and len(self._files) > len(mine):
+                # It tells of the system that another file counted on.
+                continue
+            info.files = [file.path for file in mine]
+            moments = sorted(by_system.get(id(info), []), key=lambda moment: moment.end_us)
+            lengths = _flag(moments)
+            if lengths:
+                info.nominal_s = float(max(lengths, key=lambda s: (lengths[s], s)))
+            intervals = {m.end_us: Interval(m.end_us, m.seconds, m.flag) for m in moments}
+            info.intervals = list(intervals.values())
+            if moments:
+                info.first_us = moments[0].end_us - round((moments[0].seconds or 0) * _SECOND)
+                info.last_us = moments[-1].end_us
+            self.systems.append(info)
+        self.systems.sort(key=lambda info: info.system)
+
+    # -- what a source has to tell -------------------------------------------------------------------
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """What could not be read as it stands; all of it is known once the files are read."""
+        found = []
+        for file in self._files:
+            title = _TITLES.get(file.form)
+            for kind, detail, offset in file.notes:
+                lost = None if kind in ("truncated", "resync", "length") else 0
+                found.append(Problem(file.info.system, NAME, file.path, offset, title, kind, detail, lost))
+            for kind, count in file.tally.items():
+                if count > MAX_NOTES:
+                    detail = f"{count - MAX_NOTES:,} more like these"
+                    found.append(Problem(file.info.system, NAME, file.path, None, title, kind, detail, None))
+        return found
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        """Counters that began anew: system, microseconds UTC, table, subject, evidence."""
+        return [
+            (info.system, end, "linux_counter", "all CPUs" if cpu is None else f"CPU {cpu}", why)
+            for info, end, cpu, why in self._resets
+        ]
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """A row per file."""
+        return [
+            InventoryRow(
+                file.info.system,
+                NAME,
+                file.path,
+                None,
+                None,
+                file.form,
+                _TITLES.get(file.form, ""),
+                "reading",
+                file.readings,
+                file.size,
+                file.info.first_us,
+                file.info.last_us,
+                layout="zlens",
+            )
+            for file in self._files
+            if file.form
+        ]
+
+    def info(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "format": _TITLES.get(file.form, "unknown"),
+                "path": file.path,
+                "bytes": file.size,
+                "system": file.info.system,
+                "readings": file.readings,
+                "cpus": len(file.cpus) or None,
+                "counters": sum(event.counter for event in file.events.values())
+                or len(file.facility.counters),
+                "generation": file.run.generation,
+                "counter_versions": f"{file.run.cfvn}.{file.run.csvn}" if file.run.csvn is not None else None,
+                "authorized": ", ".join(file.facility.sets) if file.facility.sets is not None else None,
+                "times": "local" if file.info.local_time else "UTC",
+            }
+            for file in self._files
+        ]
+
+
+def _flag(moments: Sequence[Moment]) -> Tally[float]:
+    """Flags intervals that are not as long as the others of their run; how often each length was."""
+    runs: dict[tuple[int, int], list[Moment]] = {}
+    for moment in moments:
+        if moment.seconds is not None:
+            runs.setdefault((id(moment.run), moment.nth), []).append(moment)
+    found: Tally[float] = Tally()
+    for mine in runs.values():
+        if len(mine) < 3:
+            # Single runs are as long as they are.
+            continue
+        lengths = Tally(round(moment.seconds or 0, 1) for moment in mine)
+        nominal = max(lengths, key=lambda s: (lengths[s], s))
+        for moment in mine:
+            seconds = moment.seconds or 0
+            moment.flag = "short" if seconds < 0.5 * nominal else "gap" if seconds > 1.5 * nominal else None
+        found += lengths
+    return found
+
+
+def _near(one: str, other: str) -> bool:
+    """Whether two files stand in one folder, or one in a folder beside the other."""
+    mine, its = (Path(os.path.abspath(path)).parent for path in (one, other))
+    within = Path(os.path.abspath(one))
+    return mine == its or (within != Path("/") and within in (its, *its.parents))
+
+
+def _lines(raw: Any, file: _File, step: Callable[[int], None]) -> Iterator[tuple[int, str]]:
+    offset, told = 0, 0
+    while line := raw.readline(MAX_LINE):
+        begin, offset = offset, offset + len(line)
+        if file.tally["header"] > MAX_STRANGE:
+            detail = f"more than {MAX_STRANGE:,} lines are none of {_TITLES[file.form]}; not read from here"
+            file.note("length", detail, begin)
+            return
+        if file.form == "facility" and offset > MAX_FACILITY:
+            file.note("length", f"only {MAX_FACILITY:,} bytes of such a text are read", begin)
+            return
+        if offset - told > 1 << 20:
+            told = offset
+            step(offset)
+        if len(line) >= MAX_LINE and not line.endswith(b"\n"):
+            file.note("length", f"a line of more than {MAX_LINE:,} bytes; not read", begin)
+            while rest := raw.readline(MAX_LINE):
+                offset += len(rest)
+                if rest.endswith(b"\n"):
+                    break
+                if offset - begin > MAX_SKIPPED:
+                    file.note(
+                        "length", f"no line ends within {MAX_SKIPPED:,} bytes; not read from here", begin
+                    )
+                    return
+            continue
+        yield begin, line.decode("utf-8", "replace").rstrip("\r\n").lstrip("\ufeff")

@@ -1,0 +1,566 @@
+"""Linux on Z about its machine: /proc/sysinfo and the CPUs of sysfs.
+
+An input is a folder that holds `proc/sysinfo` (and `proc/cpuinfo`, `sys/devices/system/cpu`), a tar of such
+folders, a /proc/sysinfo alone, or the live machine, whose folder is `/`. It shows one moment, that of the
+file's date, and no interval. Containers of CPUs are told apart by the siblings that the kernel lists, as
+lscpu does: kernels differ in what they call an ID, and older ones give none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zlens.catalog.columns import Column
+from zlens.catalog.sysinfo import facts
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.linux import sysinfo_text as texts
+from zlens.readers.linux import sysinfo_tree as trees
+from zlens.readers.linux.sysinfo_tree import CPUS, SYSINFO, Tree
+from zlens.readers.recognition import FOLDER_SOURCE
+from zlens.readers.row_table import Row, RowTable
+
+NAME = FOLDER_SOURCE
+
+_EXPECTED = "a folder with proc/sysinfo and sys/devices/system/cpu of a Linux on Z, or a tar of one"
+_COPY = (
+    "copy the texts before packing them, as their lengths are not known to tar: mkdir -p S/proc; "
+    "cp /proc/sysinfo /proc/cpuinfo S/proc; cp -r --parents /sys/devices/system/cpu S"
+)
+
+HEADER = (
+    Column(
+        "system", "text", "", "system: host name, else the innermost virtual machine's, else the partition's"
+    ),
+    Column("source", "text", "", "where it comes from"),
+    Column("file", "text", "", "file"),
+    Column("offset", "int", "bytes", "where it begins in its file"),
+    Column("tod", "time", "", "when the text was made: the date of the file, UTC"),
+    Column("interval_end", "time", "", "the same"),
+    Column("seconds", "float", "s", "NULL: it tells of a moment"),
+    Column("flag", "text", "", "NULL"),
+)
+
+_SYSINFO = (
+    *HEADER,
+    *facts().columns("machine"),
+    Column("dedicated", "bool", "", "the partition's CPUs have physical ones to themselves"),
+    Column("shared", "bool", "", "the partition's CPUs share physical ones"),
+    Column("limited", "bool", "", "the partition is capped"),
+    Column("hypervisor", "text", "", "what the system runs on: the innermost control program, else PR/SM"),
+    Column("vm_levels", "int", "count", "hypervisors below the partition"),
+    Column("host_name", "text", "", "name of the system in its own eyes"),
+    Column("kernel", "text", "", "release of the Linux kernel"),
+    Column("dispatching", "text", "", "horizontal or vertical, as Linux asked for"),
+    Column("online_list", "text", "", "CPUs online"),
+    Column("offline_list", "text", "", "CPUs offline"),
+    Column("present_list", "text", "", "CPUs present"),
+    Column("possible_list", "text", "", "CPUs possible"),
+    Column("online_cpus", "int", "count", "CPUs online"),
+    Column("configured_cpus", "int", "count", "CPUs configured, online or not"),
+    Column("standby_cpus", "int", "count", "CPUs standby"),
+    Column(
+        "drawers",
+        "int",
+        "count",
+        "drawers: of the machine where it tells, else those with CPUs of the system",
+    ),
+    Column("books", "int", "count", "books per drawer, or in all where there are no drawers; likewise"),
+    Column("sockets", "int", "count", "sockets per book; likewise"),
+    Column("cores", "int", "count", "cores per socket; likewise"),
+    Column("threads", "int", "count", "threads per core, of the cores online"),
+    Column("bogomips", "float", "", "bogomips per CPU"),
+    Column("features", "text", "", "features of the CPUs"),
+)
+
+_VM = (*HEADER, Column("level", "int", "", "0 is the innermost"), *facts().columns("vm"))
+
+_CAF = (
+    *HEADER,
+    Column("cpus", "int", "count", "CPUs configured"),
+    Column(
+        "adjustment",
+        "int",
+        "",
+        "multiprocessing adjustment of the capability of each, as the machine states it",
+    ),
+    Column("alternate", "int", "", "the same of the alternate capability, where the machine has one"),
+)
+
+_CPU = (
+    *HEADER,
+    Column("cpu", "int", "", "number of the CPU, a thread"),
+    Column("address", "int", "", "address of the CPU: that of its core, then the bits of the thread"),
+    Column(
+        "core_address", "int", "", "address of its core as the machine knows it; NULL in a virtual machine"
+    ),
+    Column("online", "bool", "", "in use by Linux"),
+    Column("configured", "bool", "", "configured; false: standby"),
+    Column("polarization", "text", "", "as Linux prints it"),
+    Column("polarity", "text", "", "Vh, Vm, Vl or Hor"),
+    Column("dedicated", "bool", "", "has a physical CPU to itself"),
+    Column("thread", "int", "", "which thread of its core, from 0"),
+    Column("core", "int", "", "core, counted from 0 by siblings"),
+    Column("socket", "int", "", "socket (chip), counted from 0 by siblings"),
+    Column("book", "int", "", "book, counted from 0 by siblings"),
+    Column("drawer", "int", "", "drawer, counted from 0 by siblings; NULL: none"),
+    Column("core_id", "int", "", "ID of the core; of the socket with kernels that give no ID of a socket"),
+    Column("socket_id", "int", "", "ID of the socket"),
+    Column("book_id", "int", "", "ID of the book"),
+    Column("drawer_id", "int", "", "ID of the drawer"),
+    Column("mhz_dynamic", "float", "MHz", "clock rate now"),
+    Column("mhz_static", "float", "MHz", "clock rate at its best"),
+    Column("identification", "text", "", "identification of the CPU, six hexadecimal digits"),
+)
+
+_CACHE = (
+    *HEADER,
+    Column("number", "int", "", "which cache, from 0"),
+    Column("level", "int", "", "level"),
+    Column("type", "text", "", "Data, Instruction or Unified"),
+    Column("scope", "text", "", "Private or Shared"),
+    Column("bytes", "int", "bytes", "size"),
+    Column("line_bytes", "int", "bytes", "size of a line"),
+    Column("ways", "int", "count", "associativity"),
+)
+
+_POLARITY = {
+    "horizontal": "Hor",
+    "vertical:high": "Vh",
+    "vertical:medium": "Vm",
+    "vertical:low": "Vl",
+}
+_DISPATCHING = {0: "horizontal", 1: "vertical"}
+_UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+def detect(head: bytes, size: int) -> bool:
+    """Whether a file is a /proc/sysinfo or a tar."""
+    return texts.looks_like(head) or trees.is_tar(head)
+
+
+def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SysinfoSource:
+    """Read the texts of all systems. Raises InputError where not one is told of."""
+    source = SysinfoSource()
+    error: InputError | None = None
+    for done, path in enumerate(paths):
+        try:
+            source.read(path)
+        except InputError as failure:
+            error = error or failure
+            source.refuse(failure)
+        if progress is not None:
+            progress(done + 1, len(paths), path)
+    if not source.moments:
+        raise error or InputError("there is no system in it", file=paths[0], expected=_EXPECTED)
+    source.finish()
+    return source
+
+
+@dataclass(slots=True)
+class Moment:
+    """A system at one moment."""
+
+    tree: Tree
+    sysinfo: texts.Sysinfo
+    cpuinfo: texts.Cpuinfo
+    system: str = ""
+    cpus: list[Row] = field(default_factory=list)
+
+    @property
+    def time_us(self) -> int:
+        return self.tree.time_us or 0
+
+    @property
+    def own_name(self) -> str:
+        """Host name, else that of the innermost virtual machine, else the partition's, else the file's."""
+        machine, vms = self.sysinfo.machine, self.sysinfo.vms
+        vm = vms[min(vms)] if vms else {}
+        return (
+            self.tree.text("proc/sys/kernel/hostname")
+            or vm.get("extended_name")
+            or vm.get("name")
+            or machine.get("lpar_name")
+            or f"unknown-{Path(self.tree.path).stem}"
+        )
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells systems of one name apart."""
+        machine = self.sysinfo.machine
+        return (machine.get("machine_type"), machine.get("serial"), machine.get("lpar_number"))
+
+
+class SysinfoSource:
+    """All such texts of an input."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self.systems: list[SystemInfo] = []
+        self.tables: dict[str, list[RawTable]] = {}
+        self.moments: list[Moment] = []
+        self._problems: list[Problem] = []
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def read(self, path: str) -> None:
+        """Read an input. Raises InputError where it tells of no system."""
+        damage: list[tuple[str, int, str]] = []
+        try:
+            if os.path.isdir(path):
+                found = [trees.of_folder(path)]
+            else:
+                with open(path, "rb") as file:
+                    head = file.read(4096)
+                if trees.is_tar(head):
+                    found, damage = trees.of_tar(path)
+                else:
+                    found = [trees.of_file(path)]
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}"
+            raise InputError(what, file=path, cure="check name and permissions") from None
+        taken = [self._take(tree) for tree in found]
+        for kind, offset, said in damage:
+            self._problems.append(Problem(None, NAME, path, offset, None, kind, said, None))
+        if not any(taken):
+            if any(SYSINFO in tree.files for tree in found):
+                raise InputError(f"{SYSINFO} in it is empty", file=path, expected=_EXPECTED, cure=_COPY)
+            where = damage[0][1] if damage else None
+            raise InputError(
+                damage[0][2] if damage else f"no {SYSINFO} is in it",
+                file=path,
+                offset=where,
+                expected=_EXPECTED,
+                cure="unpack an archive of other data first",
+            )
+
+    def _take(self, tree: Tree) -> bool:
+        data = tree.files.get(SYSINFO, b"")
+        sysinfo = texts.parse(data)
+        if not sysinfo.machine and not sysinfo.vms:
+            where = tree.places.get(SYSINFO, tree.path)
+            if tree.files:
+                detail = f"{tree.path}: {SYSINFO} is missing or says nothing; {_COPY}"
+                self._problems.append(Problem(None, NAME, where, 0, SYSINFO, "truncated", detail, 0))
+            return False
+        cpuinfo = texts.parse_cpuinfo(tree.files.get("proc/cpuinfo", b""))
+        self.moments.append(Moment(tree, sysinfo, cpuinfo))
+        return True
+
+    def refuse(self, error: InputError) -> None:
+        sentence = str(InputError(error.message, expected=error.expected, cure=error.cure))
+        self._problems.append(
+            Problem(None, NAME, error.file or "", error.offset, None, "header", sentence, None)
+        )
+
+    def finish(self) -> None:
+        """Name the systems and make the tables."""
+        self._name()
+        for moment in self.moments:
+            self._told(moment)
+            moment.cpus = list(_cpus(moment, self._problems))
+        rows: list[tuple[str, tuple[Column, ...], Callable[[Moment], list[Row]]]] = [
+            ("linux_sysinfo", _SYSINFO, lambda moment: [_machine(moment)]),
+            ("linux_vm", _VM, _vms),
+            ("linux_caf", _CAF, _adjustments),
+            ("linux_cpu", _CPU, lambda moment: moment.cpus),
+            ("linux_cache", _CACHE, _caches),
+        ]
+        for name, columns, make in rows:
+            made = [{**_header(moment, name), **row} for moment in self.moments for row in make(moment)]
+            self.tables[name] = [RowTable(name, columns, made)]
+
+    def _name(self) -> None:
+        by_identity: dict[tuple[Any, ...], SystemInfo] = {}
+        taken: set[str] = set()
+        seen: set[tuple[str, int]] = set()
+        kept: list[Moment] = []
+        for moment in sorted(self.moments, key=lambda m: (m.time_us, m.tree.path)):
+            identity = (moment.own_name, *moment.identity)
+            info = by_identity.get(identity)
+            if info is None:
+                name = moment.own_name
+                while name in taken:
+                    name += "'"
+                taken.add(name)
+                info = by_identity[identity] = SystemInfo(name, NAME)
+            moment.system = info.system
+            if (info.system, moment.time_us) in seen:
+                detail = f"system {info.system} at the same moment is known already; not read"
+                self._problems.append(
+                    Problem(info.system, NAME, moment.tree.path, None, SYSINFO, "duplicate", detail, 0)
+                )
+                continue
+            seen.add((info.system, moment.time_us))
+            kept.append(moment)
+            _describe(info, moment)
+        self.moments = kept
+        self.systems = sorted(by_identity.values(), key=lambda info: info.system)
+
+    def _told(self, moment: Moment) -> None:
+        place = moment.tree.places.get(SYSINFO, moment.tree.path)
+        for note in moment.sysinfo.notes:
+            self._problems.append(
+                Problem(moment.system, NAME, place, note.offset, SYSINFO, note.kind, note.detail, note.lost)
+            )
+        for kind, file, offset, said, lost in moment.tree.notes:
+            self._problems.append(Problem(moment.system, NAME, file, offset, None, kind, said, lost))
+
+    # -- what a session asks -------------------------------------------------------------------------
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """What could not be read; all of it is known once the texts are read."""
+        return list(self._problems)
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        """There are no counters."""
+        return []
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """A row per system and kind of text."""
+        rows: list[InventoryRow] = []
+        for moment in self.moments:
+            kinds: dict[str, list[int]] = {}
+            for name, data in moment.tree.files.items():
+                kinds.setdefault(CPUS if name.startswith(CPUS) else name, []).append(len(data))
+            for kind, sizes in sorted(kinds.items()):
+                rows.append(
+                    InventoryRow(
+                        moment.system, NAME, moment.tree.path, None, None, kind,
+                        _TITLES.get(kind, "text of the kernel"),
+                        "section", len(sizes), sum(sizes), moment.time_us, moment.time_us, min(sizes),
+                        max(sizes), "linux",
+                    )
+                )  # fmt: skip
+        return rows
+
+    def info(self) -> list[dict[str, Any]]:
+        """One object per system and moment."""
+        return [
+            {
+                "format": "Linux on Z, /proc/sysinfo and sysfs CPU tree",
+                "path": moment.tree.path,
+                "bytes": sum(map(len, moment.tree.files.values())),
+                "system": moment.system,
+                "times": "the moment is the date of the file",
+                "runs_on": " in ".join(_levels(moment)) or None,
+                "cpus_online": sum(bool(cpu["online"]) for cpu in moment.cpus) or None,
+            }
+            for moment in self.moments
+        ]
+
+
+_TITLES = {
+    SYSINFO: "machine, partition and hypervisors",
+    "proc/cpuinfo": "processors and caches",
+    CPUS: "CPUs and where they are",
+}
+
+
+def _levels(moment: Moment) -> Iterator[str]:
+    """What the system runs in, from the inside."""
+    machine = moment.sysinfo.machine
+    for number in sorted(moment.sysinfo.vms):
+        vm = moment.sysinfo.vms[number]
+        yield f"{_squeezed(vm.get('control_program'))} as {vm.get('name')}"
+    if machine.get("lpar_name"):
+        yield f"partition {machine['lpar_name']}"
+
+
+def _describe(info: SystemInfo, moment: Moment) -> None:
+    machine = moment.sysinfo.machine
+    info.machine_type = machine.get("machine_type")
+    info.model = machine.get("model")
+    info.serial = machine.get("serial")
+    info.release = moment.tree.text("proc/sys/kernel/osrelease")
+    info.lpar = machine.get("lpar_name")
+    info.lpar_number = machine.get("lpar_number")
+    info.first_us = min(moment.time_us, info.first_us if info.first_us is not None else moment.time_us)
+    info.last_us = moment.time_us
+    info.files.append(moment.tree.path)
+    info.intervals.append(Interval(moment.time_us, None))
+
+
+def _header(moment: Moment, table: str) -> Row:
+    text = {"linux_cpu": CPUS, "linux_cache": "proc/cpuinfo"}.get(table, SYSINFO)
+    return {
+        "system": moment.system,
+        "source": NAME,
+        "file": moment.tree.places.get(text, moment.tree.path),
+        "offset": 0,
+        "tod": moment.time_us,
+        "interval_end": moment.time_us,
+    }
+
+
+def _squeezed(text: str | None) -> str | None:
+    return " ".join(text.split()) if text else None
+
+
+def _machine(moment: Moment) -> Row:
+    tree, said, vms = moment.tree, moment.sysinfo.machine, moment.sysinfo.vms
+    kinds = (said.get("lpar_characteristics") or "").split()
+    innermost = _squeezed(vms[min(vms)].get("control_program")) if vms else None
+    flag = texts.number(tree.text(f"{CPUS}/dispatching") or "")
+    online = [cpu for cpu in moment.cpus if cpu["online"]]
+    configured = [cpu["configured"] for cpu in moment.cpus if cpu["configured"] is not None]
+    return {
+        **said,
+        **_containers(said.get("topology_sw"), online),
+        "dedicated": "Dedicated" in kinds if kinds else None,
+        "shared": "Shared" in kinds if kinds else None,
+        "limited": "Limited" in kinds if kinds else None,
+        "hypervisor": innermost or ("PR/SM" if "lpar_number" in said else None),
+        "vm_levels": len(vms),
+        "host_name": tree.text("proc/sys/kernel/hostname"),
+        "kernel": tree.text("proc/sys/kernel/osrelease"),
+        "dispatching": _DISPATCHING.get(flag) if flag is not None else None,
+        **{
+            f"{name}_list": tree.text(f"{CPUS}/{name}")
+            for name in ("online", "offline", "present", "possible")
+        },
+        "online_cpus": len(online) or None,
+        "configured_cpus": sum(configured) if configured else None,
+        "standby_cpus": len(configured) - sum(configured) if configured else None,
+        "bogomips": moment.cpuinfo.bogomips,
+        "features": moment.cpuinfo.features,
+    }
+
+
+def _containers(said: str | None, online: list[Row]) -> Row:
+    """Containers of each level: as the machine states them, else as the CPUs online show them."""
+    found = {
+        level: {cpu[level] for cpu in online if cpu[level] is not None}
+        for level in ("drawer", "book", "socket", "core")
+    }
+    counts = {level: len(numbers) or None for level, numbers in found.items()}
+    cores = counts["core"]
+    row: Row = {"threads": -(-len(online) // cores) if cores else None}
+    stated = [texts.number(word) for word in (said or "").split()]
+    if len(stated) == 6 and None not in stated:
+        # Levels 6 to 2, and the cores in a container of the innermost one.
+        drawers, books, sockets, per_socket = stated[2:]
+        row |= {"drawers": drawers or None, "books": books or None}
+        return row | {"sockets": sockets or None, "cores": per_socket or None}
+
+    def per(inner: str, outer: str) -> int | None:
+        of, into = counts[inner], counts[outer]
+        return -(-of // into) if of and into else of
+
+    row |= {"drawers": counts["drawer"], "books": per("book", "drawer")}
+    return row | {"sockets": per("socket", "book"), "cores": per("core", "socket")}
+
+
+def _vms(moment: Moment) -> list[Row]:
+    return [
+        {"level": level, **vm, "control_program": _squeezed(vm.get("control_program"))}
+        for level, vm in sorted(moment.sysinfo.vms.items())
+    ]
+
+
+def _adjustments(moment: Moment) -> list[Row]:
+    return [
+        {"cpus": cpus, "adjustment": primary, "alternate": alternate}
+        for cpus, (primary, alternate) in sorted(moment.sysinfo.adjustments.items())
+    ]
+
+
+def _caches(moment: Moment) -> list[Row]:
+    rows = []
+    for number, cache in enumerate(moment.cpuinfo.caches):
+        size = cache.get("size", "")
+        units = _UNITS.get(size[-1:])
+        count = texts.number(size[:-1] if units else size)
+        rows.append(
+            {
+                "number": number,
+                "level": texts.number(cache.get("level", "")),
+                "type": cache.get("type"),
+                "scope": cache.get("scope"),
+                "bytes": count * (units or 1) if count is not None and abs(count) < 2**32 else None,
+                "line_bytes": texts.number(cache.get("line_size", "")),
+                "ways": texts.number(cache.get("associativity", "")),
+            }
+        )
+    return rows
+
+
+def _cpus(moment: Moment, problems: list[Problem]) -> Iterator[Row]:
+    tree = moment.tree
+    online_list = texts.cpu_list(tree.text(f"{CPUS}/online") or "")
+    numbers: dict[str, dict[frozenset[int], int]] = {
+        level: {} for level in ("thread", "core", "book", "drawer")
+    }
+    said, vms = moment.sysinfo.machine, moment.sysinfo.vms
+    shift = max(said.get("lpar_ps_mtid") or 0, 0).bit_length() if said and not vms else None
+    for cpu in tree.cpus():
+
+        def text(name: str, cpu: int = cpu) -> str | None:
+            return tree.text(f"{CPUS}/cpu{cpu}/{name}")
+
+        def count(name: str) -> int | None:
+            return texts.number(text(name) or "")
+
+        def identity(name: str) -> int | None:
+            value = count(f"topology/{name}_id")
+            return value if value is not None and value >= 0 else None
+
+        online = count("online")
+        if online is None and online_list:
+            # A CPU that cannot be taken away has no such file.
+            online = int(cpu in online_list)
+        siblings: dict[str, frozenset[int] | None] = {}
+        for level in numbers:
+            listed, mask = text(f"topology/{level}_siblings_list"), text(f"topology/{level}_siblings")
+            found = texts.cpu_list(listed) if listed else texts.cpu_mask(mask) if mask else None
+            if found is None and (listed or mask):
+                place = tree.places.get(f"{CPUS}/cpu{cpu}/topology/{level}_siblings_list", tree.path)
+                detail = f"the siblings of CPU {cpu} are no list of CPUs: {str(listed or mask)[:40]!r}"
+                problems.append(Problem(moment.system, NAME, place, 0, None, "header", detail, 0))
+            siblings[level] = found
+        polarization = text("polarization")
+        processor = moment.cpuinfo.processors.get(cpu, {})
+        place_of: Row = {}
+        if online:
+            place_of = {
+                "socket" if level == "core" else "core" if level == "thread" else level: (
+                    numbers[level].setdefault(found, len(numbers[level]))
+                )
+                for level, found in siblings.items()
+                if found
+            }
+        threads = siblings["thread"]
+        yield {
+            "cpu": cpu,
+            "address": (address := count("address")),
+            "core_address": address >> shift if address is not None and shift is not None else None,
+            "online": _truth(online),
+            "configured": _truth(count("configure")),
+            "polarization": polarization,
+            "polarity": _POLARITY.get(polarization or ""),
+            "dedicated": _truth(count("dedicated")),
+            "thread": sorted(threads).index(cpu) if online and threads and cpu in threads else None,
+            **{level: place_of.get(level) for level in ("core", "socket", "book", "drawer")},
+            "core_id": identity("core"),
+            "socket_id": identity("physical_package"),
+            "book_id": identity("book"),
+            "drawer_id": identity("drawer"),
+            "mhz_dynamic": _float(processor.get("mhz_dynamic")),
+            "mhz_static": _float(processor.get("mhz_static")),
+            "identification": processor.get("identification"),
+        }
+
+
+def _truth(value: int | None) -> bool | None:
+    return bool(value) if value in (0, 1) else None
+
+
+def _float(value: int | None) -> float | None:
+    return float(value) if value is not None else None

@@ -1,0 +1,86 @@
+"""Times of counters on Linux: of the day, local or since a run began, as the tool tells them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+
+from zlens.inputs.source import SystemInfo
+from zlens.readers.linux.perf import Reading
+
+_EPOCH = dt.datetime(1970, 1, 1)
+_SECOND = 1_000_000
+#: No time is later than the year 2200.
+LAST_US = 7_258_118_400 * _SECOND
+
+
+class Clock:
+    """The times of the readings of one file."""
+
+    def __init__(
+        self, info: SystemInfo, note: Callable[[str, str, int | None], None], zone: dt.tzinfo | None
+    ) -> None:
+        self._info = info
+        self._note = note
+        self._zone = zone
+        self._run = -1
+        self._since = 0.0
+        self._last: int | None = None
+        self._run_begin = 0
+        self._warned = False
+
+    def at(self, reading: Reading) -> tuple[int, float | None]:
+        """End of a reading in microseconds UTC, and its length."""
+        new = reading.run != self._run
+        self._run = reading.run
+        if new:
+            self._since = 0.0
+            self._run_begin = self._last or 0
+        seconds = reading.seconds
+        if reading.since_s is not None:
+            seconds = reading.since_s - self._since
+            self._since = reading.since_s
+        if reading.epoch_s is not None:
+            end = reading.epoch_s * _SECOND
+            if reading.local is not None:
+                offset = reading.local - (_EPOCH + dt.timedelta(seconds=reading.epoch_s))
+                self._info.utc_offset_s = round(offset.total_seconds())
+        elif reading.local is not None:
+            end = self._utc(reading.local, None if new else self._last, reading.offset)
+            end += round((reading.since_s if reading.since_s is not None else seconds or 0) * _SECOND)
+        else:
+            self._say(
+                "times count from the beginning of the file, as 1970: it tells no time of day", reading.offset
+            )
+            past = reading.since_s if reading.since_s is not None else seconds or 1.0
+            end = self._run_begin + round(past * _SECOND)
+        if reading.since_s is None and seconds is None and not new and self._last is not None:
+            passed = (end - self._last) / _SECOND
+            seconds = passed if passed > 0 else None
+        if self._last is not None and end < self._last:
+            self._note("time", "a reading of an earlier time stands behind a later one", reading.offset)
+        self._last = end
+        return end, seconds
+
+    def _utc(self, local: dt.datetime, last: int | None, offset: int) -> int:
+        zone = self._zone
+        if zone is None:
+            self._say("times are local, their zone is not known; give it with --tz", offset)
+            return (local - _EPOCH) // dt.timedelta(microseconds=1)
+        aware = local.replace(tzinfo=zone)
+        if last is not None and _us(aware) <= last:
+            # In the hour that a clock repeats, the second time comes later.
+            aware = local.replace(tzinfo=zone, fold=1)
+        shift = aware.utcoffset()
+        self._info.utc_offset_s = round(shift.total_seconds()) if shift is not None else None
+        return _us(aware)
+
+    def _say(self, detail: str, offset: int) -> None:
+        self._info.local_time = True
+        if not self._warned:
+            self._warned = True
+            self._note("time", detail, offset)
+
+
+def _us(aware: dt.datetime) -> int:
+    return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)

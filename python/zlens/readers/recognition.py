@@ -1,0 +1,280 @@
+"""The files of an input, and which reader knows each by its first bytes."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from zlens.errors import InputError
+from zlens.inputs.problems import Problem
+
+#: Modules of readers, in the order they are asked.
+READERS = (
+    "zvm.monwrite",
+    "rmf.postprocessor",
+    "rmf.monitor3",
+    "smf.dump",
+    "linux.sysinfo",
+    "hmc.exporter",
+    "zos.text",
+    "linux.counters",
+)
+
+#: A light module whose `form_of` tells what no file of these readers is, before they are imported.
+FORMS = {"rmf.postprocessor": "rmf.form", "rmf.monitor3": "rmf.form"}
+
+#: The reader of folders that are read as one thing, and its source.
+FOLDERS, FOLDER_SOURCE = "linux.sysinfo", "linux-sysinfo"
+
+#: How much of a file a reader sees to recognise its format.
+HEAD = 64 * 1024
+_ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files of an input, by name of READERS, and what is to be said of the others."""
+
+    files: dict[str, list[str]]
+    problems: list[Problem]
+
+
+def expand(inputs: Iterable[str]) -> Iterator[str]:
+    """The files of files, folders and patterns, in order; a folder with the texts of a Linux is one of them.
+
+    Raises InputError when a name fits nothing. Folders are read in full depth; links to folders are
+    not followed, so that no loop is possible.
+    """
+    for name in inputs:
+        if os.path.isdir(name):
+            found = False
+            if os.path.realpath(name) == os.sep and not _is_tree(name):
+                raise InputError(
+                    "the folder / stands for the live machine, and this one is no IBM Z with Linux",
+                    file=name,
+                    expected="/proc/sysinfo",
+                    cure="name the folder that holds the data",
+                )
+            for folder, subfolders, files in os.walk(name):
+                if _is_tree(folder):
+                    found = True
+                    subfolders.clear()
+                    yield folder
+                    continue
+                subfolders.sort()
+                for file in sorted(files):
+                    if not file.startswith("."):
+                        found = True
+                        yield os.path.join(folder, file)
+            if not found:
+                raise InputError("the folder holds no file", file=name, cure="name a folder with data files")
+        elif os.path.lexists(name):
+            yield name
+        else:
+            matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
+            if not matches:
+                raise InputError(
+                    "there is no such file or folder", file=name, cure="check the name; quote patterns"
+                )
+            for match in matches:
+                if os.path.isfile(match) or _is_tree(match):
+                    yield match
+
+
+def _is_tree(folder: str) -> bool:
+    # Imported for folders alone: a file is no tree.
+    from zlens.readers.linux.sysinfo_tree import is_tree
+
+    return is_tree(folder)
+
+
+def _head(path: str) -> tuple[bytes, os.stat_result]:
+    # Not to block on a pipe that nobody writes to, the kind of file is checked before it is opened.
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError("this is not a regular file", file=path, cure="copy the data into a file first")
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+        if head.startswith(_ZSTD):
+            # Its blocks, of which the first must be whole to be looked into, hold twice as much.
+            head += file.read(2 * HEAD)
+        return head, os.fstat(file.fileno())
+
+
+def reader(name: str) -> Any:
+    """The module of one of READERS."""
+    return import_module(f"zlens.readers.{name}")
+
+
+def digest(path: str) -> bytes:
+    """The SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def find(inputs: Iterable[str]) -> Found:
+    """Recognise every file of the inputs by its first bytes.
+
+    A file that no reader knows is an InputError when the user named it alone, else a problem. The same
+    file twice (by another name, a link, or the same bytes) is read once and is a problem.
+    """
+    files: dict[str, list[str]] = {}
+    problems: list[Problem] = []
+    errors: list[tuple[InputError, str]] = []
+    by_inode: dict[tuple[int, int], str] = {}
+    by_head: dict[tuple[int, bytes], list[str]] = {}
+    for path in expand(inputs):
+        if os.path.isdir(path):
+            files.setdefault(FOLDERS, []).append(path)
+            continue
+        try:
+            head, status = _head(path)
+            inode = (status.st_dev, status.st_ino)
+            again = inode in by_inode
+            twin = by_inode.setdefault(inode, path)
+            if not again and status.st_size:
+                # Full digests only where size and first bytes already agree: most files are read once.
+                alike = by_head.setdefault((status.st_size, hashlib.sha256(head).digest()), [])
+                if alike:
+                    mine = digest(path)
+                    twin = next((other for other in alike if digest(other) == mine), path)
+                alike.append(path)
+        except InputError as error:
+            errors.append((error, "header"))
+            continue
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}"
+            errors.append((InputError(what, file=path, cure="check name and permissions"), "changed"))
+            continue
+        if again or twin != path:
+            problems.append(
+                Problem(None, "", path, 0, None, "duplicate", f"the same data as {twin}; read once", 0)
+            )
+            continue
+        if not head:
+            empty = InputError("the file is empty", file=path, offset=0, cure="check how it was copied")
+            errors.append((empty, "truncated"))
+            continue
+        for name in READERS:
+            # Imported when asked: mostly one of the first knows the file.
+            if name in FORMS and reader(FORMS[name]).form_of(head) is None:
+                continue
+            try:
+                mine_too = reader(name).detect(head, status.st_size)
+            except InputError as error:
+                if _encoding(head) == "UTF-16":
+                    # Only its zeros look like damaged data of another kind.
+                    continue
+                error.file = path
+                errors.append((error, "transfer"))
+                break
+            if mine_too:
+                files.setdefault(name, []).append(path)
+                break
+        else:
+            errors.append((_unknown(path, head, status.st_size), "header"))
+    if not files and errors:
+        raise errors[0][0]
+    problems += [problem(error, kind) for error, kind in errors]
+    return Found(files, problems)
+
+
+def problem(error: InputError, kind: str) -> Problem:
+    # The sentence without file and offset: the table has columns of its own for them.
+    sentence = str(InputError(error.message, expected=error.expected, cure=error.cure))
+    return Problem(None, "", error.file or "", error.offset, None, kind, sentence, None)
+
+
+#: How packed files begin, in which data often travel, and what unpacks them.
+_PACKED = (
+    (b"\x1f\x8b", "gzip file", "gunzip"),
+    (b"\x1f\x9d", "file of compress", "uncompress"),
+    (b"PK\x03\x04", "ZIP archive", "unzip"),
+    (b"BZh", "bzip2 file", "bunzip2"),
+    (b"\xfd7zXZ\x00", "xz file", "unxz"),
+    (_ZSTD, "Zstandard file", "unzstd"),
+    (b"7z\xbc\xaf\x27\x1c", "7-Zip archive", "7z"),
+    (":CFF".encode("cp037"), "VMARC archive", "VMARC UNPACK on CMS, before the transfer"),
+)
+_UNTERSE = "AMATERSE with PARM=UNPACK on z/OS before the transfer, or tersedecompress here"
+#: Files of CMS COPYFILE PACK have records of this length; nothing else of their form is public.
+_CMS_PACKED = 1024
+
+
+def _packed(head: bytes) -> tuple[str, str] | None:
+    """What a packed file is, and what unpacks it."""
+    for begin, what, tool in _PACKED:
+        if head.startswith(begin):
+            return what, tool
+    if len(head) < 12:
+        return None
+    # A control record of TRANSMIT: its length, x'E0', and the name INMR01.
+    if head[1] == 0xE0 and head[2:8] == "INMR01".encode("cp037"):
+        return "file of TSO TRANSMIT (XMIT)", "RECEIVE INDATASET(...) on z/OS, before the transfer"
+    if head[0] in (1, 7) and head[1:4] == b"\x89\x69\xa5":
+        return "TERSE file", _UNTERSE
+    # PACK or SPACK: record format F or V, and two lengths of a record that do not contradict each other.
+    short, long = int.from_bytes(head[2:4]), int.from_bytes(head[8:12])
+    lengths = {short, long} - {0}
+    if head[0] in (2, 5) and head[1] in (0, 1) and len(lengths) == 1:
+        return "TERSE file (AMATERSE PACK or SPACK)", _UNTERSE
+    return None
+
+
+def _unknown(path: str, head: bytes, size: int) -> InputError:
+    packed = _packed(head)
+    if packed is not None:
+        what, tool = packed
+        return InputError(
+            f"this is a {what}, which holds the data packed",
+            file=path,
+            offset=0,
+            cure=f"unpack it first, with {tool}",
+        )
+    encoding = _encoding(head)
+    if encoding is not None:
+        return InputError(
+            f"this is text in {encoding}, which no reader of zlens knows",
+            file=path,
+            offset=0,
+            cure="give it in UTF-8: transfer it as text, or convert it with iconv",
+        )
+    what = "text" if _printable(head) else "binary data of no known format"
+    more = ""
+    if what != "text" and size % _CMS_PACKED == 0:
+        more = (
+            "; if it was packed with COPYFILE (PACK on CMS, whose form is not public, unpack it there with "
+            "COPYFILE fn ft fm (UNPACK before the transfer"
+        )
+    return InputError(
+        f"this is {what}, which no reader of zlens knows",
+        file=path,
+        offset=0,
+        expected="a z/VM MONWRITE file, an SMF dump, an RMF report in XML, what z/OS displays of its "
+        "processors or of HIS, what a Linux on Z tells of its machine or its counters, or metrics of an HMC",
+        cure="transfer it again in binary: monitor data with record format F and length 4096, SMF data with "
+        f"record descriptor words{more}",
+    )
+
+
+def _printable(data: bytes) -> bool:
+    return sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in data) > 0.95 * len(data)
+
+
+def _encoding(head: bytes) -> str | None:
+    """In what else than ASCII or UTF-8 a file is text."""
+    wide = {"little": (head[::2], head[1::2]), "big": (head[1::2], head[::2])}
+    for low, high in wide.values():
+        if len(high) >= 8 and high.count(0) > 0.95 * len(high) and _printable(low.removeprefix(b"\xff")):
+            return "UTF-16"
+    # Lines of EBCDIC end with a new line, which Latin-1 has as X'85', or with a line feed.
+    told = head.decode("cp037").replace("\x85", "\n")
+    if len(told) >= 8 and told.isascii() and _printable(told.encode()) and not _printable(head):
+        return "EBCDIC"
+    return None

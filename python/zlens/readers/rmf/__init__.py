@@ -1,0 +1,1 @@
+"""Reports of RMF in XML: of the Postprocessor and of Monitor III."""

@@ -1,0 +1,1 @@
+"""SMF dumps of z/OS."""

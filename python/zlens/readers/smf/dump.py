@@ -1,0 +1,390 @@
+"""z/OS SMF dumps: streams of records with record descriptor words.
+
+The native index pass finds the records of a file and counts them by system, type and subtype. Type 113 is
+decoded into one raw table, `smf113`; the others are listed in the inventory. A dump may hold several systems,
+and a system's records may stand in several dumps.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from zlens import _native
+from zlens.catalog import smf, smf_sections
+from zlens.catalog.columns import Column
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.smf import sections as section_tables
+from zlens.readers.smf import systems as smf_systems
+from zlens.readers.smf.systems import Dump, Group, SeenInterval
+
+NAME = "smf"
+
+#: The record type that is decoded.
+RECORD = 113
+
+#: What every raw table begins with.
+HEADER = (
+    Column("system", "text", "", "system"),
+    Column("source", "text", "", "where it comes from"),
+    Column("file", "text", "", "file"),
+    Column("offset", "int", "bytes", "where the record begins in its file"),
+    Column("tod", "time", "", "when the record was written, UTC"),
+    Column("interval_end", "time", "", "end of the interval it tells of, UTC"),
+    Column("seconds", "float", "s", "time that it tells of; NULL where there is nothing to compare it with"),
+    Column("flag", "text", "", "gap or short where that time is not the usual one"),
+)
+
+_CHANGE = (
+    *HEADER,
+    Column("what", "text", "", "column that changed"),
+    Column("processors", "text", "", "processors that show it, at the same moment"),
+    Column("since", "time", "", "when the value before was last recorded, UTC"),
+    Column("before", "int", "", "the value before"),
+    Column("after", "int", "", "the value from then on"),
+)
+
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def detect(head: bytes, size: int) -> bool:
+    """Whether the bytes are an SMF dump. Raises InputError for one that cannot be read as it is."""
+    verdict, detail = _native.sniff_smf(head, size)
+    if verdict == "damaged":
+        what, _, cure = detail.partition("; ")
+        raise InputError(
+            what, offset=0, expected="SMF records, each behind its record descriptor word", cure=cure
+        )
+    return verdict == "smf"
+
+
+def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SmfSource:
+    """Find the records of all files; progress counts the bytes of all of them."""
+    total = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
+    before = 0
+    plan = json.dumps(smf.plan(RECORD))
+    limit = _unpack_limit()
+    files: list[_native.SmfFile] = []
+    problems: list[Problem] = []
+    error: InputError | None = None
+    for path in paths:
+
+        def step(done: int, _size: int, path: str = path, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, total, path)
+
+        try:
+            file = _native.SmfFile.open(path, plan, step if progress is not None else None, limit)
+        except InputError as failure:
+            error = error or failure
+            sentence = str(InputError(failure.message, expected=failure.expected, cure=failure.cure))
+            problems.append(Problem(None, NAME, path, failure.offset, None, "header", sentence, None))
+            continue
+        files.append(file)
+        before += file.size
+    if not files and error is not None:
+        raise error
+    return SmfSource(files, plan, options, problems)
+
+
+def _unpack_limit() -> int | None:
+    """How many bytes may come of a packed file, where the user says so."""
+    given = os.environ.get("ZLENS_UNPACK_LIMIT")
+    if not given:
+        return None
+    if not given.isdecimal() or int(given) > sys.maxsize:
+        raise InputError(
+            f"ZLENS_UNPACK_LIMIT is {given!r}",
+            expected="a number of bytes",
+            cure="ZLENS_UNPACK_LIMIT=20000000000, for example; without it, a hundred times the packed size",
+        )
+    return int(given)
+
+
+class SmfTable:
+    """The table of counters."""
+
+    def __init__(self, source: SmfSource) -> None:
+        self._source = source
+        self.name = smf.layout(RECORD).table
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return (*HEADER, *(Column(*facts) for facts in smf.columns(RECORD)))
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        return self._source.decoder.stream(columns)
+
+
+class ChangeTable:
+    """What changed between two records of a processor that should not: its speed, its counter versions."""
+
+    def __init__(self, source: SmfSource) -> None:
+        self._source = source
+        self.name = f"{smf.layout(RECORD).table}_change"
+        self.columns = _CHANGE
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        rows = self._source.changes()
+        types = {column.name: column.type for column in _CHANGE}
+        chosen = [(name, types[name]) for name in columns]
+        return _native.ArrowTable(chosen, [tuple(row[name] for name in columns) for row in rows])
+
+
+class SmfSource:
+    """All SMF dumps of an input."""
+
+    name = NAME
+
+    def __init__(
+        self, files: list[_native.SmfFile], plan: str, options: Options, problems: list[Problem]
+    ) -> None:
+        self._options = options
+        self._leap = options.leap or 0
+        self._plan = plan
+        self._problems = problems
+        self._looked = self._drained = False
+        self.dumps = sorted(map(Dump.of, files), key=Dump.order)
+        self.groups = self._group()
+        self.systems = [group.info for group in self.groups.values()]
+        self.tables: Mapping[str, list[RawTable]] = {}
+        self._counted = any(group.ends for group in self.groups.values())
+        if self._counted:
+            tables: tuple[RawTable, ...] = (SmfTable(self), ChangeTable(self))
+            self.tables = {table.name: [table] for table in tables}
+        self.sections = section_tables.Sections(self.dumps, self.groups, self._leap)
+        self.sections.intervals()
+        self.tables = {**self.tables, **self.sections.tables}
+
+    # -- systems -------------------------------------------------------------------------------------
+
+    def _group(self) -> dict[str, Group]:
+        groups: dict[str, Group] = {}
+        by_id: dict[bytes, Group] = {}
+        for dump in self.dumps:
+            for row in dump.rows:
+                group = by_id.get(row["id"])
+                if group is None:
+                    name = row["system"] or f"unknown-{Path(dump.file.path).stem}"
+                    while name in groups:
+                        name += "'"
+                    group = by_id[row["id"]] = groups[name] = Group(SystemInfo(name, NAME), row["id"])
+                    group.info.leap_s = self._leap
+                if dump not in group.dumps:
+                    group.dumps.append(dump)
+                    group.info.files.append(dump.file.path)
+                group.first_local = min(group.first_local, row["first_local"])
+                group.last_local = max(group.last_local, row["last_local"])
+            for system, subtype, start, end, records in dump.intervals:
+                by_id[system].seen.append(SeenInterval(subtype, start, end, records))
+        for group in groups.values():
+            smf_systems.identify(group, self._leap)
+            section_tables.identify(group)
+            smf_systems.times(group, self._leap)
+            self._zone(group)
+        return dict(sorted(groups.items()))
+
+    def _zone(self, group: Group) -> None:
+        """The zone where no record tells it: as given, else times are local and stay so."""
+        info = group.info
+        if info.utc_offset_s is None and self._options.tz is not None:
+            local = _EPOCH + dt.timedelta(microseconds=group.first_local)
+            offset = local.replace(tzinfo=self._options.tz).utcoffset()
+            info.utc_offset_s = round(offset.total_seconds()) if offset is not None else None
+        info.local_time = info.utc_offset_s is None and not info.intervals
+        if info.first_us is None:
+            info.first_us = self._utc(group.first_local, info)
+            info.last_us = self._utc(group.last_local, info)
+
+    @staticmethod
+    def _utc(local_us: int, info: SystemInfo) -> int | None:
+        """A time in a header; None where other times of the system are UTC and its zone is not known."""
+        if info.utc_offset_s is None:
+            return local_us if info.local_time else None
+        return local_us - info.utc_offset_s * 1_000_000
+
+    # -- decoding ------------------------------------------------------------------------------------
+
+    @cached_property
+    def decoder(self) -> _native.SmfDecoder:
+        """The decoder of all files."""
+        systems = [
+            {
+                "name": name,
+                "id": group.id,
+                "interval_ends": group.ends,
+                "covered": group.covered,
+                "nominal_s": group.info.nominal_s,
+            }
+            for name, group in self.groups.items()
+        ]
+        files = [dump.file for dump in self.dumps]
+        return _native.SmfDecoder(NAME, systems, files, self._plan, self._leap)
+
+    def _look(self) -> None:
+        """Follow every processor through all files once, for what is known only then."""
+        if not self._looked and self._counted:
+            self._looked = True
+            self.decoder.drain(["cpu_id"])
+
+    def _drain(self) -> None:
+        """Decode everything once, and hold subtypes that tell of the same against each other."""
+        if not self._drained and self._counted:
+            self._looked = self._drained = True
+            self.decoder.drain(None, True)
+
+    def changes(self) -> list[dict[str, Any]]:
+        """Rows of the table of changes: what all processors of a system show at one moment is one row."""
+        self._look()
+        found: dict[tuple[Any, ...], dict[str, Any]] = {}
+        processors: dict[tuple[Any, ...], set[int]] = {}
+        for system, file, offset, cpu, what, since, tod, end, before, after in self.decoder.changes():
+            moment = end if end is not None else tod
+            key = (system, what, moment, before, after)
+            processors.setdefault(key, set()).add(cpu)
+            row = found.setdefault(
+                key,
+                {
+                    "system": system, "source": NAME, "file": file, "offset": offset, "tod": self._us(tod),
+                    "interval_end": self._us(end) if end is not None else None, "seconds": None, "flag": None,
+                    "what": what, "since": self._us(since), "before": before, "after": after,
+                },
+            )  # fmt: skip
+            row["tod"] = min(row["tod"], self._us(tod))
+            row["since"] = max(row["since"], self._us(since))
+        for key, row in found.items():
+            row["processors"] = _ranges(processors[key])
+        return list(found.values())
+
+    def _us(self, tod: int) -> int:
+        return _native.unix_us_from_tod(tod, self._leap)
+
+    # -- what a session asks -------------------------------------------------------------------------
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """Problems of framing, and those met while decoding; `complete` decodes all first."""
+        if complete:
+            self._drain()
+        found = [*self._problems, *self._file_problems(), *self._decoding_problems()]
+        return found + list(self.sections.problems(complete=complete))
+
+    def _file_problems(self) -> Iterator[Problem]:
+        for dump in self.dumps:
+            file = dump.file
+            owners = [name for name, group in self.groups.items() if dump in group.dumps]
+            # A file of one system alone: what cannot be read in it was that system's.
+            owner = owners[0] if len(owners) == 1 else None
+            for kind, offset, lost, record, detail in file.problems():
+                yield Problem(owner, NAME, file.path, offset, record, kind, detail, lost)
+            changed = file.changed()
+            if changed:
+                yield Problem(owner, NAME, file.path, None, None, "changed", changed, None)
+
+    def _decoding_problems(self) -> Iterator[Problem]:
+        if not self._counted:
+            return
+        for system, file, offset, lost, record, kind, detail in self.decoder.problems():
+            yield Problem(system, NAME, file, offset, record, kind, detail, lost)
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        """Counters that began anew: system, microseconds UTC, table, processor, evidence."""
+        self._look()
+        if not self._counted:
+            return []
+        return [
+            (system, self._us(tod), table, f"CPU {subject}", evidence)
+            for system, tod, table, subject, evidence in self.decoder.resets()
+        ]
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """A row per file, system, type and subtype."""
+        rows: list[InventoryRow] = []
+        by_id = {group.id: group.info for group in self.groups.values()}
+        for dump in self.dumps:
+            for row in sorted(dump.rows, key=lambda r: (r["system"], r["record"], r["subtype"] or 0)):
+                info = by_id[row["id"]]
+                record, subtype = row["record"], row["subtype"]
+                known = smf_sections.is_decoded(record, subtype)
+                rows.append(
+                    InventoryRow(
+                        info.system,
+                        NAME,
+                        dump.file.path,
+                        record,
+                        subtype,
+                        f"SMF {record}" if subtype is None else f"SMF {record}.{subtype}",
+                        smf_sections.title(record, subtype),
+                        "record",
+                        row["count"],
+                        row["bytes"],
+                        self._utc(row["first_local"], info),
+                        self._utc(row["last_local"], info),
+                        row["min_length"],
+                        row["max_length"],
+                        "zlens" if known else None,
+                        row["duplicates"],
+                        row["out_of_order"],
+                        row["gaps"],
+                        row["step"] / 1e6 if row["step"] is not None else None,
+                    )
+                )
+        return rows
+
+    def info(self) -> list[dict[str, Any]]:
+        """One object per file: what the index pass found in it."""
+        found = []
+        for dump in self.dumps:
+            groups = [group for group in self.groups.values() if dump in group.dumps]
+            infos = [group.info for group in groups]
+            facts: dict[str, Any] = {
+                "format": f"z/OS SMF dump ({_form(dump.file)})",
+                "file": dump.file.path,
+                "bytes": dump.file.size,
+                "system": ", ".join(info.system for info in infos),
+                "first_time": min((i.first_us for i in infos if i.first_us is not None), default=None),
+                "last_time": max((i.last_us for i in infos if i.last_us is not None), default=None),
+            }
+            if dump.file.packing is not None:
+                name, unpacked, members = dump.file.packing
+                several = f" of {members} members" if members > 1 else ""
+                facts["packed"] = f"with {name}{several}: {unpacked:,} bytes, in which offsets count"
+            held = sum(group.held for group in groups)
+            if held:
+                # Of all files of these systems: an interval may stand in several.
+                facts["subtype_2"] = f"not shown in {held:,} intervals that subtype 1 tells of"
+            found.append(facts)
+        return found
+
+
+def _form(file: _native.SmfFile) -> str:
+    """The physical form of a dump."""
+    blocks, extended, spanned, segments = file.forms
+    parts = ["records with RDW"]
+    if blocks:
+        words = (
+            "" if not extended else " with extended BDW" if extended == blocks else " with BDW, some extended"
+        )
+        parts.append(f"{blocks:,} blocks{words or ' with BDW'}")
+    if spanned:
+        parts.append(f"{spanned:,} record{'s' if spanned > 1 else ''} spanned in {segments:,} segments")
+    return ", ".join(parts)
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """0-3, 7"""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts)

@@ -1,0 +1,135 @@
+"""The seams between SMF dumps: all decoded records of a system, to be decoded beside those of others."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from zlens import _native
+from zlens.catalog import smf, smf_sections
+from zlens.errors import InputError
+from zlens.inputs.joints import Evidence, Mark
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import ArrowSource, Interval, Source
+from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
+from zlens.readers.smf.systems import Group
+
+
+def joints(source: Source, system: str) -> SmfJoints | None:
+    """The joints of a system of a source with one file; None where nothing of it is decoded."""
+    if not isinstance(source, SmfSource):
+        raise TypeError(type(source).__name__)
+    group = source.groups[system]
+    return SmfJoints(group) if group.ends else None
+
+
+def copied() -> dict[str, list[str]]:
+    """Kinds of record with sections whose copies the decoder reads once, with their tables."""
+    found = {}
+    for record in smf_sections.records():
+        layout = smf_sections.layout(record)
+        # The decoder does so with records that may be broken; those of type 30 stand for themselves.
+        if layout.broken is not None:
+            found[f"SMF {record}.{min(layout.subtypes)}"] = [section.table for section in layout.sections]
+    return found
+
+
+class SmfJoints:
+    """One system of a source with one file."""
+
+    whole = True
+
+    def __init__(self, group: Group) -> None:
+        (dump,) = group.dumps
+        self._group = group
+        self._file = dump.file
+
+    def subject(self, table: str) -> list[str] | None:
+        # Each subtype of a processor's records is a row of its own; what changed stands for itself.
+        return ["subtype", "cpu_id"] if table == smf.layout(RECORD).table else None
+
+    def span(self) -> tuple[int, int] | None:
+        first, last = self._group.ends[0], self._group.ends[-1]
+        leap = self._group.info.leap_s
+        return _native.unix_us_from_tod(first, leap), _native.unix_us_from_tod(last, leap)
+
+    def marks(self) -> list[Mark]:
+        return []
+
+    def evidence(self) -> Iterable[Evidence]:
+        return ()
+
+    def offsets(self) -> list[int]:
+        return _offsets(self._file, self._group.id)
+
+    def cut(self, offsets: Sequence[int], path: str) -> None:
+        self._file.cut(RECORD, smf.layout(RECORD).order, self._group.id, sorted(offsets), path)
+
+
+def _offsets(file: _native.SmfFile, system: bytes | None) -> list[int]:
+    """Where the decoded records of a system begin, also those that are not shown."""
+    return file.offsets(RECORD, smf.layout(RECORD).order, system)
+
+
+class SmfRejoined:
+    """Pieces of dumps of one system, decoded together."""
+
+    def __init__(self, pieces: Sequence[str], own: int, offsets: Sequence[int], *, leap: int) -> None:
+        self._source = open_files(list(pieces), Options(leap=leap))
+        (self._group,) = self._source.groups.values()
+        self.file = pieces[own]
+        (self._dump,) = [dump for dump in self._group.dumps if dump.file.path == self.file]
+        now = _offsets(self._dump.file, None)
+        if len(now) != len(offsets):
+            raise InputError(
+                "a piece of an input does not hold the records that it was made of",
+                file=self.file,
+                cure="zlens lake check tells what is wrong",
+            )
+        self.moved = dict(zip(now, sorted(offsets), strict=True))
+
+    @property
+    def tables(self) -> list[str]:
+        return list(self._source.tables)
+
+    def stream(self, table: str, columns: list[str]) -> ArrowSource:
+        (found,) = self._source.tables[table]
+        return found.stream(columns)
+
+    def intervals(self) -> list[Interval]:
+        """The intervals that records of the piece tell of, with what the other pieces know of them."""
+        ends = self._group.ends
+        mine = {
+            _native.unix_us_from_tod(ends[at], self._group.info.leap_s)
+            for _, _, _, end, _ in self._dump.intervals
+            if (at := bisect_left(ends, end)) < len(ends)
+        }
+        return [interval for interval in self._group.info.intervals if interval.end_us in mine]
+
+    def resets(self) -> list[tuple[int, str, str, str]]:
+        return [(us, table, subject, evidence) for _, us, table, subject, evidence in self._source.resets()]
+
+    def problems(self) -> list[Problem]:
+        found = self._source.problems(complete=True)
+        own = [problem for problem in found if problem.file == self.file and problem.source == NAME]
+        return [
+            Problem(
+                p.system, p.source, p.file, None if p.offset is None else self.moved.get(p.offset), p.record,
+                p.kind, p.detail, p.bytes,
+            )
+            for p in own
+        ]  # fmt: skip
+
+
+def rejoin(
+    pieces: Sequence[str],
+    own: int,
+    offsets: Sequence[int],
+    *,
+    leap: int,
+    nominal_s: float | None,
+    evidence: Iterable[Evidence],
+) -> SmfRejoined:
+    """Decode pieces as one system. What is usual and what is evidence the records tell themselves."""
+    return SmfRejoined(pieces, own, offsets, leap=leap)

@@ -1,0 +1,241 @@
+"""SMF records that are lists of sections: RMF's of types 70 and 72, and type 30. A raw table for each kind.
+
+What they tell of a system (machine, zone, release, partition) stands in for what records of counters would
+tell.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from zlens import _native
+from zlens.catalog import smf_record, smf_sections
+from zlens.catalog.columns import Column
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import ArrowSource, Interval, RawTable
+from zlens.readers.smf.systems import SHORT, Dump, Group, offset_s, release
+
+NAME = "smf"
+
+#: What every raw table of this source begins with.
+HEADER = (
+    Column("system", "text", "", "system"),
+    Column("source", "text", "", "where it comes from"),
+    Column("file", "text", "", "file"),
+    Column("offset", "int", "bytes", "where the record begins in its file, or its first piece"),
+    Column("tod", "time", "", "when the record was written, UTC"),
+    Column("interval_end", "time", "", "end of the interval it tells of, UTC"),
+    Column("seconds", "float", "s", "length of that interval"),
+    Column("flag", "text", "", "short where the interval is below half of what it was to be"),
+)
+
+#: Types that tell of the intervals of a system, the better first.
+_TELLING = (70, 72)
+#: Subtypes of type 30 that end an interval.
+_ENDING_INTERVALS = (2, 3, 6)
+#: Types of processor of which the table of systems has the threads, by SMF70TYP.
+_KINDS = {0: "cp", 2: "ziip"}
+_ZOS = re.compile(r"ZV(\d\d)(\d\d)\d\d")
+
+
+class SectionTable:
+    """The raw table of one kind of section."""
+
+    def __init__(self, sections: Sections, layout: smf_sections.Layout, facts: smf_sections.Section) -> None:
+        self._sections = sections
+        self._layout = layout
+        self._facts = facts
+        self.name = facts.table
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return (*HEADER, *smf_sections.columns(self._layout, self._facts))
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        return self._sections.decoder.stream(self.name, columns)
+
+
+class Sections:
+    """The tables of sections of all dumps of an input."""
+
+    def __init__(self, dumps: Iterable[Dump], groups: Mapping[str, Group], leap: int) -> None:
+        self._dumps = list(dumps)
+        self._groups = groups
+        self._leap = leap
+        kinds = {(row["record"], row["subtype"]) for dump in self._dumps for row in dump.rows}
+        self.records = [
+            record
+            for record in smf_sections.records()
+            if any((record, subtype) in kinds for subtype in smf_sections.layout(record).subtypes)
+        ]
+        self.tables: dict[str, list[RawTable]] = {}
+        for record in self.records:
+            layout = smf_sections.layout(record)
+            for facts in layout.sections:
+                self.tables[facts.table] = [SectionTable(self, layout, facts)]
+
+    @cached_property
+    def decoder(self) -> _native.SectionsDecoder:
+        """The decoder of all files."""
+        systems = []
+        for name, group in self._groups.items():
+            zone = group.info.utc_offset_s
+            zone_us = None if zone is None else zone * 1_000_000
+            systems.append({"name": name, "id": group.id, "zone_us": zone_us})
+        files = [dump.file for dump in self._dumps]
+        plans = [json.dumps(smf_sections.plan(record)) for record in self.records]
+        return _native.SectionsDecoder(NAME, systems, files, plans, self._leap)
+
+    def intervals(self) -> None:
+        """Give the systems that no record of counters tells of the intervals of these records.
+
+        Where both are there, these keep to their own intervals: see inputs.record_intervals.
+        """
+        told = {name for name, group in self._groups.items() if group.ends}
+        for record in _TELLING:
+            kinds = {(record, subtype) for subtype in smf_sections.layout(record).subtypes}
+            if self.owners(kinds) <= told:
+                continue
+            found: dict[str, list[tuple[int, float | None, bool, int]]] = {}
+            for name, end_us, seconds, short, count in self.decoder.intervals(record):
+                found.setdefault(name, []).append((end_us, seconds, short, count))
+            for name in found.keys() - told:
+                _tell(self._groups[name], found[name])
+            told |= found.keys()
+
+    def owners(self, kinds: set[tuple[int, int]]) -> set[str]:
+        """The systems that have records of these types and subtypes."""
+        ids = {
+            row["id"] for dump in self._dumps for row in dump.rows if (row["record"], row["subtype"]) in kinds
+        }
+        return {name for name, group in self._groups.items() if group.id in ids}
+
+    def problems(self, *, complete: bool = False) -> Iterator[Problem]:
+        """What was met while decoding; `complete` decodes everything first."""
+        if not self.records:
+            return
+        if complete:
+            for record in self.records:
+                self.decoder.drain(record)
+        for system, file, offset, lost, record_name, kind, detail in self.decoder.problems():
+            yield Problem(system, NAME, file, offset, record_name, kind, detail, lost)
+
+
+def _tell(group: Group, found: list[tuple[int, float | None, bool, int]]) -> None:
+    info = group.info
+    lengths = [round(seconds) for _, seconds, _, _ in found if seconds]
+    if info.nominal_s is None and lengths:
+        info.nominal_s = float(max(set(lengths), key=lambda length: (lengths.count(length), length)))
+    for end_us, seconds, short, records in found:
+        stub = seconds is not None and info.nominal_s is not None and seconds < SHORT * info.nominal_s
+        flag = "short" if short or stub else None
+        info.intervals.append(Interval(end_us, seconds, flag, records))
+    first_end, first_seconds = found[0][:2]
+    info.first_us = first_end - round((first_seconds or 0) * 1e6)
+    info.last_us = found[-1][0]
+
+
+def identify(group: Group) -> None:
+    """What the first records of a system say of machine, release, partition and zone; what is known stays."""
+    # RMF says the zone itself; type 30 only lets it be inferred.
+    for record in (*_TELLING, 30):
+        layout = smf_sections.layout(record)
+        data = _first(group, layout)
+        if data is not None:
+            _identify(group, layout, data)
+
+
+def _first(group: Group, layout: smf_sections.Layout) -> bytes | None:
+    for dump in group.dumps:
+        for subtype in layout.subtypes:
+            for _, data in dump.file.records(layout.record, subtype, group.id, 1):
+                return data
+    return None
+
+
+def _identify(group: Group, layout: smf_sections.Layout, data: bytes) -> None:
+    info = group.info
+    if layout.record == 30:
+        subsystem = next(_sections(layout, "subsystem", data), {})
+        info.release = info.release or release(subsystem.get("OSL"))
+        if info.utc_offset_s is None:
+            info.utc_offset_s = _zone_of_intervals(group, layout)
+        return
+    product = next(_sections(layout, "product", data), {})
+    zone = product.get("LGO")
+    if info.utc_offset_s is None and zone is not None and abs(zone) < 86_400:
+        info.utc_offset_s = round(zone)
+    level = _ZOS.match(product.get("MVS") or "")
+    if info.release is None and level is not None:
+        info.release = f"{int(level[1])}.{int(level[2])}"
+    if layout.record != 70:
+        return
+    control = next(_sections(layout, "control", data), {})
+    info.machine_type = info.machine_type or control.get("MOD") or None
+    info.model = info.model or control.get("HWM") or control.get("MDL") or None
+    info.serial = info.serial or control.get("CSC") or None
+    info.lpar_number = product.get("PTN") if info.lpar_number is None else info.lpar_number
+    for partition in _sections(layout, "partition", data):
+        if info.lpar is None and partition.get("LPN") == info.lpar_number:
+            info.lpar = partition.get("LPM") or None
+    for kind, count in _threads(layout, data).items():
+        info.threads.setdefault(kind, count)
+
+
+def _threads(layout: smf_sections.Layout, data: bytes) -> dict[str, int]:
+    """Threads of a core by type, where z/OS runs by cores; a core of which threads are offline has fewer."""
+    cpus = list(_sections(layout, "cpu", data))
+    found: dict[str, int] = {}
+    for core in _sections(layout, "core", data):
+        first, count = core.get("CPU_SKIP"), core.get("CPU_NUM")
+        if first is None or not count or first >= len(cpus):
+            continue
+        kind = _KINDS.get(cpus[first].get("TYP"))
+        if kind is not None:
+            found[kind] = max(count, found.get(kind, 0))
+    return found
+
+
+def _zone_of_intervals(group: Group, layout: smf_sections.Layout) -> int | None:
+    """Seconds that local time is ahead of UTC: an interval ends in UTC, and is written then in local time."""
+    for dump in group.dumps:
+        for subtype in _ENDING_INTERVALS:
+            for _, data in dump.file.records(layout.record, subtype, group.id, 1):
+                ended = next(_sections(layout, "id", data), {}).get("IET")
+                written = smf_record.local_us(data)
+                if ended and written is not None:
+                    return offset_s(written, _native.unix_us_from_tod(ended, group.info.leap_s))
+    return None
+
+
+def _sections(layout: smf_sections.Layout, name: str, data: bytes) -> Iterator[dict[str, Any]]:
+    """The sections of a kind in a record: values of its fields by name."""
+    facts = layout.section(name)
+    at = facts.triplet
+    if at is None or len(data) < at + 8:
+        return
+    offset, length, count = (int.from_bytes(data[at + a : at + b]) for a, b in ((0, 4), (4, 6), (6, 8)))
+    for nth in range(count):
+        part = data[offset + nth * length : offset + (nth + 1) * length]
+        if not length or len(part) < length:
+            return
+        values = {}
+        for field in facts.fields:
+            raw = part[field.offset : field.offset + field.length]
+            if len(raw) == field.length:
+                values[field.name] = _value(field, raw)
+        yield values
+
+
+def _value(field: smf_sections.Field, raw: bytes) -> Any:
+    if field.kind == "text":
+        return raw.decode("cp037").rstrip(" \0")
+    if field.kind == "hex":
+        return raw.hex()
+    if field.kind == "offset":
+        return int.from_bytes(raw, signed=True) / 4096e6
+    return int.from_bytes(raw)

@@ -1,0 +1,393 @@
+"""The user's throughput file (--throughput): what an application achieved, in CSV.
+
+It is no source of its own but set beside sources: rows of start and end, transactions and response time,
+which throughput.py joins with the intervals of systems. Columns are found by their headings, of which
+facts/throughput.toml knows the names, or by the user's word. A file that is wrong is an error with its
+line: it is the user's own, and can be put right.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import itertools
+import math
+import re
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from zlens.errors import InputError, QueryError
+from zlens.schema import toml, user_files
+from zlens.schema.facts import FACTS
+
+#: A file, or a number of rows or columns, larger than this is none that people look at.
+LARGEST = 64 * 1024**2
+MOST_ROWS = 500_000
+MOST_COLUMNS = 1_000
+_SECOND = 1_000_000
+_EPOCH = dt.datetime(1970, 1, 1)
+_DELIMITERS = ",;\t|"
+_CURE = "write a heading line and rows such as 2026-03-02 09:15:00,1200,0.25: see --throughput in the guide"
+_YEARFIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})([T ].*)?")
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
+#: Times as numbers: how many digits before the point, seconds or thousandths since 1970.
+_STAMPS = ((re.compile(r"\d{9,10}(\.\d+)?"), _SECOND), (re.compile(r"\d{12,13}(\.\d+)?"), _SECOND // 1000))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row. Times in microseconds since 1970, of the file's clock; None: the file does not tell."""
+
+    line: int
+    start_us: int
+    end_us: int
+    transactions: float | None
+    response_s: float | None
+    system: str | None
+    workload: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A column of the file: what it was taken for, in which unit, and whether anybody said so."""
+
+    meaning: str
+    heading: str
+    unit: str
+    factor: float
+    guessed: bool
+    place: int
+
+    def said(self) -> str:
+        unit = f" in {self.unit}" if self.unit else ""
+        return f"{self.meaning} from {self.heading!r}{unit}{' (assumed)' if self.guessed else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """A throughput file as read. local: its times name no zone; left: headings that nothing is taken from."""
+
+    path: str
+    rows: tuple[Row, ...]
+    taken: tuple[Taken, ...]
+    local: bool
+    left: tuple[str, ...] = ()
+
+
+@cache
+def facts() -> dict[str, Any]:
+    """What the catalog knows of such files."""
+    return toml.load(FACTS / "throughput.toml")
+
+
+def parse_columns(text: str) -> dict[str, tuple[str, str]]:
+    """The user's word on columns: 'time=When,rate=Load:per min' to meaning -> (heading, unit or '')."""
+    meanings = facts()["meaning"]
+    found: dict[str, tuple[str, str]] = {}
+    for part in text.split(","):
+        meaning, equals, rest = part.partition("=")
+        heading, _, unit = rest.rpartition(":") if ":" in rest else (rest, "", "")
+        meaning = meaning.strip().lower()
+        if not equals or not heading.strip() or meaning not in meanings or meaning in found:
+            raise QueryError(
+                f"{part!r} names no column of a throughput file",
+                expected=f"MEANING=HEADING or MEANING=HEADING:UNIT; MEANING one of {', '.join(meanings)}",
+            )
+        unit = _words(unit)
+        if unit and unit not in facts()["unit"].get(meanings[meaning].get("unit", ""), {}):
+            known = facts()["unit"].get(meanings[meaning].get("unit", ""), {})
+            raise QueryError(
+                f"{part!r}: {meaning} is not counted in {unit!r}", expected=", ".join(known) or "no unit"
+            )
+        found[meaning] = (heading.strip(), unit)
+    return found
+
+
+def read(path: str, named: Mapping[str, tuple[str, str]] | None = None) -> Throughput:
+    """The file's rows in order of time; InputError, with the line, where it is not what it should be."""
+    text = _text(path)
+    lines = _lines(path, text)
+    try:
+        first, headings = next(lines)
+    except StopIteration:
+        raise InputError("holds no row", file=path, cure=_CURE) from None
+    if len(headings) > MOST_COLUMNS:
+        expected = f"at most {MOST_COLUMNS:,}"
+        raise _wrong(path, first, f"has {len(headings):,} columns", expected=expected)
+    taken = _columns(path, first, headings, named or {})
+    rows = [_raw(path, line, cells, taken) for line, cells in lines]
+    if not rows:
+        raise InputError("has a heading line and no row", file=path, cure=_CURE)
+    locals_ = {row.local for row in rows}
+    if len(locals_) > 1:
+        odd = next(row for row in rows if row.local != rows[0].local)
+        raise _wrong(path, odd.line, "has a zone in its time, and other lines have none, or the reverse")
+    used = {one.place for one in taken.values()}
+    left = tuple(heading for place, heading in enumerate(headings) if heading and place not in used)
+    return Throughput(path, tuple(_spans(path, rows)), tuple(taken.values()), locals_.pop(), left)
+
+
+def _text(path: str) -> str:
+    data = user_files.content(path, LARGEST, "CSV file of times and rates", _CURE)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError("is text in UTF-16", file=path, offset=0, cure="save it as CSV in UTF-8")
+    text = user_files.decoded(data, path, _CURE, "utf-8-sig")
+    if "\0" in text:
+        raise InputError("is no text: it has zeros in it", file=path, offset=data.index(0), cure=_CURE)
+    return text
+
+
+def _lines(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Cells of each line that has any; lines that begin with # are remarks."""
+    # Not splitlines: it knows more ends of lines than editors count.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    heading = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    delimiter = max(_DELIMITERS, key=heading.count)
+    # Line by line: a quote that is not closed must not swallow the rest of the file.
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if number > MOST_ROWS:
+            raise _wrong(path, number, f"is one of more than {MOST_ROWS:,}", cure="sum rows up first")
+        try:
+            cells = next(csv.reader([line], delimiter=delimiter, strict=True))
+        except csv.Error as error:
+            raise _wrong(path, number, f"is not CSV: {error}") from None
+        yield number, [cell.strip() for cell in cells]
+
+
+def _wrong(
+    path: str, line: int, what: str, expected: str | None = None, cure: str | None = None
+) -> InputError:
+    return InputError(f"line {line} {what}", file=path, expected=expected, cure=cure)
+
+
+# Columns ------------------------------------------------------------------------------------------
+
+
+def _words(heading: str) -> str:
+    """A heading in small letters and single blanks."""
+    return " ".join(re.sub(r"[^a-z0-9µ]+", " ", heading.lower().replace("/", " per ")).split())
+
+
+def _columns(
+    path: str, line: int, headings: Sequence[str], named: Mapping[str, tuple[str, str]]
+) -> dict[str, Taken]:
+    found: dict[str, Taken] = {}
+    for meaning, (heading, unit) in named.items():
+        places = [place for place, each in enumerate(headings) if each.lower() == heading.lower()]
+        if len(places) != 1:
+            what = "has no column" if not places else "has twice the column"
+            raise _wrong(path, line, f"{what} {heading!r}", expected=", ".join(map(repr, headings)))
+        own = _guess(headings[places[0]])
+        told = unit or (own[1] if own and own[0] in (meaning, "transactions") else "")
+        found[meaning] = _taken(meaning, headings[places[0]], told, places[0])
+    used = {one.place for one in found.values()}
+    for place, heading in enumerate(headings):
+        guess = _guess(heading)
+        if guess is None or place in used or guess[0] in named:
+            continue
+        if guess[0] in found:
+            raise _wrong(
+                path,
+                line,
+                f"has two columns of {guess[0]}: {found[guess[0]].heading!r} and {heading!r}",
+                cure=f"say which one: --throughput-columns '{guess[0]}=...'",
+            )
+        found[guess[0]] = _taken(guess[0], heading, guess[1], place)
+    if not {"start", "end", "time"} & set(found):
+        raise _missing(path, line, headings, "a time", "time, or start and end", "time")
+    if "start" in found and "end" in found:
+        found.pop("time", None)
+    elif "time" in found:
+        found.pop("start", None)
+        found.pop("end", None)
+    if "transactions" not in found and "rate" not in found:
+        raise _missing(path, line, headings, "transactions", "transactions or rate", "transactions")
+    if "transactions" in found:
+        found.pop("rate", None)
+    return found
+
+
+def _missing(
+    path: str, line: int, headings: Sequence[str], what: str, expected: str, meaning: str
+) -> InputError:
+    shown = ", ".join(repr(each[:40]) for each in headings[:12])
+    return _wrong(
+        path,
+        line,
+        f"has no column of {what}: {shown}",
+        expected=f"headings such as {expected}",
+        cure=f"add a heading line, or name the column: --throughput-columns '{meaning}=...'",
+    )
+
+
+def _guess(heading: str) -> tuple[str, str] | None:
+    """What a heading means, and the unit that it names ('' for none); None for one that nobody knows."""
+    meanings, units = facts()["meaning"], facts()["unit"]
+    words = _words(heading)
+    for meaning, fact in meanings.items():
+        if words in fact["names"]:
+            return meaning, ""
+        for unit in units.get(fact.get("unit", ""), ()):
+            if words.endswith(" " + unit) and words.removesuffix(" " + unit) in fact["names"]:
+                return meaning, unit
+    for unit in units["rate"]:
+        if words.endswith(" " + unit) and words.removesuffix(" " + unit) in meanings["transactions"]["names"]:
+            return "rate", unit
+    return None
+
+
+def _taken(meaning: str, heading: str, unit: str, place: int) -> Taken:
+    kind = facts()["meaning"][meaning].get("unit", "")
+    units = facts()["unit"].get(kind)
+    if not units:
+        return Taken(meaning, heading, "", 1.0, False, place)
+    guessed = not unit and not (meaning == "rate" and _words(heading) in ("tps", "rps"))
+    unit = unit or next(iter(units))
+    return Taken(meaning, heading, unit, float(units[unit]), guessed, place)
+
+
+# Rows ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    line: int
+    times: dict[str, int]
+    local: bool
+    amount: float | None
+    is_rate: bool
+    response_s: float | None
+    system: str | None
+    workload: str | None
+
+
+def _raw(path: str, line: int, cells: Sequence[str], taken: Mapping[str, Taken]) -> _Raw:
+    last = max(one.place for one in taken.values())
+    if len(cells) <= last:
+        raise _wrong(path, line, f"has {len(cells)} columns", expected=f"{last + 1} or more")
+    times = {}
+    local = False
+    for meaning in ("start", "end", "time"):
+        if meaning in taken:
+            times[meaning], naive = _time(path, line, cells[taken[meaning].place])
+            local = local or naive
+    counted = taken.get("transactions") or taken["rate"]
+    text = {name: cells[taken[name].place] or None for name in ("system", "workload") if name in taken}
+    return _Raw(
+        line,
+        times,
+        local,
+        _number(path, line, cells, counted),
+        counted.meaning == "rate",
+        _number(path, line, cells, taken["response"]) if "response" in taken else None,
+        text.get("system"),
+        text.get("workload"),
+    )
+
+
+def _number(path: str, line: int, cells: Sequence[str], column: Taken) -> float | None:
+    """A number that is not below 0; None where the cell is empty or says that nothing is known."""
+    text = cells[column.place]
+    if text.lower() in ("", "-", "n/a", "na", "nan", "null", "none"):
+        return None
+    try:
+        # 1,234 may be either; what is so written is asked for in another form.
+        number = math.nan if _THOUSANDS.fullmatch(text) else float(text.replace(",", ".", 1))
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < 1e15 or "_" in text:
+        raise _wrong(
+            path,
+            line,
+            f"has {text[:40]!r} as {column.meaning}",
+            expected="a number of 0 or more, such as 1234.5",
+        )
+    return number * column.factor
+
+
+def _time(path: str, line: int, text: str) -> tuple[int, bool]:
+    """Microseconds since 1970, and whether no zone was named."""
+    for pattern, unit in _STAMPS:
+        if pattern.fullmatch(text):
+            return round(float(text) * unit), False
+    match = _YEARFIRST.fullmatch(text)
+    try:
+        if match is None:
+            raise ValueError
+        rest = (match[4] or "").strip().replace(",", ".")
+        day = f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}"
+        stamp = dt.datetime.fromisoformat(f"{day}T{rest.removeprefix('T')}" if rest else day)
+        if not 1970 < stamp.year < 2200:
+            raise ValueError
+        if stamp.tzinfo is None:
+            return (stamp - _EPOCH) // dt.timedelta(microseconds=1), True
+        return (stamp - _EPOCH.replace(tzinfo=dt.UTC)) // dt.timedelta(microseconds=1), False
+    except (ValueError, OverflowError):
+        raise _wrong(
+            path,
+            line,
+            f"has {text[:40]!r} as time",
+            expected="2026-03-02 09:15:00, with or without a zone, or seconds since 1970",
+        ) from None
+
+
+def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[Row]:
+    """The rows with start and end, by time; rows of one workload must not lie over each other."""
+    series: dict[tuple[str | None, str | None], list[_Raw]] = {}
+    for row in rows:
+        series.setdefault((row.system, row.workload), []).append(row)
+    unnamed = next((row for row in rows if row.system is None), None)
+    if unnamed is not None and any(row.system for row in rows):
+        raise _wrong(path, unnamed.line, "names no system, and other lines do")
+    found: list[Row] = []
+    for mine in series.values():
+        key = "time" if "time" in mine[0].times else "end" if "end" in mine[0].times else "start"
+        mine.sort(key=lambda row: row.times[key])
+        before: Row | None = None
+        for row, (start, end) in zip(mine, _ends(path, mine), strict=True):
+            if end <= start:
+                raise _wrong(path, row.line, "ends before it begins, or as it begins")
+            # What clocks round away is no overlap.
+            if before is not None and before.end_us - start > 0.01 * (end - start):
+                raise _wrong(
+                    path,
+                    row.line,
+                    f"lies over the time of line {before.line}",
+                    expected="intervals one after the other",
+                    cure="name workloads or systems in a column of their own",
+                )
+            amount = row.amount
+            if amount is not None and row.is_rate:
+                amount *= (end - start) / _SECOND
+            before = Row(row.line, start, end, amount, row.response_s, row.system, row.workload)
+            found.append(before)
+    return iter(sorted(found, key=lambda row: (row.start_us, row.line)))
+
+
+def _ends(path: str, rows: Sequence[_Raw]) -> Iterator[tuple[int, int]]:
+    """Start and end of rows: as told, or from the times of their neighbours."""
+    if {"start", "end"} <= set(rows[0].times):
+        yield from ((row.times["start"], row.times["end"]) for row in rows)
+        return
+    key = next(iter(rows[0].times))
+    times = [row.times[key] for row in rows]
+    steps = [after - before for before, after in itertools.pairwise(times)]
+    for row, step in zip(rows[1:], steps, strict=True):
+        if not step:
+            raise _wrong(path, row.line, "has the time of the line before", cure="add a column of workloads")
+    if not steps:
+        raise _wrong(
+            path, rows[0].line, "is the only one, so how long it lasts is not known", cure="add start and end"
+        )
+    usual = round(statistics.median(steps))
+    # Beyond a gap a row lasts as long as rows usually do.
+    lengths = [step if step <= 1.5 * usual else usual for step in steps]
+    if key == "start":
+        yield from zip(times, (t + n for t, n in zip(times, [*lengths, usual], strict=True)), strict=True)
+    else:
+        yield from zip((t - n for t, n in zip(times, [usual, *lengths], strict=True)), times, strict=True)

@@ -1,0 +1,1 @@
+"""z/VM monitor data: MONWRITE files and captures of /dev/monreader."""

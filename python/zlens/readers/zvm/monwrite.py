@@ -1,0 +1,521 @@
+"""z/VM monitor data in MONWRITE files and in captures of the live stream (`/dev/monreader` of Linux).
+
+The native index pass finds the records of a file; this module says which system they are of, which layout
+fits each kind of record, what is evidence of counters that began anew, and hands out one raw table per
+record (`d0r2`) and per section of one (`d0r16_cpudata`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from zlens import _native
+from zlens.catalog import choose, layouts, plans, roles
+from zlens.catalog.columns import Column
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.zvm import lost as monwrite_lost
+from zlens.readers.zvm import resets as monwrite_resets
+from zlens.readers.zvm import times as monwrite_times
+from zlens.readers.zvm.times import NAME, Group
+
+#: What every raw table begins with; the native decoder makes these.
+HEADER = (
+    Column("system", "text", "", "system"),
+    Column("source", "text", "", "where it comes from"),
+    Column("file", "text", "", "file"),
+    Column("offset", "int", "bytes", "where the record begins in its file"),
+    Column("tod", "time", "", "when the record was built, UTC"),
+    Column("interval_end", "time", "", "end of the interval it belongs to, UTC"),
+    Column("seconds", "float", "s", "elapsed since the subject's sample before; NULL for the first"),
+    Column("flag", "text", "", "gap or short where the elapsed time is not the usual one"),
+)
+
+
+def detect(head: bytes, size: int) -> bool:
+    """Whether the bytes are monitor data. Raises InputError for what was monitor data before a transfer."""
+    verdict, detail = _native.sniff(head, size)
+    if verdict == "damaged":
+        raise InputError(
+            detail,
+            offset=0,
+            expected="z/VM monitor data as they were written",
+            cure="transfer the file again in binary; what CMS wrote, with record format F and length 4096",
+        )
+    return verdict in ("monwrite", "monreader")
+
+
+def open_files(paths: list[str], options: Options, progress: Progress | None) -> MonwriteSource:
+    """Find the records of all files; progress counts the bytes of all of them."""
+    total = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
+    before = 0
+    files: list[_native.MonwriteFile] = []
+    problems: list[Problem] = []
+    error: InputError | None = None
+    for path in paths:
+
+        def step(done: int, _size: int, path: str = path, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, total, path)
+
+        try:
+            file = _native.MonwriteFile.open(path, step if progress is not None else None)
+        except InputError as failure:
+            error = error or failure
+            problems.append(Problem(None, NAME, path, failure.offset, None, "header", str(failure), None))
+            continue
+        files.append(file)
+        before += file.size
+    if not files and error is not None:
+        raise error
+    return MonwriteSource(files, options, problems)
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    name: str | None
+    values: dict[str, Any]
+    call_level: bytes | None
+    #: Whether the file is written with our own pack.
+    sim: bool
+
+
+class MonwriteTable:
+    """One record, or one section of it, of one system."""
+
+    def __init__(self, source: MonwriteSource, system: Group, record: str, name: str) -> None:
+        self.name = name
+        self._source = source
+        self._system = system
+        self._record = record
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return (*HEADER, *plans.columns(self._source.plan(self._system, self._record, self.name)))
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        return self._source.decoder(self._system, self._record).stream(self.name, columns)
+
+
+class _Tables(Mapping[str, list[RawTable]]):
+    """Raw tables by name; a record's layouts are read when one of its tables is asked for."""
+
+    def __init__(self, source: MonwriteSource) -> None:
+        self._source = source
+        self._found: dict[str, list[RawTable]] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and bool(self._parts(name))
+
+    def __getitem__(self, name: str) -> list[RawTable]:
+        parts = self._parts(name)
+        if not parts:
+            raise KeyError(name)
+        return parts
+
+    def __iter__(self) -> Iterator[str]:
+        for record in self._source.records():
+            yield from self._source.tables_of(record)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _parts(self, name: str) -> list[RawTable]:
+        if name not in self._found:
+            match = _TABLE.match(name)
+            record = layouts.record_id(int(match[1]), int(match[2])) if match else ""
+            self._found[name] = [
+                MonwriteTable(self._source, system, record, name)
+                for system in self._source.groups
+                if record in self._source.types(system) and name in self._source.tables_of(record)
+            ]
+        return self._found[name]
+
+
+_TABLE = re.compile(r"d(\d{1,2})r(\d{1,5})(?:_|$)")
+
+
+class MonwriteSource:
+    """All MONWRITE files of an input."""
+
+    name = NAME
+
+    def __init__(self, files: list[_native.MonwriteFile], options: Options, problems: list[Problem]) -> None:
+        self._options = options
+        self._leap = options.leap or 0
+        self._problems = problems
+        self._choices: dict[tuple[str, str], dict[int, choose.Choice]] = {}
+        self._plans: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._decoders: dict[tuple[str, str], _native.Decoder] = {}
+        self._types: dict[str, dict[str, dict[int, int]]] = {}
+        self._whole: dict[str, _native.Decoder] = {}
+        self._drained: set[str] = set()
+        self._all_at_once = False
+        self.groups = self._group(files)
+        self.systems = [group.info for group in self.groups]
+        self.tables: Mapping[str, list[RawTable]] = _Tables(self)
+
+    # -- systems -------------------------------------------------------------------------------------
+
+    def _group(self, files: list[_native.MonwriteFile]) -> list[Group]:
+        groups: dict[str, Group] = {}
+        ordered = sorted(files, key=lambda f: (f.first_tod or 0, f.path))
+        identities = [self._identity(file) for file in ordered]
+        real = {one.name for one in identities if not one.sim}
+        for file, identity in zip(ordered, identities, strict=True):
+            name = identity.name or f"unknown-{Path(file.path).stem}"
+            if identity.sim and name in real:
+                # What is decoded with our own pack is never joined with what a system wrote.
+                name = f"{name}-{layouts.SIM}"
+            group = groups.get(name)
+            if group is None:
+                values = identity.values
+                info = SystemInfo(
+                    name,
+                    NAME,
+                    machine_type=values.get("machine_type") or None,
+                    model=values.get("model") or None,
+                    serial=values.get("serial") or None,
+                    release=_release(values.get("release")),
+                    lpar=values.get("lpar") or None,
+                    lpar_number=values.get("lpar_number"),
+                    threads={
+                        role.removeprefix("threads_"): count
+                        for role, count in values.items()
+                        if role.startswith("threads_") and count
+                    },
+                    utc_offset_s=values.get("zone_s"),
+                    leap_s=self._leap,
+                    nominal_s=values.get("interval_s") or None,
+                )
+                group = groups[name] = Group(info, identity.call_level)
+            group.files.append(file)
+            group.info.files.append(file.path)
+        for group in groups.values():
+            monwrite_times.tell(group, self._leap)
+            group.remarks += monwrite_lost.remarks(group, self._leap)
+        return list(groups.values())
+
+    def _identity(self, file: _native.MonwriteFile) -> _Identity:
+        """What the configuration records of a file say of its system."""
+        config = self._first(file, "D1R4")
+        own_pack = None
+        if config is not None and roles.value_of("system_config", "release", config) == layouts.SIM_MARK:
+            own_pack = layouts.SIM
+            config = self._first(file, "D1R4", own_pack)
+        profile = self._first(file, "D1R9", own_pack)
+        own = self._first(file, "D0R15", own_pack)
+        values: dict[str, Any] = {}
+        call_level: bytes | None = None
+        if config is not None:
+            for role in roles.entity("system_config").roles:
+                values[role] = roles.value_of("system_config", role, config)
+            raw = values.pop("call_level", None)
+            call_level = bytes.fromhex(raw) if isinstance(raw, str) else None
+        if profile is not None:
+            values["interval_s"] = roles.value_of("sample_profile", "interval_s", profile)
+        name = values.get("system_id") or values.get("lpar")
+        if not name and own is not None:
+            name = roles.value_of("own_partition", "name", own)
+            values["lpar"] = name
+        return _Identity(name or None, values, call_level, own_pack is not None)
+
+    def _first(
+        self, file: _native.MonwriteFile, record: str, release: str | None = None
+    ) -> dict[str, Any] | None:
+        """The first record of a kind, decoded; None where there is none or no layout."""
+        found = file.records(*layouts.record_key(record), 1)
+        if not found:
+            return None
+        _, data = found[0]
+        layout = choose.choose(record, len(data), release=release).layout
+        if layout is None:
+            return None
+        values = plans.decode(layout, data)
+        # Bits come as a number where they are up to eight bytes; their place is counted from the left.
+        for bits in layout.fields:
+            if bits.type == "bitstring" and isinstance(values.get(bits.name), int):
+                values[bits.name] = values[bits.name].to_bytes(bits.length).hex()
+        return values
+
+    # -- layouts and plans ---------------------------------------------------------------------------
+
+    def types(self, group: Group) -> dict[str, dict[int, int]]:
+        """Records of a system: id to how many there are of each length."""
+        if group.info.system not in self._types:
+            found: dict[str, dict[int, int]] = {}
+            for file in group.files:
+                for row in file.inventory():
+                    counts = found.setdefault(layouts.record_id(row["domain"], row["record"]), {})
+                    for length, count in row["lengths"].items():
+                        counts[length] = counts.get(length, 0) + count
+            self._types[group.info.system] = found
+        return self._types[group.info.system]
+
+    def records(self) -> list[str]:
+        """All records of the input that the catalog knows, in order of domain and number."""
+        known = set(layouts.records())
+        found = {record for group in self.groups for record in self.types(group)}
+        return sorted(found & known, key=layouts.record_key)
+
+    def tables_of(self, record: str) -> list[str]:
+        """Names of the tables of one record: its own and those of its sections."""
+        names: dict[str, None] = {}
+        for group in self.groups:
+            if record in self.types(group):
+                names.update(dict.fromkeys(plan["table"] for plan in self.plans(group, record)))
+        return list(names)
+
+    def choices(self, group: Group, record: str) -> dict[int, choose.Choice]:
+        """The layout of each length of a record of one system."""
+        key = (group.info.system, record)
+        if key not in self._choices:
+            self._choices[key] = {
+                length: choose.choose(record, length, callevel=group.call_level, release=group.info.release)
+                for length in self.types(group)[record]
+            }
+        return self._choices[key]
+
+    def plans(self, group: Group, record: str) -> list[dict[str, Any]]:
+        """The decoder's plans of a record of one system, its own first, then its sections'."""
+        key = (group.info.system, record)
+        if key not in self._plans:
+            chosen = {
+                length: choice.layout
+                for length, choice in self.choices(group, record).items()
+                if choice.layout is not None
+            }
+            if not chosen and (bare := layouts.bare(record)) is not None:
+                # That it happened is told, whatever the record says of it.
+                chosen = {bare.length: bare}
+            self._plans[key] = plans.plans(record, chosen) if chosen else []
+        return self._plans[key]
+
+    def plan(self, group: Group, record: str, table: str) -> dict[str, Any]:
+        """The decoder's plan of one table of one system."""
+        return next(plan for plan in self.plans(group, record) if plan["table"] == table)
+
+    # -- decoding ------------------------------------------------------------------------------------
+
+    def read_all(self) -> None:
+        """To be called by who reads every table to its end: problems and resets then need no other pass."""
+        self._all_at_once = True
+        self._drained.update(group.info.system for group in self.groups)
+
+    def decoder(self, group: Group, record: str) -> _native.Decoder:
+        """The decoder of a record's tables for one system."""
+        if self._all_at_once:
+            return self.whole(group)
+        key = (group.info.system, record)
+        if key not in self._decoders:
+            chosen = self.plans(group, record)
+            self._decoders[key] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
+        return self._decoders[key]
+
+    def decode(
+        self, group: Group, chosen: list[dict[str, Any]], resets: list[tuple[int, str, str | None, str]]
+    ) -> _native.Decoder:
+        system = {
+            "name": group.info.system,
+            "source": NAME,
+            "files": group.files,
+            "interval_ends": group.ends,
+            "lost_ends": group.lost_ends,
+            "nominal_s": group.info.nominal_s,
+            "resets": resets,
+            "repeats": group.repeats,
+        }
+        return _native.Decoder([system], json.dumps(chosen), self._leap)
+
+    # -- what a session asks -------------------------------------------------------------------------
+
+    def problems(self, *, complete: bool = False) -> list[Problem]:
+        """Problems of framing, of layouts, and those met while decoding; `complete` decodes all first."""
+        found = list(self._problems)
+        for group in self.groups:
+            if complete:
+                self._drain(group)
+            found += self._file_problems(group)
+            found += self._layout_problems(group, quick=not complete)
+            found += self._decoding_problems(group)
+        return found
+
+    def _file_problems(self, group: Group) -> Iterator[Problem]:
+        for file in group.files:
+            for kind, offset, lost, record, detail in file.problems():
+                yield Problem(group.info.system, NAME, file.path, offset, record, kind, detail, lost)
+            changed = file.changed()
+            if changed:
+                yield Problem(group.info.system, NAME, file.path, None, None, "changed", changed, None)
+        yield from group.remarks
+
+    def _layout_problems(self, group: Group, *, quick: bool) -> Iterator[Problem]:
+        """Records that the catalog does not know, and those longer or shorter than it knows.
+
+        With `quick` the latter only where layouts were needed so far.
+        """
+        known = set(layouts.records())
+        first = self._first_seen(group)
+        for record, counts in sorted(self.types(group).items(), key=lambda item: layouts.record_key(item[0])):
+            file, offset = first[record]
+            records = sum(counts.values())
+            if record not in known:
+                lost = sum((length - layouts.HEADER_LENGTH) * n for length, n in counts.items())
+                detail = f"no layout is known; {records:,} records are counted and not decoded"
+                yield Problem(group.info.system, NAME, file, offset, record, "no_layout", detail, lost)
+            elif not quick or (group.info.system, record) in self._choices:
+                for length, choice in self.choices(group, record).items():
+                    for problem in choice.problems:
+                        detail = f"{problem.detail}; {counts[length]:,} records"
+                        lost = problem.bytes * counts[length]
+                        yield Problem(
+                            group.info.system, NAME, file, offset, record, problem.kind, detail, lost
+                        )
+
+    def _first_seen(self, group: Group) -> dict[str, tuple[str, int]]:
+        first: dict[str, tuple[str, int]] = {}
+        for file in group.files:
+            for row in file.inventory():
+                record = layouts.record_id(row["domain"], row["record"])
+                if record not in first or (
+                    first[record][0] == file.path and row["first_offset"] < first[record][1]
+                ):
+                    first[record] = (file.path, row["first_offset"])
+        return first
+
+    def _decoding_problems(self, group: Group) -> Iterator[Problem]:
+        seen: set[tuple[Any, ...]] = set()
+        for decoder in self._decoders_of(group):
+            for row in decoder.problems():
+                if row not in seen:
+                    seen.add(row)
+                    system, file, offset, lost, record, kind, detail = row
+                    yield Problem(system, NAME, file, offset, record, kind, detail, lost)
+
+    def _decoders_of(self, group: Group) -> list[_native.Decoder]:
+        name = group.info.system
+        some = [decoder for (system, _), decoder in self._decoders.items() if system == name]
+        return [*some, *([self._whole[name]] if name in self._whole else [])]
+
+    def all_plans(self, group: Group) -> list[dict[str, Any]]:
+        """The decoder's plans of all tables of a system."""
+        known = set(layouts.records())
+        return [
+            plan
+            for record in sorted(self.types(group), key=layouts.record_key)
+            if record in known
+            for plan in self.plans(group, record)
+        ]
+
+    def whole(self, group: Group) -> _native.Decoder:
+        """The decoder of all tables of a system, which tells what there is to be said of all of them."""
+        name = group.info.system
+        if name not in self._whole:
+            chosen = self.all_plans(group)
+            self._whole[name] = self.decode(group, chosen, monwrite_resets.resets(self, group, chosen))
+        return self._whole[name]
+
+    def _drain(self, group: Group) -> None:
+        """Decode every table of a system once, so that everything there is to be said of it is known."""
+        decoder = self.whole(group)
+        if group.info.system not in self._drained:
+            for _ in decoder.batches():
+                pass
+            self._drained.add(group.info.system)
+
+    def resets(self) -> list[tuple[str, int, str, str, str]]:
+        """Counters that began anew, in all tables: system, microseconds UTC, table, subject, evidence."""
+        found: dict[tuple[str, int, str, str, str], None] = {}
+        for group in self.groups:
+            self._drain(group)
+            for system, tod, table, subject, evidence in self.whole(group).resets():
+                time = _native.unix_us_from_tod(tod, self._leap)
+                found[(system, time, table, subject, evidence)] = None
+        return list(found)
+
+    def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
+        """A row per file, record and class."""
+        rows: list[InventoryRow] = []
+        known = set(layouts.records())
+        for group in self.groups:
+            for file in group.files:
+                for row in file.inventory():
+                    record = layouts.record_id(row["domain"], row["record"])
+                    head = layouts.head(record) if record in known else None
+                    layout = None
+                    if with_layouts and head is not None:
+                        layout = self._layout_name(group, record)
+                    rows.append(
+                        InventoryRow(
+                            group.info.system,
+                            NAME,
+                            file.path,
+                            row["domain"],
+                            row["record"],
+                            record,
+                            head.title if head else "not known to the catalog",
+                            "sample" if row["sample"] else "event",
+                            row["count"],
+                            row["bytes"],
+                            self._us(row["first_tod"]),
+                            self._us(row["last_tod"]),
+                            row["min_length"],
+                            row["max_length"],
+                            layout,
+                        )
+                    )
+        return rows
+
+    def _layout_name(self, group: Group, record: str) -> str | None:
+        names = {
+            layout.pack if layout.pack == layouts.SIM else f"{layout.pack} {layout.release}"
+            for choice in self.choices(group, record).values()
+            if (layout := choice.layout) is not None
+        }
+        return ", ".join(sorted(names)) or None
+
+    def _us(self, tod: int | None) -> int | None:
+        return _native.unix_us_from_tod(tod, self._leap) if tod is not None else None
+
+    def info(self) -> list[dict[str, Any]]:
+        """One object per file: what the index pass found in it."""
+        return [
+            {
+                "format": "z/VM monreader capture" if file.capture else "z/VM MONWRITE",
+                "file": file.path,
+                "bytes": file.size,
+                "system": group.info.system,
+                "first_time": self._us(file.first_tod),
+                "last_time": self._us(file.last_tod),
+                "complete": file.complete,
+            }
+            for group in self.groups
+            for file in group.files
+        ]
+
+
+_RELEASE = (
+    re.compile(r"V\s?(\d+)\s?R\s?(\d+)", re.IGNORECASE),
+    re.compile(r"(\d+)\.(\d+)"),
+    re.compile(r"\b0?(\d)(\d)\d\b"),
+)
+
+
+def _release(text: str | None) -> str | None:
+    """The level of CP as 5.3, from 'V5R3M0', '5.3.0' or '530'; for a file of our own making, its pack."""
+    if text == layouts.SIM_MARK:
+        return layouts.SIM
+    for form in _RELEASE:
+        match = form.search(text or "")
+        if match:
+            return f"{match[1]}.{match[2]}"
+    return None

@@ -1,0 +1,136 @@
+"""The intervals of a system over all its files: where they end, repeat, or are missing."""
+
+from __future__ import annotations
+
+import bisect
+import datetime as dt
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from zlens import _native
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, SystemInfo
+
+NAME = "zvm-monitor"
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_CLOCK = "%Y-%m-%d %H:%M:%S"
+_TOD_US = 4096
+#: Gaps, and repetitions in one file, that are told.
+MAX_REMARKS = 1000
+
+#: A sample older than this many usual intervals leaves a gap; one younger than this part of one is a stub.
+GAP, SHORT = 1.5, 0.5
+
+
+@dataclass(slots=True)
+class Group:
+    """The files of one system in the order of their first time."""
+
+    info: SystemInfo
+    call_level: bytes | None = None
+    files: list[_native.MonwriteFile] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    #: Times up to which samples are of intervals whose end is not there.
+    lost_ends: list[int] = field(default_factory=list)
+    #: For each file the bytes that repeat intervals read before: where they begin and end.
+    repeats: list[list[tuple[int, int]]] = field(default_factory=list)
+    #: What is to be said of its intervals.
+    remarks: list[Problem] = field(default_factory=list)
+
+
+def tell(group: Group, leap: int) -> None:
+    """Intervals of a system over all its files, and the usual length of one."""
+    info = group.info
+    ends: dict[int, int] = {}
+    for file in group.files:
+        _repeats(group, file, ends, leap)
+    ends = dict(sorted(ends.items()))
+    group.ends = list(ends)
+    times = [(_native.unix_us_from_tod(tod, leap), samples) for tod, samples in ends.items()]
+    lengths = [(b[0] - a[0]) / 1e6 for a, b in itertools.pairwise(times)]
+    if not info.nominal_s and lengths:
+        usual = _median(lengths)
+        info.nominal_s = float(round(usual) or usual)
+    if info.nominal_s:
+        _gaps(group, info.nominal_s, leap)
+    # The first end only closes the samples that later ones are held against.
+    for (end, samples), seconds in zip(times[1:], lengths, strict=True):
+        info.intervals.append(Interval(end, seconds, _flag(seconds, info.nominal_s), samples))
+    firsts = [f.first_tod for f in group.files if f.first_tod is not None]
+    lasts = [f.last_tod for f in group.files if f.last_tod is not None]
+    if firsts and lasts:
+        info.first_us = _native.unix_us_from_tod(min(firsts), leap)
+        info.last_us = _native.unix_us_from_tod(max(lasts), leap)
+
+
+def _median(values: list[float]) -> float:
+    # As in statistics, whose import takes longer than to open a file.
+    ordered, half = sorted(values), len(values) // 2
+    return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _repeats(group: Group, file: _native.MonwriteFile, ends: dict[int, int], leap: int) -> None:
+    """Add the interval ends of a file to those known; what ends with a known one is the same data again.
+
+    Recordings that overlap hold the same records, and so does a file that was appended to itself. An
+    interval that merely comes late is read as it stands.
+    """
+    ranges: list[tuple[int, int]] = []
+    times: list[tuple[int, int, int]] = []
+    before = 0
+    for tod, samples, offset in file.interval_ends():
+        if not samples:
+            pass
+        elif tod not in ends:
+            ends[tod] = samples
+        elif ranges and ranges[-1][1] == before:
+            ranges[-1] = (ranges[-1][0], offset + 1)
+            times[-1] = (times[-1][0], tod, times[-1][2] + 1)
+        else:
+            ranges.append((before, offset + 1))
+            times.append((tod, tod, 1))
+        before = offset + 1
+    group.repeats.append(ranges)
+    for (begin, end), (first, last, count) in zip(ranges[:MAX_REMARKS], times, strict=False):
+        span = " to ".join(f"{_time(tod, leap):{_CLOCK}}" for tod in dict.fromkeys((first, last)))
+        detail = f"the samples of {count:,} intervals were read before ({span} UTC); read once"
+        name, path = group.info.system, file.path
+        group.remarks.append(Problem(name, NAME, path, begin, None, "duplicate", detail, end - begin))
+
+
+def _gaps(group: Group, nominal_s: float, leap: int) -> None:
+    """Where too long passed between two ends of a file, some may be lost: samples taken well before the
+    later one are of none that is known. They are taken when an interval ends, so half of one tells."""
+    usual = round(nominal_s * 1e6) * _TOD_US
+    for file in group.files:
+        before: int | None = None
+        for tod, samples, offset in file.interval_ends():
+            if not samples:
+                continue
+            if before is not None and tod - before > GAP * usual:
+                last = group.ends[bisect.bisect_left(group.ends, tod) - 1]
+                if tod - last > GAP * usual:
+                    group.lost_ends.append(tod - usual // 2)
+                    group.remarks += _gap(group, file, offset, last, tod, leap)
+            before = tod
+
+
+def _gap(
+    group: Group, file: _native.MonwriteFile, offset: int, last: int, tod: int, leap: int
+) -> Iterator[Problem]:
+    if len(group.remarks) < MAX_REMARKS:
+        minutes = (tod - last) / _TOD_US / 60e6
+        detail = f"no interval ended for {minutes:,.1f} minutes from {_time(last, leap):{_CLOCK}} UTC"
+        yield Problem(group.info.system, NAME, file.path, offset, "D1R11", "gap", detail, None)
+
+
+def _time(tod: int, leap: int) -> dt.datetime:
+    return _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, leap))
+
+
+def _flag(seconds: float, nominal: float | None) -> str | None:
+    if not nominal:
+        return None
+    return "gap" if seconds > GAP * nominal else "short" if seconds < SHORT * nominal else None

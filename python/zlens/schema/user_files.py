@@ -1,0 +1,66 @@
+"""Small text files that a user gives beside the data: groups, weights, throughput."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from zlens.errors import InputError
+from zlens.schema import toml as parser
+
+#: Longest file of names and numbers that somebody writes by hand.
+HAND_WRITTEN = 1_000_000
+
+_SEALED: ContextVar[bool] = ContextVar("zlens_sealed", default=False)
+
+
+@contextmanager
+def sealed() -> Iterator[None]:
+    """Inside, nothing that is asked may name a file: it is the page that asks, and not who started it."""
+    token = _SEALED.set(True)
+    try:
+        yield
+    finally:
+        _SEALED.reset(token)
+
+
+def named(path: str) -> str:
+    """A path that a question names; InputError where it may name none."""
+    if _SEALED.get():
+        raise InputError("a question of the page names no file", cure="use zlens in the terminal for that")
+    return path
+
+
+def content(path: str, longest: int, what: str, cure: str) -> bytes:
+    """The bytes of a file; InputError when it cannot be read or is longer than such a file can be."""
+    try:
+        with Path(named(path)).open("rb") as file:
+            data = file.read(longest + 1)
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror or error}", file=path, cure="check the name"
+        ) from None
+    if len(data) > longest:
+        raise InputError(
+            f"is no {what}: it is longer than {longest:,} bytes", file=path, expected=f"a {what}", cure=cure
+        )
+    return data
+
+
+def decoded(data: bytes, path: str, cure: str, encoding: str = "utf-8") -> str:
+    """The text of a file; InputError with the offset where it is none."""
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise InputError("is not text in UTF-8", file=path, offset=error.start, cure=cure) from None
+
+
+def toml(text: str, path: str, cure: str) -> dict[str, Any]:
+    """What stands in a text of TOML; InputError where it is none."""
+    try:
+        return parser.parse(text)
+    except parser.TOMLDecodeError as error:
+        raise InputError(f"is not valid TOML: {error}", file=path, cure=cure) from None

@@ -1,0 +1,72 @@
+"""Opening what an input names: files by their readers, and lakes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from types import ModuleType
+
+from zlens.catalog.made import is_made
+from zlens.errors import InputError
+from zlens.inputs.options import Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Accompanied, Progress, Source
+from zlens.lake.names import is_lake
+from zlens.readers.recognition import READERS, Found, digest, find, problem, reader
+
+
+def open_inputs(
+    inputs: Iterable[str], options: Options, progress: Progress | None = None
+) -> tuple[list[Source], list[Problem]]:
+    """Open everything an input names, one Source per format, and one per format of each lake."""
+    named = list(inputs)
+    lakes = [name for name in dict.fromkeys(named) if is_lake(name)]
+    others = [name for name in named if name not in lakes]
+    opened: list[Source] = [source for name in lakes for source in _lake().open_lake(name, options)]
+    found = find(others) if others or not lakes else Found({}, [])
+    sources: list[Source] = list(opened)
+    problems = list(found.problems)
+    errors: list[InputError] = []
+    for name in READERS:
+        paths = found.files.get(name, [])
+        for path in [path for path in paths if opened and not os.path.isdir(path)]:
+            twin = _lake().already_there(opened, path, lambda path: digest(path).hex())
+            if twin is not None:
+                paths.remove(path)
+                detail = f"the same data as {twin} in the lake; read once"
+                problems.append(Problem(None, "", path, 0, None, "duplicate", detail, 0))
+        if not paths:
+            continue
+        try:
+            source = reader(name).open_files(paths, options, progress)
+        except InputError as error:
+            errors.append(error)
+            continue
+        sources.append(source)
+    for source in sources:
+        # What tells nothing of its machine may stand beside what does.
+        if isinstance(source, Accompanied):
+            told = [other.systems for other in sources if other.name == source.beside]
+            source.accompany([info for systems in told for info in systems])
+    for source in sources:
+        for info in source.systems:
+            info.made = is_made(info.system, info.serial)
+    if not sources and errors:
+        raise errors[0]
+    problems += [problem(error, "header") for error in errors]
+    if options.systems:
+        known = {info.system for source in sources for info in source.systems}
+        missing = [name for name in options.systems if name not in known]
+        if missing and not known & set(options.systems):
+            raise InputError(
+                f"there is no system {', '.join(missing)} in the input",
+                expected=f"one of {', '.join(sorted(known)[:20])}",
+            )
+    return sources, problems
+
+
+def _lake() -> ModuleType:
+    # Imported for lakes alone.
+    from zlens.lake import reader
+
+    return reader

@@ -1,0 +1,471 @@
+"""A session: some inputs opened, questions asked of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import threading
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from zlens.catalog.columns import Column
+from zlens.engine.cancelling import held
+from zlens.errors import QueryError
+from zlens.inputs import record_intervals
+from zlens.inputs.options import Moment, Options
+from zlens.inputs.problems import Problem
+from zlens.inputs.source import Interval, Progress, RawTable, Source, SystemInfo
+from zlens.session.opening import open_inputs
+
+if TYPE_CHECKING:
+    from zlens.catalog.cpumf_formulas import Trust
+    from zlens.catalog.groups import Groups
+    from zlens.engine import Engine
+    from zlens.engine.answers import Answer
+    from zlens.readers.throughput.table import Throughput
+    from zlens.session.throughput import Suggestion
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_SECOND = 1_000_000
+#: Engines are made one at a time, as questions may come from many threads.
+_OPENING = threading.RLock()
+
+
+class Tables(Mapping[str, list[RawTable]]):
+    """The raw tables of several sources as one mapping. A source may find its tables only when asked."""
+
+    def __init__(self, made: dict[str, list[RawTable]], sources: list[Source]) -> None:
+        self._made = made
+        self._sources = sources
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._made or any(name in source.tables for source in self._sources)
+
+    def __getitem__(self, name: str) -> list[RawTable]:
+        if name in self._made:
+            return self._made[name]
+        parts = [part for source in self._sources if name in source.tables for part in source.tables[name]]
+        if not parts:
+            raise KeyError(name)
+        return parts
+
+    def __iter__(self) -> Iterator[str]:
+        names = dict.fromkeys(self._made)
+        for source in self._sources:
+            names.update(dict.fromkeys(source.tables))
+        return iter(names)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Session:
+    """Inputs opened together. A context manager; `close` gives back memory and the spill folder."""
+
+    def __init__(
+        self,
+        inputs: Iterable[str | os.PathLike[str]],
+        options: Options | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.options = options or Options()
+        self.sources, self._found = open_inputs([os.fspath(name) for name in inputs], self.options, progress)
+        self._engine: Engine | None = None
+        if self.throughput is not None:
+            from zlens.session.throughput import belongs
+
+            belongs(self.throughput, self.systems)
+
+    _own_intervals: Session | None = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the engine; questions after this open it anew."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+        if self._own_intervals is not None:
+            self._own_intervals.close()
+            self._own_intervals = None
+
+    @property
+    def own_intervals(self) -> Session:
+        """The same input and options without --every: means are of the intervals that were recorded."""
+        if not self.options.every_s:
+            return self
+        if self._own_intervals is None:
+            self._own_intervals = self.narrowed(replace(self.options, every_s=None))
+        return self._own_intervals
+
+    def narrowed(self, options: Options) -> Self:
+        """A session over the same inputs, opened already, with other systems and times."""
+        made = type(self).__new__(type(self))
+        made.options, made.sources, made._found, made._engine = options, self.sources, self._found, None
+        return made
+
+    # -- what is in there ----------------------------------------------------------------------------
+
+    @cached_property
+    def systems(self) -> list[SystemInfo]:
+        """The systems of the input that the options select, by name."""
+        chosen = self.options.systems
+        found = [info for source in self.sources for info in source.systems]
+        return sorted(
+            (info for info in found if not chosen or info.system in chosen),
+            key=lambda info: (info.system, info.source),
+        )
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What could not be read as it stands, as far as it is known without decoding everything."""
+        return [*self._found, *(p for source in self.sources for p in source.problems())]
+
+    def all_problems(self) -> list[Problem]:
+        """What could not be read as it stands, after everything was decoded once to find all of it."""
+        found = [*self._found, *(p for source in self.sources for p in source.problems(complete=True))]
+        found += self._doubts
+        if self.options.every_s:
+            found += record_intervals.problems(self._other_intervals, self.options.every_s)
+        chosen = self.options.systems
+        return [p for p in found if not chosen or p.system is None or p.system in chosen]
+
+    @cached_property
+    def _doubts(self) -> list[Problem]:
+        """What the measures have to say: counters withheld or doubtful, systems that moved."""
+        # Kept: to work them out takes longer than most questions, and what is read does not change.
+        from zlens.inputs.doubts import VIEWS, doubts
+
+        filled = {name for _, _, names in VIEWS for name in names if self.engine.fills(f"role.{name}")}
+        return doubts(self.engine.rows, filled) if filled else []
+
+    def display(self, time: dt.datetime, system: str) -> dt.datetime:
+        """A time in the system's local zone; as UTC with the option or where no zone is known."""
+        if self.options.utc:
+            return time.astimezone(dt.UTC)
+        for info in self.systems:
+            if info.system == system:
+                return time.astimezone(info.zone())
+        return time
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    @property
+    def engine(self) -> Engine:
+        """The SQL engine over the input; made when it is first asked for."""
+        if self._engine is None:
+            with held(_OPENING):
+                if self._engine is None:
+                    self._engine = self._made_engine()
+        return self._engine
+
+    def _made_engine(self) -> Engine:
+        if not self.options.selects and not self.options.every_s:
+            # Months of intervals are looked at when somebody asks for them.
+            return self._open_engine(self._selected)
+        intervals = self._selected()
+        if self.options.peak_minutes:
+            intervals = self._peak(intervals, self.options.peak_minutes)
+        return self._open_engine(lambda: intervals)
+
+    def sql(self, query: str) -> Answer:
+        """Answer one SELECT over measures, raw tables and roles; QueryError when it is wrong.
+
+        The answer has `rows`, and hands out Arrow to pandas, Polars, pyarrow and DuckDB.
+        """
+        return self.engine.ask(query)
+
+    def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
+        """Answer a SELECT of zlens itself, which reads these columns of these measures."""
+        return self.engine.select(query, reads)
+
+    def fills(self, name: str, tables: Container[str] | None = None) -> bool:
+        """Whether the input, or these raw tables, have anything that a measure or role is made from."""
+        return self.engine.fills(name, tables)
+
+    def keep(self, name: str, columns: Iterable[str]) -> str:
+        """A table with some columns of a measure that is worked out anew for every question, for many."""
+        return self.engine.keep(name, columns)
+
+    def derive(self, name: str, query: str, reads: Mapping[str, Collection[str]]) -> None:
+        """Keep the rows of a SELECT of zlens itself under a name, if they are not there yet."""
+        self.engine.derive(name, query, reads)
+
+    def expect(self, queries: Iterable[str]) -> None:
+        """Say which questions will be asked: what they have in common is worked out once."""
+        self.engine.expect(queries)
+
+    def table(self, name: str) -> Answer:
+        """All rows of one table."""
+        if not name.replace("_", "").isalnum():
+            raise QueryError(f"{name!r} is not the name of a table")
+        return self.sql(f"SELECT * FROM {name}")
+
+    # -- the user's throughput -----------------------------------------------------------------------
+
+    @cached_property
+    def throughput(self) -> Throughput | None:
+        """The throughput file that the options name, as read; None without one."""
+        options = self.options
+        if options.throughput is None:
+            return None
+        from zlens.readers.throughput.table import parse_columns, read
+
+        columns = options.throughput_columns
+        return read(options.throughput, parse_columns(columns) if columns else None)
+
+    def throughput_rows(self, intervals: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
+        """What the throughput file tells of intervals."""
+        if self.throughput is None:
+            return []
+        from zlens.session.throughput import joined
+
+        return joined(self.throughput, intervals, self.options.tz, self.options.throughput_offset_s)
+
+    def throughput_offsets(self) -> list[Suggestion]:
+        """For each source of a system the clock offset at which rate and busy go together best."""
+        if self.throughput is None:
+            return []
+        from zlens.session.throughput import suggest
+
+        rows = self.sql(
+            "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
+            # Where nothing but counters tells of a system, they tell how much it did.
+            "UNION ALL SELECT system, source, interval_end, max(seconds), 'cycles', sum(cycles / seconds) "
+            "FROM cpumf_type WHERE flag IS NULL AND system NOT IN (SELECT DISTINCT system FROM load) "
+            "GROUP BY system, source, interval_end ORDER BY interval_end"
+        ).rows
+        found = []
+        for info in self.systems:
+            mine = [] if info.local_time else [row for row in rows if row[:2] == (info.system, info.source)]
+            busy = [(_micro(end), seconds, value) for _, _, end, seconds, _, value in mine]
+            measure = mine[0][4] if mine else "busy"
+            offset = self.options.throughput_offset_s
+            found.append(suggest(self.throughput, info, busy, self.options.tz, offset, measure))
+        return [one for one in found if one is not None]
+
+    def throughput_said(self, *, suggested: bool = False) -> list[str]:
+        """What the throughput file was taken for, in lines; also the clock offset that it suggests."""
+        if self.throughput is None:
+            return []
+        from zlens.session.throughput import said
+
+        intervals = self._selected()
+        lines = said(
+            self.throughput, self.systems, self.throughput_rows(intervals), len(intervals), self.options
+        )
+        return lines + [one.said() for one in self.throughput_offsets()] if suggested else lines
+
+    # -- intervals -----------------------------------------------------------------------------------
+
+    def _selected(self) -> list[tuple[SystemInfo, Interval]]:
+        """The intervals that the options select, in order of system and time."""
+        rows: list[tuple[SystemInfo, Interval]] = []
+        for info in self.systems:
+            if info.nominal_s and self.options.every_s and self.options.every_s < 0.99 * info.nominal_s:
+                raise QueryError(
+                    f"--every {self.options.every_s} s is shorter than the intervals of {info.system}",
+                    expected=f"{info.nominal_s:g} s or more",
+                )
+            rows += [(info, interval) for interval in info.intervals if self._holds(info, interval)]
+        if not rows and self.options.selects and any(info.intervals for info in self.systems):
+            spans = ", ".join(_span(self, info) for info in self.systems if info.intervals)
+            raise QueryError("no interval lies in the times asked for", expected=f"times within {spans}")
+        return rows
+
+    @cached_property
+    def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
+        there = [name for name in record_intervals.TABLES if any(name in one.tables for one in self.sources)]
+        if not there:
+            return []
+        # Which intervals there are is asked before the engine of a session that selects some is open.
+        engine = self._engine or self._open_engine(list)
+        try:
+            rows = engine.unselected(there, record_intervals.COLUMNS, record_intervals.QUERY)
+            return record_intervals.find(self.systems, rows)
+        finally:
+            if engine is not self._engine:
+                engine.close()
+
+    @property
+    def _files(self) -> list[str]:
+        return [path for source in self.sources for path in getattr(source, "paths", ())]
+
+    def _holds(self, info: SystemInfo, interval: Interval) -> bool:
+        if not (self.options.start or self.options.end or self.options.shift):
+            return True
+        zone = dt.UTC if self.options.utc else info.zone()
+        end = _EPOCH + dt.timedelta(microseconds=interval.end_us)
+        local = end.astimezone(zone)
+        if self.options.start and not _after(local, self.options.start, zone):
+            return False
+        if self.options.end and _after(local, self.options.end, zone):
+            return False
+        return self.options.shift is None or self.options.shift.holds(local)
+
+    def _peak(
+        self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
+    ) -> list[tuple[SystemInfo, Interval]]:
+        """Of each system the stretch of this length with the highest mean busy."""
+        engine = self._open_engine(lambda: intervals)
+        try:
+            rows = engine.ask(
+                f"SELECT system, source, interval_end, {_busy_weight()}, busy_pct FROM load"
+            ).rows
+        finally:
+            engine.close()
+        busy = {(system, source, _micro(end)): (w, b) for system, source, end, w, b in rows}
+        kept: list[tuple[SystemInfo, Interval]] = []
+        for info in self.systems:
+            mine = [interval for owner, interval in intervals if owner is info]
+            best = _busiest(
+                [(i, *busy.get((info.system, info.source, i.end_us), (None, None))) for i in mine],
+                minutes * 60 * _SECOND,
+            )
+            kept += [(info, interval) for interval in best]
+        if not kept:
+            raise QueryError(
+                "there is no busy time to find a peak in",
+                cure="leave --peak out; this input has no processor data",
+            )
+        return kept
+
+    # -- the engine's tables -------------------------------------------------------------------------
+
+    def _open_engine(self, intervals: Callable[[], list[tuple[SystemInfo, Interval]]]) -> Engine:
+        from zlens.engine import Engine
+        from zlens.session import tables as session_tables
+
+        every = self.options.every_s
+
+        def others() -> list[tuple[SystemInfo, Interval]]:
+            if self.options.peak_minutes:
+                return record_intervals.within(self._other_intervals, intervals())
+            return [(info, one) for info, one in self._other_intervals if self._holds(info, one)]
+
+        @cache
+        def ends() -> tuple[int, int] | None:
+            found = [interval.end_us for _, interval in [*intervals(), *others()]]
+            return (min(found), max(found)) if found else None
+
+        made = session_tables.tables(self, intervals, others, every)
+        given = {name: [table] for name, table in made.items() if name == session_tables.THROUGHPUT}
+        releases: dict[str | None, list[str]] = {}
+        for info in self.systems:
+            releases.setdefault(info.release, []).append(info.system)
+        return Engine(
+            Tables(given, self.sources),
+            {name: table for name, table in made.items() if name not in given},
+            where=lambda columns: self._conditions(columns, ends),
+            summed=every is not None,
+            releases=releases,
+            files=self._files,
+            trust=self._trust,
+            groups=self._groups,
+            published=self.options.as_published,
+            size=sum(int(file.get("bytes") or 0) for source in self.sources for file in source.info()),
+        )
+
+    @cached_property
+    def _trust(self) -> Trust:
+        from zlens.catalog import cpumf_weights
+        from zlens.catalog.cpumf_formulas import Trust
+
+        path = self.options.weights
+        weights = cpumf_weights.read(path) if path else cpumf_weights.Weights()
+        return Trust(self.options.allow_unverified, weights)
+
+    @cached_property
+    def _groups(self) -> Groups | None:
+        from zlens.catalog import groups
+
+        return groups.read(self.options.group) if self.options.group else None
+
+    def factor(self, system: str) -> float | None:
+        """As how many seconds a second of a system counts, if the user's groups say so."""
+        return self._groups.factors.get(system) if self._groups else None
+
+    def _conditions(
+        self, columns: Iterable[Column], ends: Callable[[], tuple[int, int] | None]
+    ) -> tuple[str, set[str]] | None:
+        """The options as a condition on a raw table with these columns, and those that it names.
+
+        `ends` gives the first and last interval end of those selected, in microseconds UTC.
+        """
+        from zlens.catalog.expressions import literal
+
+        names = {column.name for column in columns}
+        parts: list[str] = []
+        read: set[str] = set()
+        if self.options.systems and "system" in names:
+            parts.append(f"system IN ({', '.join(map(literal, self.options.systems))})")
+            read.add("system")
+        if self.options.selects and "interval_end" in names:
+            parts.append(
+                "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
+            )
+            read |= {"system", "source", "interval_end"}
+            if (span := ends()) is not None:
+                # The same said plainly, for what can leave out whole blocks of rows.
+                first, last = (_EPOCH + dt.timedelta(microseconds=end) for end in span)
+                parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
+        return (" AND ".join(parts), read) if parts else None
+
+
+def nothing() -> Session:
+    """A session over no input: every table is there and empty, so that questions can be checked."""
+    made = Session.__new__(Session)
+    made.options, made.sources, made._found, made._engine = Options(), [], [], None
+    return made
+
+
+def _after(local: dt.datetime, moment: Moment, zone: dt.tzinfo) -> bool:
+    if moment.date is None:
+        return local.time() > moment.time
+    return local > moment.utc(zone, moment.date)
+
+
+def _micro(time: dt.datetime) -> int:
+    return (time - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+def _span(session: Session, info: SystemInfo) -> str:
+    first, last = (
+        session.display(_EPOCH + dt.timedelta(microseconds=info.intervals[at].end_us), info.system)
+        for at in (0, -1)
+    )
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({info.system})"
+
+
+def _busy_weight() -> str:
+    """SQL of what an interval's busy weighs in a mean; nothing where it is a stub or a gap."""
+    from zlens.catalog import aggregation, metrics
+
+    column = metrics.table("load").column("busy_pct")
+    assert column is not None
+    return f"CASE WHEN {aggregation.kept()} THEN {aggregation.weight(column)} END"
+
+
+def _busiest(rows: list[tuple[Interval, float | None, float | None]], length_us: int) -> list[Interval]:
+    """The intervals of the window of this length with the highest mean; rows are interval, weight, busy."""
+    best: tuple[float, int, int] | None = None
+    first, weight, total = 0, 0.0, 0.0
+    for last, (interval, weighs, busy) in enumerate(rows):
+        if weighs is not None and busy is not None:
+            weight += weighs
+            total += weighs * busy
+        while rows[first][0].end_us <= interval.end_us - length_us:
+            _, w, b = rows[first]
+            if w is not None and b is not None:
+                weight -= w
+                total -= w * b
+            first += 1
+        if weight > 0 and (best is None or total / weight > best[0] + 1e-9):
+            best = (total / weight, first, last)
+    return [interval for interval, _, _ in rows[best[1] : best[2] + 1]] if best else []

@@ -1,0 +1,238 @@
+"""Raw tables that come from no record: systems and intervals seen, inventory, problems, counter resets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from zlens.catalog import metrics, session_columns
+from zlens.catalog.columns import Column
+from zlens.catalog.resets import subject_kind, subject_name
+from zlens.inputs import doubts, record_intervals
+from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
+
+if TYPE_CHECKING:
+    from zlens.session.session import Session
+
+#: A helper, columns of it and roles that feed it.
+Helper = tuple[str, Sequence[str], Sequence[str]]
+
+_MICROSECONDS = 1_000_000
+#: What the user's throughput file tells of each interval.
+THROUGHPUT = "throughput_file"
+#: A bucket of --every of which less than this part is covered is a stub.
+SHORT = 0.5
+#: A row that is longer than its interval by this factor is of another kind of interval.
+GAP = 1.5
+
+
+class Made:
+    """A raw table whose rows are made when it is first read.
+
+    helpers   what is read for it where the input fills one of the roles: helper, columns, roles
+    """
+
+    def __init__(
+        self, name: str, columns: tuple[Column, ...], rows: Any, helpers: Sequence[Helper] = ()
+    ) -> None:
+        self.name = name
+        self.columns = columns
+        self.helpers = helpers
+        self._make = rows
+        self._rows: list[tuple[Any, ...]] | None = None
+
+    def stream(self, columns: list[str]) -> ArrowSource:
+        """The named columns of all rows."""
+        from zlens import _native
+
+        if self._rows is None:
+            self._rows = self._make()
+        place = {column.name: index for index, column in enumerate(self.columns)}
+        typed = [(name, self.columns[place[name]].type) for name in columns]
+        chosen = [place[name] for name in columns]
+        if chosen == list(range(len(self.columns))):
+            return _native.ArrowTable(typed, self._rows)
+        # Of one column itemgetter gives the value alone.
+        take = itemgetter(*chosen) if len(chosen) > 1 else lambda row: tuple(row[index] for index in chosen)
+        return _native.ArrowTable(typed, [*map(take, self._rows)])
+
+
+def tables(
+    session: Session,
+    intervals: Callable[[], list[tuple[SystemInfo, Interval]]],
+    others: Callable[[], list[tuple[SystemInfo, Interval]]],
+    every_s: int | None,
+) -> dict[str, RawTable]:
+    """The tables by name. `_interval`, `_asked` and `_reset` are for joins; the others are the user's too.
+
+    others: intervals of records that keep to their own
+    """
+
+    def systems() -> list[tuple[Any, ...]]:
+        return [_system_row(info, session.factor(info.system)) for info in session.systems]
+
+    def inventory() -> list[tuple[Any, ...]]:
+        chosen = session.options.systems
+        return [
+            (
+                row.system, row.source, row.file, row.domain, row.record, row.name, row.title, row.kind,
+                row.count, row.bytes, row.first_us, row.last_us, row.min_length, row.mean_length,
+                row.max_length, row.layout, row.duplicates, row.out_of_order, row.gaps, row.interval_s,
+            )
+            for source in session.sources
+            for row in source.inventory()
+            if not chosen or row.system in chosen
+        ]  # fmt: skip
+
+    def problems() -> list[tuple[Any, ...]]:
+        return [
+            (p.system, p.source, p.file, p.offset, p.record, p.kind, p.detail, p.bytes)
+            for p in session.all_problems()
+        ]
+
+    def resets() -> list[tuple[Any, ...]]:
+        found = [(source.name, *reset) for source in session.sources for reset in source.resets()]
+        # Of every table once: a busy day has ten thousand resets in a dozen tables.
+        kinds = {table: subject_kind(table) for table in {reset[3] for reset in found}}
+        return [
+            (
+                system, source, time, "counters began anew", subject_name(kinds[table], subject), evidence,
+                True, table.upper(),
+            )
+            for source, system, time, table, subject, evidence in found
+        ]  # fmt: skip
+
+    def flagged(found: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
+        rows = [_interval_row(info, interval, every_s) for info, interval in found]
+        return _with_bucket_flags(rows, every_s) if every_s else [(*row, row[5]) for row in rows]
+
+    @cache
+    def own() -> list[tuple[Any, ...]]:
+        return flagged(intervals())
+
+    def joined() -> list[tuple[Any, ...]]:
+        rows, told = own(), {(row[0], row[1], row[2]) for row in own()}
+        left = [(info, one) for info, one in others() if (info.system, info.source, one.end_us) not in told]
+        return [(*row, _longest(every_s, row[4])) for row in rows] + [
+            (*row, _longest(every_s)) for row in flagged(left)
+        ]
+
+    def shown() -> list[tuple[Any, ...]]:
+        rows = _summed(own()) if every_s else [row[:7] for row in own()]
+        # The measure `interval` has its own order of columns: the length stands before the start.
+        return [(s, o, end, seconds, flag, start, n) for s, o, end, start, seconds, flag, n in rows]
+
+    def asked() -> list[tuple[Any, ...]]:
+        if not session.options.selects:
+            return []
+        # Where no interval was asked for, nothing was.
+        spans = {(info.system, info.source): (0, 0) for info in session.systems}
+        for row in joined():
+            first, last = spans[row[0], row[1]]
+            spans[row[0], row[1]] = (min(first or row[3], row[3]), max(last, row[2]))
+        return [(*subject, *span) for subject, span in spans.items()]
+
+    rows = {
+        "system": systems,
+        "interval": shown,
+        "problem": problems,
+        "inventory": inventory,
+        "_interval": joined,
+        "_asked": asked,
+        "_reset": resets,
+    }
+    reads = {"problem": [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS]}
+    made = tuple(
+        Made(name, columns, rows[name], reads.get(name, ()))
+        for name, columns in session_columns.always().items()
+    )
+    if session.throughput is not None:
+        from zlens.session import throughput
+
+        made += (Made(THROUGHPUT, throughput.COLUMNS, lambda: session.throughput_rows(intervals())),)
+    return {table.name: table for table in made}
+
+
+def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
+    values: dict[str, Any] = {
+        "system": info.system,
+        "source": info.source,
+        "machine_type": info.machine_type,
+        "model": info.model,
+        "serial": info.serial,
+        "machine": info.machine,
+        "release": info.release,
+        "lpar": info.lpar,
+        "lpar_number": info.lpar_number,
+        **{f"mt_{kind}": count for kind, count in info.threads.items()},
+        "utc_offset_s": info.utc_offset_s,
+        "leap_s": info.leap_s,
+        "local_time": info.local_time,
+        "factor": factor,
+        "nominal_s": info.nominal_s,
+        "first_time": info.first_us,
+        "last_time": info.last_us,
+        "files": len(info.files),
+        "made": info.made,
+    }
+    return tuple(values.get(column.name) for column in metrics.table("system").columns)
+
+
+def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> tuple[Any, ...]:
+    end = interval.end_us
+    start = end - round((interval.seconds or 0) * _MICROSECONDS)
+    bucket = end
+    if every_s:
+        # Buckets end on local hours and days, as shifts and reports do. Where an interval's middle lies
+        # decides: intervals end some milliseconds after the minute they are named by.
+        offset = (info.utc_offset_s or 0) * _MICROSECONDS
+        length = every_s * _MICROSECONDS
+        bucket = -(-((start + end) // 2 + offset) // length) * length - offset
+    return (
+        info.system,
+        info.source,
+        end,
+        start,
+        interval.seconds,
+        interval.flag,
+        interval.samples,
+        bucket,
+    )
+
+
+def _longest(every_s: int | None, seconds: float | None = None) -> float | None:
+    """What is as long as this is not summed: it belongs to several buckets, and is no row of the interval."""
+    return max(record_intervals.SLACK * every_s, GAP * (seconds or 0.0)) if every_s else None
+
+
+def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[Any, ...]]:
+    """The intervals with the flag of their bucket: short where less than half of it is covered."""
+    covered: dict[tuple[str, str, int], float] = {}
+    for row in rows:
+        if row[5] is None and row[4] is not None:
+            key = (row[0], row[1], row[7])
+            covered[key] = covered.get(key, 0.0) + row[4]
+    return [
+        (*row, "short" if covered.get((row[0], row[1], row[7]), 0.0) < SHORT * every_s else None)
+        for row in rows
+    ]
+
+
+def _summed(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Intervals summed over buckets; flagged ones are left out as they are of every sum."""
+    buckets: dict[tuple[str, str, int], list[tuple[Any, ...]]] = {}
+    for row in rows:
+        if row[5] is None and row[4] is not None:
+            buckets.setdefault((row[0], row[1], row[7]), []).append(row)
+    summed: list[tuple[Any, ...]] = []
+    for (system, source, end), parts in buckets.items():
+        samples = [part[6] for part in parts if part[6] is not None]
+        summed.append(
+            (
+                system, source, end, min(part[3] for part in parts), sum(part[4] for part in parts),
+                parts[0][8], sum(samples) if samples else None,
+            )
+        )  # fmt: skip
+    return summed

@@ -1,0 +1,3 @@
+"""The version of zlens."""
+
+VERSION = "0.1.0"

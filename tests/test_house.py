@@ -1,0 +1,133 @@
+"""The rooms of the Python package form layers: an arrow goes from a room to those below it, never up.
+
+All imports count, lazy ones and those for annotations too. docs/architecture.md says what each room is for.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "python" / "zlens"
+#: From the lowest to the highest; a room imports those before it. `zlens` is what a program imports.
+LAYERS = (
+    "version",
+    "errors",
+    "_native",
+    "progress",
+    "schema",
+    "catalog",
+    "inputs",
+    "pages",
+    "engine",
+    "readers",
+    "lake",
+    "session",
+    "present",
+    "reports",
+    "findings",
+    "explain",
+    "models",
+    "plan",
+    "api",
+    "zlens",
+    "compare",
+    "studies",
+    "demo",
+    "server",
+    "cli",
+    "__main__",
+)
+#: Rooms without code.
+FACTS = "facts"
+
+
+def room(path: Path) -> str:
+    first = path.relative_to(SOURCES).parts[0]
+    return "zlens" if first == "__init__.py" else first.removesuffix(".py")
+
+
+def imported(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
+    """The rooms that a module imports, wherever it does; `package` is the one that it is in."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from of_name(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            base = [*package[: len(package) - node.level + 1]] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            if module == "zlens":
+                # What is no room is of the package itself: zlens.open, zlens.Session.
+                yield from (alias.name if alias.name in LAYERS else "zlens" for alias in node.names)
+            else:
+                yield from of_name(module)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+            # f"zlens.readers.{name}": a room whatever the name.
+            named = re.match(r"""f?["'](zlens[\w.]*)""", ast.unparse(node.args[0]))
+            if named:
+                yield from of_name(named[1])
+
+
+def of_name(module: str) -> Iterator[str]:
+    first, *below = module.split(".")
+    if first == "zlens":
+        yield below[0] if below and below[0] else "zlens"
+
+
+def rooms(source: str, path: Path) -> set[str]:
+    package = ("zlens", *path.relative_to(SOURCES).parent.parts)
+    return {*imported(ast.parse(source), package)} - {room(path)}
+
+
+def upward(source: str, path: Path) -> list[str]:
+    """Rooms that a module imports and that are not below its own."""
+    allowed = LAYERS[: LAYERS.index(room(path))]
+    return sorted(one for one in rooms(source, path) if one not in allowed)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_arrows_go_down(name: str) -> None:
+    paths = [path for path in SOURCES.rglob("*.py") if room(path) == name]
+    assert paths or name == "_native"
+    for path in paths:
+        # The root's own lazy imports are spelled f"zlens.{home}".
+        assert upward(path.read_text(encoding="utf-8"), path) == [], path
+
+
+def test_every_room_has_a_place() -> None:
+    there = {room(path) for path in SOURCES.rglob("*.py")}
+    assert there - {*LAYERS} == set()
+    assert not [*(SOURCES / FACTS).rglob("*.py")]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from zlens.server import values",
+        "from zlens import server",
+        "import zlens.server.values",
+        "def f():\n    from zlens.server.values import plain",
+        "if TYPE_CHECKING:\n    from zlens.server import values",
+        "import_module(f'zlens.server.{name}')",
+        "from ..server import values",
+        "import zlens",
+    ],
+)
+def test_an_arrow_up_is_seen(source: str) -> None:
+    assert upward(source, SOURCES / "readers" / "recognition.py") != []
+
+
+def test_the_document_names_every_room() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for name in [*LAYERS, FACTS]:
+        if (SOURCES / name).is_dir():
+            assert f"`python/zlens/{name}`" in text, name
+
+
+def test_facts_are_toml_alone() -> None:
+    assert {path.suffix for path in (SOURCES / FACTS).rglob("*") if path.is_file()} == {".toml"}
