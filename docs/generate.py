@@ -10,14 +10,14 @@ ROOT = Path(__file__).parent.parent
 
 def pages() -> dict[str, str]:
     """Text of every generated page by its place in the repository."""
-    from zlens.catalog import reference, reference_cpumf, reference_measures, reference_rules, reference_smf
+    from zlens.catalog.reference import cpumf, measures, records, rules, smf
 
     return {
-        reference.RECORDS_PAGE: reference.records_page(),
-        reference_measures.MEASURES_PAGE: reference_measures.measures_page(),
-        reference_cpumf.CPUMF_PAGE: reference_cpumf.cpumf_page(),
-        reference_smf.SMF_PAGE: reference_smf.smf_page(),
-        reference_rules.RULES_PAGE: reference_rules.rules_page(),
+        records.RECORDS_PAGE: records.records_page(),
+        measures.MEASURES_PAGE: measures.measures_page(),
+        cpumf.CPUMF_PAGE: cpumf.cpumf_page(),
+        smf.SMF_PAGE: smf.smf_page(),
+        rules.RULES_PAGE: rules.rules_page(),
         "docs/reference/reports.md": reports_page(),
     }
 
@@ -25,15 +25,16 @@ def pages() -> dict[str, str]:
 def reports_page() -> str:
     """Every report with its columns, as `zlens explain` tells them."""
     from zlens import reports
+    from zlens.explain.reports import explain_report
 
     lines = [
         "# Reports",
         "",
-        "Made from `python/zlens/catalog/reports`; `zlens report --list` lists them.",
+        "Made from `python/zlens/facts/reports`; `zlens report --list` lists them.",
         "",
     ]
     for name in reports.names():
-        lines += [f"## {name}", "", "```text", reports.explain_report(name).rstrip("\n"), "```", ""]
+        lines += [f"## {name}", "", "```text", explain_report(name).rstrip("\n"), "```", ""]
     return "\n".join(lines)
 
 

@@ -58,7 +58,9 @@ def test_help_imports_nothing_but_the_parser() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "Examples:" in done.stdout
-    assert done.stdout.splitlines()[-1] == str(["zlens", "zlens.cli", "zlens.cli.parser", "zlens.errors"])
+    assert done.stdout.splitlines()[-1] == str(
+        ["zlens", "zlens.cli", "zlens.cli.parser", "zlens.errors", "zlens.version"]
+    )
 
 
 def test_info_imports_no_engine_and_no_reader_of_other_formats(rmf_file: Path, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import zlens
 from zlens.catalog import compared as declared
 from zlens.catalog import metrics
 from zlens.compare import Choice, Comparison, Run, Side, as_text, compare, render
@@ -19,6 +18,7 @@ from zlens.compare import waterfall as falls
 from zlens.compare.comparison import Row
 from zlens.compare.sides import SystemRun
 from zlens.errors import CatalogError, QueryError
+from zlens.session.session import nothing
 
 START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
 CPU_TX = "per_transaction.cpu_s"
@@ -393,7 +393,7 @@ def test_the_catalog_declares_what_the_issue_names() -> None:
 
 @pytest.mark.parametrize("query", [fact.query for fact in declared.facts()])
 def test_facts_are_asked_in_sql_that_runs(query: str) -> None:
-    with zlens.session.nothing() as session:
+    with nothing() as session:
         assert session.sql(query).rows == []
 
 

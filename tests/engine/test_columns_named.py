@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import duckdb
 import pytest
 
-from zlens.engine import Engine
+from zlens.engine.engine import Engine
 from zlens.engine.planner import Planner
 
 #: Two tables that have some names in common, and one for the roles.

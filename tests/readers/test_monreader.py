@@ -162,7 +162,7 @@ def test_what_is_no_capture_is_refused_with_a_cure(tmp_path: Path) -> None:
     text.write_text("S is a letter\n" * 100)
     with pytest.raises(InputError, match="text"):
         zlens.open([text])
-    assert find([str(tmp_path / "a.monreader")]).files == {"monwrite": [str(tmp_path / "a.monreader")]}
+    assert find([str(tmp_path / "a.monreader")]).files == {"zvm.monwrite": [str(tmp_path / "a.monreader")]}
 
 
 def test_a_capture_that_grows_shrinks_or_vanishes(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from zlens import _native
 from zlens.api import Session
 from zlens.catalog import layouts
 from zlens.catalog.resets import evidence as known_evidence
+from zlens.inputs.options import Options
 
 RUNCI, HARD, USER, EMULATION = (f"SYTPRP_{name}" for name in ("PFXRUNCI", "PLSCUHAF", "PFXUTIME", "PFXPRBTM"))
 TOP = 2**63 - 1
@@ -312,7 +313,7 @@ def test_a_gap_keeps_its_span_and_is_in_no_mean(tmp_path: Path) -> None:
         busy = session.sql("select round(user_pct, 6), flag from cpu order by interval_end").rows
         assert busy == [(10, None), (10, None), (round(4800 / 180, 6), "gap"), (10, None)]
     # One bucket of the whole: what spans the gap is left out.
-    with zlens.open(path, options=zlens.options.Options(every_s=3600)) as session:
+    with zlens.open(path, options=Options(every_s=3600)) as session:
         assert session.sql("select round(user_pct, 6), seconds from cpu").rows == [(10, 180)]
 
 

@@ -132,7 +132,7 @@ def test_each_file_goes_to_its_reader(tmp_path: Path, encoding: str) -> None:
     mine, other = tmp_path / "a.xml", tmp_path / "b.xml"
     mine.write_bytes(document(made()).encode(encoding))
     other.write_bytes(document(report()).encode(encoding))
-    assert find([str(tmp_path)]).files == {"rmf_monitor3": [str(mine)], "rmf_xml": [str(other)]}
+    assert find([str(tmp_path)]).files == {"rmf.monitor3": [str(mine)], "rmf.postprocessor": [str(other)]}
 
 
 def test_ebcdic_is_named(answers: Answers) -> None:
@@ -231,8 +231,8 @@ def test_other_formats_do_not_import_the_readers_of_rmf(tmp_path: Path) -> None:
     path = tmp_path / "smf"
     path.write_bytes(bytes.fromhex("0012 0000 0202 0000 0000 0124 001f c1c1 c1c1"))
     code = (
-        "import sys; from zlens.readers import find; print(find([sys.argv[1]]).files.keys()); "
+        "import sys; from zlens.readers.recognition import find; print(find([sys.argv[1]]).files.keys()); "
         "print([name for name in sys.modules if name.startswith('zlens.readers.rmf')])"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["dict_keys(['smf'])", "['zlens.readers.rmf.form']"]
+    assert done.stdout.splitlines() == ["dict_keys(['smf.dump'])", "['zlens.readers.rmf.form']"]

@@ -286,7 +286,7 @@ def test_zones(ahead: float, offset: int | None) -> None:
 class TestDetect:
     def test_a_dump_is_found_among_others(self, tmp_path: Path) -> None:
         path = dump(tmp_path / "one.smf", [record(1, 0, 300)])
-        assert find([str(path)]).files == {"smf": [str(path)]}
+        assert find([str(path)]).files == {"smf.dump": [str(path)]}
 
     def test_what_is_none(self) -> None:
         for head in (b"", b"<xml>", bytes(5000), b"\xff" * 5000):
@@ -311,7 +311,7 @@ class TestDetect:
         assert "QUOTE SITE RDW" in str(caught.value)
         # Beside a good one it is a problem, and the good one is read.
         found = find([str(bad), str(good)])
-        assert found.files == {"smf": [str(good)]}
+        assert found.files == {"smf.dump": [str(good)]}
         assert [problem.kind for problem in found.problems] == ["transfer"]
 
 

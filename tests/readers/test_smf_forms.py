@@ -46,7 +46,7 @@ def sample_records() -> list[bytes]:
 
 def written(path: Path, data: bytes) -> SmfSource:
     path.write_bytes(data)
-    assert find([str(path)]).files == {"smf": [str(path)]}
+    assert find([str(path)]).files == {"smf.dump": [str(path)]}
     return opened(path)
 
 

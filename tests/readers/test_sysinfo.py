@@ -11,12 +11,12 @@ import pytest
 
 import zlens
 from sysinfo_made import CPUS, MOMENT_S, SYSINFO, folder, rows, tar, texts
-from zlens import readers
 from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.lake import imports
 from zlens.readers.linux import sysinfo, sysinfo_text
 from zlens.readers.linux.sysinfo import open_files
+from zlens.readers.recognition import expand, find
 
 
 def opened(*paths: str) -> sysinfo.SysinfoSource:
@@ -184,8 +184,8 @@ def test_the_same_moment_twice_is_read_once(tmp_path: Path) -> None:
 def test_a_folder_is_found_in_a_folder_and_by_its_sysinfo(tmp_path: Path) -> None:
     folder(tmp_path / "data" / "host", texts())
     root = str(tmp_path / "data" / "host")
-    assert list(readers.expand([str(tmp_path / "data")])) == [root]
-    assert readers.find([root]).files == {"sysinfo": [root]}
+    assert list(expand([str(tmp_path / "data")])) == [root]
+    assert find([root]).files == {"linux.sysinfo": [root]}
     with zlens.open([f"{root}/proc/sysinfo"]) as session:
         assert session.sql("SELECT count(*) FROM linux_cpu").rows == [(8,)]
         assert session.sql("SELECT system, machine, lpar FROM system").rows == [
@@ -208,9 +208,9 @@ def test_a_sysinfo_alone_has_no_cpus(tmp_path: Path) -> None:
 def test_the_live_machine_is_asked_for_by_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zlens.readers.linux.sysinfo_tree.is_tree", lambda folder: False)
     with pytest.raises(InputError, match="no IBM Z"):
-        list(readers.expand(["/"]))
+        list(expand(["/"]))
     monkeypatch.setattr("zlens.readers.linux.sysinfo_tree.is_tree", lambda folder: folder == "/")
-    assert list(readers.expand(["/"])) == ["/"]
+    assert list(expand(["/"])) == ["/"]
 
 
 def test_inventory_and_info(tmp_path: Path) -> None:
@@ -249,5 +249,5 @@ def test_the_same_moment_by_another_way_is_once_in_a_lake(tmp_path: Path) -> Non
 def test_a_pattern_finds_folders(tmp_path: Path) -> None:
     for name in ("a1", "a2", "b1"):
         folder(tmp_path / name, texts())
-    found = [Path(path).name for path in readers.expand([str(tmp_path / "a*")])]
+    found = [Path(path).name for path in expand([str(tmp_path / "a*")])]
     assert found == ["a1", "a2"]

@@ -13,9 +13,10 @@ from moved_pages import moved, same
 import guest_made as guests
 import monwrite_made as made
 import zlens
-from zlens.explain.reports import explain_report, values_of, with_values
+from zlens.explain.reports import explain_report
 from zlens.inputs.options import Options, parse_moment
 from zlens.reports.definition import load
+from zlens.reports.entries import values_of, with_values
 
 MINUTES = range(5)
 RECORDS = ("D0R2", "D4R2", "D4R3", "D4R4", "D4R11", "D4R12")

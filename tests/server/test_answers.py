@@ -7,7 +7,7 @@ import json
 import pytest
 
 import zlens
-from zlens import demo, lab, models
+from zlens import demo, models
 from zlens.catalog import metrics
 from zlens.explain import names as explain
 from zlens.server import aggregate, schema
@@ -41,7 +41,7 @@ def test_the_schema_tells_systems_tables_reports_and_models(served):
     assert "d0r2" in {one["name"] for one in found["tables"] if one["kind"] == "raw"}
     assert "prclog" in {one["name"] for one in found["reports"]}
     assert [one["name"] for one in found["models"]] == list(models.MODELS)
-    assert found["expected"] == list(lab.EXPECTED)
+    assert found["expected"] == list(models.MEASURED)
     assert [one["name"] for one in found["inputs"]] == ["zldemo.monwrite"]
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.catalog.columns import Column
-from zlens.inputs.joints import Mark
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
 from zlens.lake import names
 from zlens.lake.facts import Facts
+from zlens.readers.joints import Mark
 
 NAME = "document.json"
 INVENTORY, PROBLEMS, RESETS = "inventory.json", "problems.json", "resets.json"

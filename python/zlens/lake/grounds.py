@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from zlens.catalog import expressions
-from zlens.inputs.joints import NEAR_US
 from zlens.lake.manifest import Input, Part
 from zlens.lake.workshop import Workshop, parquet
+from zlens.readers.joints import NEAR_US
 
 #: Part of every key: another way of making seams makes all of them anew.
 _VERSION = 1

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
-from zlens.inputs.joints import Evidence, Rejoined, rejoin
 from zlens.inputs.problems import Problem
 from zlens.lake.document import File, PartDocument, SeamDocument
 from zlens.lake.grounds import Ground, Pair
 from zlens.lake.tables import subject_sql
+from zlens.readers.joints import Evidence, Rejoined, rejoin
 
 if TYPE_CHECKING:
     from zlens.lake.seams import Seams

@@ -18,7 +18,6 @@ from zlens.catalog import expressions
 from zlens.catalog.columns import Column
 from zlens.catalog.roles import lasting_tables
 from zlens.errors import InputError
-from zlens.inputs.joints import NEAR_US
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, InventoryRow, RawTable, SystemInfo
@@ -26,6 +25,7 @@ from zlens.lake import document, names
 from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDocument
 from zlens.lake.folder import Folder, Reading, part_of
 from zlens.lake.manifest import Input, Part
+from zlens.readers.joints import NEAR_US
 from zlens.readers.zvm.times import GAP, SHORT
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

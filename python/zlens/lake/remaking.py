@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
-from zlens.inputs.joints import Rejoined, rejoin
 from zlens.inputs.problems import Problem
 from zlens.lake.document import File, PartDocument, SeamDocument
 from zlens.lake.grounds import Ground, Pair, sql_list
 from zlens.lake.names import UNKNOWN
 from zlens.lake.workshop import parquet
+from zlens.readers.joints import Rejoined, rejoin
 
 if TYPE_CHECKING:
     from zlens.lake.seams import Seams

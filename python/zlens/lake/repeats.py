@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from zlens.catalog import expressions
-from zlens.inputs.joints import copied
 from zlens.inputs.problems import Problem
 from zlens.lake.document import File, PartDocument, SeamDocument
 from zlens.lake.grounds import Ground, Pair
 from zlens.lake.manifest import Part
+from zlens.readers.joints import copied
 
 if TYPE_CHECKING:
     from zlens.lake.seams import Seams

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from zlens._native import ArrowTable
 from zlens.catalog.columns import Column
-from zlens.inputs.joints import NEAR_US, WHOLE
 from zlens.inputs.problems import Problem
 from zlens.lake import document, folder, grounds, joining, names, remaking, repeats
 from zlens.lake.document import File, Intervals, PartDocument, SeamDocument
@@ -26,6 +25,7 @@ from zlens.lake.folder import Folder, Staging
 from zlens.lake.grounds import Ground, Pair, sql_list
 from zlens.lake.manifest import Manifest, Seam
 from zlens.lake.workshop import Workshop, parquet
+from zlens.readers.joints import NEAR_US, WHOLE
 
 #: SHA-256 of no bytes.
 _NOTHING = hashlib.sha256(b"").hexdigest()

@@ -15,13 +15,13 @@ from pathlib import Path
 from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.catalog.columns import Column
-from zlens.inputs.joints import Joints, joints
 from zlens.inputs.source import InventoryRow, RawTable, Source, SystemInfo
 from zlens.lake import document, folder, names, repeats
 from zlens.lake.document import Document, File, Intervals, PartDocument
 from zlens.lake.folder import Staging
 from zlens.lake.manifest import Input, Part
 from zlens.lake.workshop import Workshop, Written, parquet
+from zlens.readers.joints import Joints, joints
 
 #: Days of one input that get a folder of their own; damaged clocks make up more.
 MAX_DAYS = 1_000

@@ -1,4 +1,4 @@
-"""Multithreading on or off: the answer is that of models/smt/measured.py, bounds and hardly a point; asked by itself."""
+"""Multithreading on or off, asked by itself: as models/smt/measured.py answers, bounds and hardly a point."""
 
 from __future__ import annotations
 

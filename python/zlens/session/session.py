@@ -22,8 +22,8 @@ from zlens.session.opening import open_inputs
 if TYPE_CHECKING:
     from zlens.catalog.cpumf_formulas import Trust
     from zlens.catalog.groups import Groups
-    from zlens.engine import Engine
     from zlens.engine.answers import Answer
+    from zlens.engine.engine import Engine
     from zlens.readers.throughput.table import Throughput
     from zlens.session.throughput import Suggestion
 
@@ -339,7 +339,7 @@ class Session:
     # -- the engine's tables -------------------------------------------------------------------------
 
     def _open_engine(self, intervals: Callable[[], list[tuple[SystemInfo, Interval]]]) -> Engine:
-        from zlens.engine import Engine
+        from zlens.engine.engine import Engine
         from zlens.session import tables as session_tables
 
         every = self.options.every_s

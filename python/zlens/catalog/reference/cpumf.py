@@ -14,7 +14,7 @@ CPUMF_PAGE = "docs/reference/cpumf.md"
 _INTRODUCTION = """\
 # CPU Measurement Facility
 
-Made from `python/zlens/facts/cpumf` by `python -m zlens.catalog.reference_cpumf`.
+Made from `python/zlens/facts/cpumf`.
 
 What a counter number means depends on the machine, and so do the formulas of the tables `cpumf`,
 `cpumf_type`, `core` and `core_type` ([measures](measures.md)). The machine type decides; a record without

@@ -12,7 +12,7 @@ MEASURES_PAGE = "docs/reference/measures.md"
 _INTRODUCTION = """\
 # Measures
 
-Made from `python/zlens/facts/measures` by `python -m zlens.catalog.reference_measures`.
+Made from `python/zlens/facts/measures`.
 
 Every report, statement, comparison and finding reads these tables. `zlens explain TABLE.COLUMN` tells for one
 column what follows here, and besides from which field of which record each input comes. A value that cannot

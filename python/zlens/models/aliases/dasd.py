@@ -2,7 +2,8 @@
 
 Times are in milliseconds, rates in operations a second. Sources: FCX108 DEVICE of z/VM Performance Toolkit,
 whose published rows obey the identities to the digits that are printed; Erlang's formula and Allen-Cunneen
-for several exposures (models/queueing/queues.py); facts/models/dasd_bursts.toml for queues that were measured.
+for several exposures (models/queueing/queues.py); facts/models/dasd_bursts.toml for queues that were
+measured.
 """
 
 from __future__ import annotations

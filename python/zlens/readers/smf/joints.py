@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from zlens import _native
 from zlens.catalog import smf, smf_sections
 from zlens.errors import InputError
-from zlens.inputs.joints import Evidence, Mark
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
+from zlens.readers.joints import Evidence, Mark
 from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
 from zlens.readers.smf.systems import Group
 

@@ -10,10 +10,10 @@ from typing import Any
 from zlens import _native
 from zlens.catalog import layouts
 from zlens.errors import InputError
-from zlens.inputs.joints import Evidence, Mark
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
+from zlens.readers.joints import Evidence, Mark
 from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm.monwrite import MonwriteSource
 from zlens.readers.zvm.times import NAME, Group

@@ -17,7 +17,7 @@ from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, Source
 
 #: Modules with `joints` and `rejoin`, by the name of their source.
-JOINTS = {"zvm-monitor": "monwrite_joints", "smf": "smf_joints"}
+JOINTS = {"zvm-monitor": "zvm.joints", "smf": "smf.joints"}
 #: Sources whose records of one interval may stand in several files, and how far their ends may lie apart
 #: then, in microseconds. They are decoded anew as a whole.
 NEAR_US = {"smf": 20_000}

@@ -1,0 +1,398 @@
+"""The SQL engine: questions of users and of reports over raw tables, roles and measures.
+
+A statement is planned once: which columns of which tables it reads is told by their names in it, or, where it
+has a star or the like, by a plan over empty tables. Measures are compiled from the catalog with just these
+columns (catalog/compile), and raw tables are streamed with just the columns that those read. What was made
+stays made.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import weakref
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from zlens import _native
+from zlens.catalog import expressions, metrics, roles
+from zlens.catalog.compile import tree
+from zlens.catalog.compile.kept import Kept, digest
+from zlens.catalog.compile.plan import Input
+from zlens.catalog.compile.tree import rename
+from zlens.catalog.cpumf_formulas import SURE, Trust
+from zlens.catalog.groups import Groups
+from zlens.engine.admission import shows_tables
+from zlens.engine.answers import Answer, Form, cut, first_rows, leaving, plain, type_name, with_times
+from zlens.engine.asked import Asked
+from zlens.engine.cancelling import check, interruptible
+from zlens.engine.connection import RELEASE, Connection, Error, Relation, connect, write_parquet
+from zlens.engine.errors import query_error
+from zlens.engine.planner import Planner
+from zlens.engine.statement import Statement, parse
+from zlens.engine.store import Condition, Store
+from zlens.errors import QueryError
+from zlens.inputs.source import RawTable
+
+_T = TypeVar("_T")
+#: So many statements are remembered as they were parsed and planned.
+_STATEMENTS = 500
+#: Nothing that a question brings about lasts, whatever it holds.
+_ALONE = "BEGIN TRANSACTION READ ONLY"
+#: Handing out an input of fewer bytes to several threads takes longer than its questions.
+_SMALL = 16_000_000
+
+
+class Engine:
+    """Answers SQL over the raw tables of some sources.
+
+    tables     raw tables by name; several of one name are rows of one table
+    session    tables that are of no record: intervals, systems, problems
+    where      gives the condition on a raw table with some columns: SQL of ours and the columns it names
+    summed     the intervals are buckets of --every
+    releases   systems by release, for roles that hold for some levels only
+    files      Parquet files that tables stand in; no other file can be read
+    trust      formulas of CPU MF that the user wants beyond those that are known well
+    groups     subjects that the user wants to see together
+    published  round as published tables do, where a column has a formula for that
+    size       bytes of the input, where that is known
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, list[RawTable]],
+        session: Mapping[str, RawTable] | None = None,
+        *,
+        where: Condition | None = None,
+        summed: bool = False,
+        releases: Mapping[str | None, list[str]] | None = None,
+        files: Sequence[str] = (),
+        trust: Trust = SURE,
+        groups: Groups | None = None,
+        published: bool = False,
+        size: int | None = None,
+    ) -> None:
+        self._tables = tables
+        self._session = session or {}
+        self._closed = False
+        self._spill = tempfile.mkdtemp(prefix="zlens-")
+        # Also when nobody closes the engine: at the latest when the program ends.
+        self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
+        self._connection = connect(self._spill, files, 1 if size is not None and size < _SMALL else None)
+        self._connection.execute("SET lock_configuration = true")
+
+        def facts(raw: Mapping[str, Collection[str]]) -> Input:
+            own = {name: [(c.name, c.type) for c in table.columns] for name, table in self._session.items()}
+            return Input(raw, own, dict(releases or {}), summed, trust, groups, published)
+
+        self._store = Store(self._connection, tables, self._session, where or (lambda _: None), facts)
+        self._planner = Planner(self._store.columns)
+        self._kept = Kept("statements", RELEASE)
+        self._statements: dict[str, Statement] = {}
+        self._planned: dict[str, Mapping[str, set[str]]] = {}
+        self._digests: dict[str, str] = {}
+
+    def close(self) -> None:
+        self._closed = True
+        self._store.compiler.nodes.keep()
+        self._planner.close()
+        self._connection.close()
+        self._forget()
+
+    # -- what there is -------------------------------------------------------------------------------
+
+    def raw_tables(self) -> list[str]:
+        """Names of the raw tables of the input, private ones left out."""
+        return sorted(name for name in {*self._tables, *self._session} if not name.startswith("_"))
+
+    def raw_columns(self, name: str) -> list[tuple[str, str]]:
+        """Names and types of a raw table's columns over all its parts."""
+        if name in self._session:
+            return [(column.name, column.type) for column in self._session[name].columns]
+        return list(self._store.raw_columns(name).items())
+
+    def fills(self, name: str, tables: Container[str] | None = None) -> bool:
+        """Whether the input, or these raw tables, have any that a measure or role (role.entity) reads."""
+        return self._store.compiler.fills(name, tables)
+
+    def tables(self, query: str) -> frozenset[str]:
+        """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""
+        try:
+            return tree.tables(self._parsed(self._store.cursor(), query).tree)
+        except Error as error:
+            raise query_error(error) from None
+
+    def rows(self, name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Rows of a helper: what zlens itself asks, and no user."""
+        cursor = self._store.cursor()
+        try:
+            select = self._store.ready(cursor, self._store.compiler.plan(name, columns))
+            shown = ", ".join(map(expressions.quote, columns))
+            return interruptible(cursor, lambda: cursor.execute(f"SELECT {shown} FROM ({select})").fetchall())
+        except Error as error:
+            raise query_error(error) from None
+
+    def unselected(self, names: Sequence[str], columns: Sequence[str], query: str) -> list[tuple[Any, ...]]:
+        """Rows of a query of ours over `records`: raw tables one behind the other, with all their rows."""
+        cursor = self._store.cursor()
+        parts = [self._store.raw_rows(cursor, name, columns, fill=False, selected=False) for name in names]
+        shown = ", ".join(map(expressions.quote, columns))
+        union = " UNION ALL ".join(f"SELECT {shown} FROM ({part})" for part in parts)
+        text = f"WITH records AS ({union}) {query}"
+        return interruptible(cursor, lambda: cursor.execute(text).fetchall())
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def ask(self, query: str) -> Answer:
+        """Run one SELECT of the user; QueryError when it is wrong."""
+        try:
+            cursor = self._store.cursor()
+            statement = self._parsed(cursor, query)
+            if shows_tables(statement.tree):
+                return self._listing()
+            asked = self._asked(cursor, statement)
+        except Error as error:
+            raise query_error(error) from None
+        return self._answer(asked)
+
+    def _answer(self, asked: Asked) -> Answer:
+        """The rows of a question, to be worked out when they are looked at."""
+        kinds = [type_name(type) for type in asked.types]
+        times = [index for index, kind in enumerate(kinds) if kind == "time"]
+
+        def check_open() -> None:
+            if self._closed:
+                raise QueryError("the session is closed", cure="take the rows of an answer before that")
+
+        def formed(form: Form) -> Relation:
+            check_open()
+            return asked.relation(form)
+
+        def rows() -> list[tuple[Any, ...]]:
+            check_open()
+            found = working(lambda: asked.rows(plain))
+            return [with_times(row, times) for row in found] if times else found
+
+        def first(count: int, longest: int, most: int) -> tuple[list[tuple[Any, ...]], bool]:
+            check_open()
+            try:
+                return first_rows(asked.connection, asked.relation(cut(longest)), count, most, times)
+            except Error as error:
+                raise query_error(error) from None
+
+        def working(work: Callable[[], _T]) -> _T:
+            try:
+                return interruptible(asked.connection, work)
+            except (Error, _native.StreamError) as error:
+                raise query_error(error) from None
+
+        return Answer(asked.names, kinds, rows, formed, first, working)
+
+    def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
+        """Run one SELECT of ours, known to read these columns of these tables, without parsing it."""
+        cursor = self._store.cursor()
+        try:
+            self._bring(cursor, reads)
+            # Answers of many columns take longer to bind than to work out; a relation is bound twice.
+            create = f'CREATE TEMP TABLE "answer#" AS {query}'
+            interruptible(cursor, lambda: cursor.execute(create))
+            return self._answer(Asked.bound(cursor, 'FROM temp."answer#"'))
+        except Error as error:
+            raise query_error(error) from None
+
+    def derive(self, name: str, query: str, reads: Mapping[str, Collection[str]]) -> None:
+        """Keep the rows of a SELECT of ours, which reads these columns of these tables, under a name."""
+
+        def rows(cursor: Connection) -> str:
+            self._bring(cursor, reads)
+            return query
+
+        try:
+            self._store.derive(name, rows)
+        except Error as error:
+            raise query_error(error) from None
+
+    def _bring(self, cursor: Connection, reads: Mapping[str, Collection[str]]) -> None:
+        """Let a cursor read columns of tables, made or not."""
+        rows = {name: self._rows_of(cursor, name, {*wanted}, None) for name, wanted in sorted(reads.items())}
+        for name, select in rows.items():
+            if select is not None:
+                cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
+
+    def _listing(self) -> Answer:
+        """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""
+        rows: list[tuple[Any, ...]] = [
+            (name, "measure", metrics.table(name).text) for name in metrics.tables()
+        ]
+        rows += [(name, "raw", "") for name in self.raw_tables() if name not in metrics.tables()]
+        rows += [(f"role.{name}", "role", roles.entity(name).text) for name in roles.entities()]
+        columns = ["table", "kind", "text"]
+        table = _native.ArrowTable([(name, "text") for name in columns], rows)
+        return Answer(columns, ["text"] * len(columns), lambda: rows, lambda _: table)
+
+    def expect(self, queries: Iterable[str]) -> None:
+        """Make what several questions will read at once, rather than extend it from one to the next."""
+        wanted: dict[str, set[str]] = {}
+        readers: Counter[str] = Counter()
+        try:
+            cursor = self._store.cursor()
+            for query in queries:
+                statement = self._parsed(cursor, query)
+                for name, columns in self._reads(statement, self._named(statement)).items():
+                    wanted.setdefault(name, set()).update(columns)
+                    readers[name] += 1
+            # What is worked out for every question is kept where there will be several.
+            self._store.make_all(
+                {
+                    name: columns
+                    for name, columns in wanted.items()
+                    if not self._store.streams(name) or (name in metrics.tables() and readers[name] > 1)
+                }
+            )
+        except Error as error:
+            raise query_error(error) from None
+
+    def _parsed(self, cursor: Connection, query: str) -> Statement:
+        """A statement as it was parsed before, of the last some hundreds."""
+        if query not in self._statements:
+            if len(self._statements) >= _STATEMENTS:
+                self._statements.clear()
+            self._statements[query] = parse(cursor, query, self._kept)
+        return self._statements[query]
+
+    def _named(self, statement: Statement) -> set[str]:
+        return {name for name in statement.survey.tables if self._store.columns(name) is not None}
+
+    def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
+        """The columns that a statement reads of the tables it names."""
+        columns = self._columns_named(statement)
+        if columns is None:
+            if statement.text not in self._planned:
+                if len(self._planned) >= _STATEMENTS:
+                    self._planned.clear()
+                self._planned[statement.text] = self._planned_reads(statement, named)
+            return self._planned[statement.text]
+        return {name: columns & {column for column, _ in self._store.columns(name) or ()} for name in named}
+
+    def _columns_named(self, statement: Statement) -> set[str] | None:
+        """The columns that a statement names; None where it does not name them all."""
+        for name, tables in statement.survey.rows.items():
+            for table in tables:
+                known = self._store.columns(table)
+                if known is not None and not any(column == name for column, _ in known):
+                    return None
+        return statement.survey.columns
+
+    def _planned_reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
+        """The same of a statement that has to be planned, with a database of its own."""
+        depends = ("reads", statement.question, {name: self._store.columns(name) for name in sorted(named)})
+        found: Mapping[str, Iterable[str]] | None = self._kept.read(*depends)
+        if found is None:
+            found = self._planner.reads(statement, named)
+            self._kept.write({name: sorted(columns) for name, columns in found.items()}, *depends)
+        return {name: {*found.get(name, ())} for name in named}
+
+    def _asked(self, cursor: Connection, statement: Statement) -> Asked:
+        """The question, not worked out yet, on the connection it will be worked out on."""
+        named = self._named(statement)
+        if not named and statement.survey.listing:
+            # All that could be asked for, whether or not it is made already.
+            cursor = self._planner.catalog(
+                [*metrics.tables(), *self.raw_tables(), *(f"role.{name}" for name in roles.entities())]
+            )
+        depends = self._shape_depends(statement, named)
+        shape = self._kept.read(*depends) if depends is not None else None
+        text, rows = self._prepare(cursor, statement, named)
+        if shape is not None:
+            cursor.execute(_ALONE)
+            names, types = shape
+            return Asked(cursor, text, names, types, rows=rows)
+        for name, select in rows.items():
+            cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
+        cursor.execute(_ALONE)
+        # An EXPLAIN ANALYZE is worked out here.
+        asked = Asked.bound(cursor, text)
+        if depends is not None:
+            self._kept.write([asked.names, asked.types], *depends)
+        return asked
+
+    def _shape_depends(self, statement: Statement, named: set[str]) -> list[Any] | None:
+        """All that names and types of an answer depend on; None where they may depend on rows."""
+        fixed = self._columns_named(statement) is not None and statement.text == statement.question
+        # One with a semicolon cannot stand in brackets.
+        if not fixed or ";" in statement.text or any(self._store.compiler.is_helper(one) for one in named):
+            return None
+        for name in named - self._digests.keys():
+            self._digests[name] = digest(self._store.columns(name))
+        return ["shape", statement.text, {name: self._digests[name] for name in sorted(named)}]
+
+    def write_parquet(self, query: str, path: str) -> None:
+        """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
+        try:
+            cursor = self._store.cursor()
+            asked = self._asked(cursor, self._parsed(cursor, query))
+            write_parquet(asked.relation(leaving), path)
+        except Error as error:
+            raise query_error(error) from None
+
+    def keep(self, name: str, columns: Iterable[str]) -> str:
+        """Work out some columns of a lazy measure once for several questions; the table that has them."""
+        known = {column for column, _ in self._store.columns(name) or ()}
+        try:
+            self._store.make(name, known & {*columns})
+        except Error as error:
+            raise query_error(error) from None
+        return name
+
+    # -- what a statement reads ----------------------------------------------------------------------
+
+    def _prepare(
+        self, cursor: Connection, statement: Statement, named: set[str]
+    ) -> tuple[str, dict[str, str]]:
+        """A statement's text as it is to be run on a cursor, and the rows of tables that are not made."""
+        whole = self._columns_named(statement) is None
+        rows = {}
+        for name, wanted in sorted(self._reads(statement, named).items()):
+            check()
+            select = self._rows_of(cursor, name, wanted, self._store.columns(name) if whole else None)
+            if select is not None:
+                rows[name] = select
+        renamed = {name: name for name in named if name.startswith("role.")}
+        if not renamed:
+            return statement.text, rows
+        # Roles are tables of this question alone, which no schema can hold.
+        tree = json.loads(json.dumps(statement.tree))
+        rename(tree, renamed)
+        text = self._store.rendered(tree)
+        return statement.text[: len(statement.text) - len(statement.question)] + text, rows
+
+    def _rows_of(
+        self, cursor: Connection, name: str, wanted: set[str], typed: list[tuple[str, str]] | None
+    ) -> str | None:
+        """SQL of a table's rows, or None where the table is made.
+
+        With `typed` it has all its columns, those not wanted as NULL.
+        """
+        if not self._store.streams(name):
+            self._store.make(name, wanted)
+        if self._store.has(name, wanted if typed is None else [column for column, _ in typed]):
+            return None
+        if self._store.has(name, wanted):
+            # Not what takes the table's name for this question, but the table itself.
+            return self._filled(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
+        if self._store.is_raw(name):
+            return self._store.raw_rows(cursor, name, wanted, fill=typed is not None)
+        select = self._store.ready(cursor, self._store.compiler.plan(name, wanted))
+        return select if typed is None else self._filled(f"({select})", wanted, typed)
+
+    @staticmethod
+    def _filled(rows: str, wanted: set[str], typed: list[tuple[str, str]]) -> str:
+        columns = (
+            expressions.quote(column)
+            if column in wanted
+            else f"CAST(NULL AS {type}) AS {expressions.quote(column)}"
+            for column, type in typed
+        )
+        return f"SELECT {', '.join(columns)} FROM {rows}"
