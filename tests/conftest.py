@@ -36,7 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     # Kept from one run to the next, and by this checkout alone: others would push its entries out.
-    os.environ["XDG_CACHE_HOME"] = str(config.cache.mkdir("zlens")) if config.cache else ""
+    cache = getattr(config, "cache", None)
+    os.environ["XDG_CACHE_HOME"] = str(cache.mkdir("zlens")) if cache else ""
     everything = config.getoption("--all")
     settings.load_profile("zlens-all" if everything else "zlens")
     if everything:

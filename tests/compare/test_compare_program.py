@@ -14,7 +14,7 @@ import monwrite_made as made
 from zlens import cli
 from zlens.demo import machine, monwrite
 
-#: z/VM Performance Update 6.4, RSCS TCPNJE encryption: processor time of a transaction, by case. Of the four
+#: z/VM Performance Update 6.4, RSCS TCPNJE encryption: CPU time of a transaction, by case. Of the four
 #: published ratios to the case before and to case 1, these are the ones that are told exactly.
 INCREMENTAL = (1.56, 0.891, 1.105)
 CASES = ("case1", "case2a", "case2b", "case3")
@@ -197,7 +197,7 @@ def test_what_is_not_alike_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
         (["FILE", "--"], "side 2 names neither inputs nor a window"),
         (["FILE", "--name", "x", "--", "FILE", "--name", "x"], "two sides are called 'x'"),
         (["FILE", "--form", "percent", "--burg", "--", "FILE"], "--burg is a form by itself"),
-        (["FILE", "--every", "5m", "--", "FILE", "--every", "10m"], "--every stands there twice"),
+        (["FILE", "--every", "5m", "--", "FILE", "--every", "10m"], "--every given twice"),
         (["FILE", "--system", "NONE", "--", "FILE"], "there is no system NONE in the input"),
         (["FILE", "--", "FILE", "--wrong"], "unrecognized arguments: --wrong"),
     ],

@@ -332,7 +332,7 @@ def test_html_is_one_file_that_fetches_nothing() -> None:
     # Differences, two waterfalls, and lines over time.
     assert text.count("<svg") >= 5
     assert text.count("<polyline") >= 2
-    assert "Processor time of a transaction, by cause" in text
+    assert "CPU time of a transaction, by cause" in text
     assert "ETR: small/large &lt;b&gt; 0.912, outside, WORSE" in text
 
 

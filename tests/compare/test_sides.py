@@ -1,4 +1,4 @@
-"""What a run tells: ratios computed anew from sums, one source at a time, and doubts about formulas."""
+"""What a run tells: ratios computed again from sums, one source at a time, and doubts about formulas."""
 
 from __future__ import annotations
 

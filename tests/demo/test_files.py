@@ -81,7 +81,7 @@ def test_measured_is_what_was_done(session: Session) -> None:
             assert part * machine.MINUTE / 100 == pytest.approx(us, abs=1.0)
 
 
-def test_the_varied_processor_began_anew(session: Session) -> None:
+def test_the_varied_processor_began_again(session: Session) -> None:
     kinds = session.sql(
         f"select kind from event where system = '{machine.SYSTEM}' and subject = 'CPU 3' and inferred"
     ).rows

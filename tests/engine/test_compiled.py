@@ -53,7 +53,7 @@ def test_a_column_is_the_same_whatever_is_asked_beside_it(name: str, whole: Sess
     table = metrics.table(name)
     order = [f'"{key}"' for key in ("system", "source", "interval_end", *table.key)]
     if name in ("job", "guest_cpu", "guest"):
-        # Rows of one key are told apart by more.
+        # Rows of one key are distinguished by more.
         order += ['"seconds"'] + (['"basis"', '"cpu_s"'] if name != "job" else ['"begun"', '"cpu_s"'])
     order = [one for one in order if table.column(one.strip('"'))]
     every = [column.name for column in table.columns]

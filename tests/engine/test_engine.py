@@ -214,7 +214,7 @@ def test_peak_is_the_busiest_stretch():
     assert ends == ["22:15", "22:16"]
 
 
-def test_every_sums_counters_and_divides_anew():
+def test_every_sums_counters_and_divides_again():
     asked, _ = opened(Options(every_s=240), shares=[[0.1], [0.3], [0.5], [None], [0.2]])
     rows = asked.sql("SELECT interval_end, seconds, busy_pct FROM cpu ORDER BY 1").rows
     # 22:14 to 22:16 fall into the bucket that ends at 22:16, 22:17 and 22:18 into the next.

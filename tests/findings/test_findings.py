@@ -213,7 +213,12 @@ def test_text_has_a_block_for_each_rule() -> None:
         "81.2 % against > 75 %; 2026/03/02 09:01:00 to 09:03:00, in 2 of 4 intervals, worst at 09:02:00"
         in block
     )
-    for head in ("Means Blocks of pages", "Do Add paging volumes.", "But PAG-009 (ibm)", "Source Velocity"):
+    for head in (
+        "Means Blocks of pages",
+        "Action Add paging volumes.",
+        "But PAG-009 (ibm)",
+        "Source Velocity",
+    ):
         assert head in block
     assert max(map(len, lines)) <= as_text.WIDTH
     # Twelve volumes are too many to read.

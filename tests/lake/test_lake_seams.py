@@ -45,7 +45,7 @@ def test_the_system_is_worth_comparing(one: dict[str, Table]) -> None:
     assert len(rows) == 30 * 3 - 2
     # Two of processor 2 and the first of each are NULL: it was offline once.
     assert sum(row[at] is None for row in rows) == 4
-    assert {row[3] for row in one["event"][2]} >= {"counters began anew"}
+    assert {row[3] for row in one["event"][2]} >= {"counters began again"}
 
 
 @pytest.mark.parametrize("order", first(1, sorted(itertools.permutations(range(3)), reverse=True)))
@@ -167,7 +167,7 @@ def test_what_is_forgotten_leaves_no_trace(tmp_path: Path, three: list[str]) -> 
     assert lake.check(made).faults == []
 
 
-def test_only_neighbours_are_made_anew(tmp_path: Path, three: list[str]) -> None:
+def test_only_neighbours_are_made_again(tmp_path: Path, three: list[str]) -> None:
     made = imported(tmp_path / "lake", *three)
     before = {path: path.stat().st_ino for path in made.rglob("*.parquet")}
     other = write(tmp_path / "later.data", piece(range(30, 33)))

@@ -193,7 +193,7 @@ def test_power_save() -> None:
     found = values(opened(rows), "ghz, lpar_cpu_pct, executed_mips")
     assert [each["ghz"] for each in found] == [5.206, 4.452, 5.206]
     assert found[1]["lpar_cpu_pct"] == pytest.approx(100 * 2e9 / (4.452e9 * 60))
-    # Joined, processor time is that of each interval at its own speed.
+    # Joined, CPU time is that of each interval at its own speed.
     [joined] = values(opened(rows, Options(every_s=3600)), "ghz, ghz_max, lpar_cpu_pct, executed_mips")
     used = 2 * 2e9 / 5.206e9 + 2e9 / 4.452e9
     assert joined["lpar_cpu_pct"] == pytest.approx(100 * used / 180)

@@ -69,7 +69,7 @@ def test_times_are_of_the_operations_measured(tmp_path: Path) -> None:
     assert (round(pend, 6), rate, alone) == (0.001, 10.0, 0.0)
 
 
-def test_a_counter_that_wrapped_and_one_that_began_anew(tmp_path: Path) -> None:
+def test_a_counter_that_wrapped_and_one_that_began_again(tmp_path: Path) -> None:
     near = 2**32 - 600
     samples = [{1: {"IODDEV_SCGSSCH": value}} for value in (near, 0, 600, 60, 120)]
     with zlens.open([made(tmp_path / "a", [], samples)]) as session:

@@ -1,4 +1,4 @@
-"""Roles of states: what was told once holds until it is told anew, whatever times are asked for."""
+"""Roles of states: what was told once holds until it is told again, whatever times are asked for."""
 
 from __future__ import annotations
 

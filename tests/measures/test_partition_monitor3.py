@@ -93,7 +93,7 @@ def test_the_capacity_of_the_system(made: Session) -> None:
 
 def test_the_report(made: Session) -> None:
     text = made.report("partition")
-    (dotted,) = [line for line in text.split("* ") if line.startswith("Dotted, because")]
+    (dotted,) = [line for line in text.split("* ") if line.startswith("Not available in")]
     assert "Dispatch Seconds Effective, Dispatch Seconds Total" in dotted
     rows = [row for row in json.loads(made.report("partition", "json")) if row["row"] == "interval"]
     physical = [row["phys_total_pct"] for row in rows if row["partition"] == "*PHYSICAL*"]

@@ -124,7 +124,7 @@ def test_pool_identities_of_the_sample(z15):
     assert all(1 <= lcot <= total for _, _, lcot, total in rows)
 
 
-def test_every_sums_raw_times_and_divides_anew(z15):
+def test_every_sums_raw_times_and_divides_again(z15):
     with zlens.open(SAMPLE, options=zlens.Options(every_s=4 * 3600)) as four_hours:
         summed = four_hours.sql(
             "SELECT interval_end, partition, cpu_type, seconds, effective_s, effective_pct, weight, "

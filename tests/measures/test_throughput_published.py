@@ -1,4 +1,4 @@
-"""ITR and processor time per transaction held against what IBM published.
+"""ITR and CPU time per transaction held against what IBM published.
 
 Publications: IBM, z/VM support for eighty logical processors, tables 4 to 9; IBM, z/VM and simultaneous
 multithreading (2015, 2020), the tables of the ideal application, of serialization and of added clients. No

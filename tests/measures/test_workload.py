@@ -168,7 +168,7 @@ def test_names_of_the_class() -> None:
 
 
 def test_several_intervals_together() -> None:
-    """Sums of times, samples and buckets; ratios anew: no mean of indexes, no sum of percentages."""
+    """Sums of times, samples and buckets; ratios again: no mean of indexes, no sum of percentages."""
     first = percentile(90, buckets(b1=100)) | {"seconds": 900.0}
     first["period"] |= {"r723ccpu": 90 * UNITS, "r723ctou": 90, "r723ctot": 10}
     second = percentile(90, buckets(b1=10, b8=90))

@@ -105,7 +105,7 @@ def test_smt_on_for_the_published_serialization_workload() -> None:
 
 
 def test_a_point_value_with_calibrated_path_factors() -> None:
-    """SMT: 1.60 times the processor time that slower threads explain; 0.649 of it was measured."""
+    """SMT: 1.60 times the CPU time that slower threads explain; 0.649 of it was measured."""
     there = switched(OFF, "VM1", END, 2, ["max_capacity_factor=115", "path=1.6"])
     assert change(there)["predicted"] == pytest.approx(0.649, rel=0.02)
     assert there.figure("predicted_ifl") == change(there)["predicted"]

@@ -116,7 +116,7 @@ IDEAL = [
 
 
 def test_smt_ideal_application() -> None:
-    """SMT: ETRR 1.362, ITRR 1.539; a transaction took 1.3 times the processor time; threads explain 1.17."""
+    """SMT: ETRR 1.362, ITRR 1.539; a transaction took 1.3 times the CPU time; threads explain 1.17."""
     row = of(answer(*IDEAL), "SMT-2", "against")
     assert row["itr_ratio"] == pytest.approx(1.539, abs=0.0015)
     assert row["time_ratio"] == pytest.approx(1.300, abs=0.001)
@@ -127,7 +127,7 @@ def test_smt_ideal_application() -> None:
 
 
 def test_path_factors_of_the_published_runs() -> None:
-    """SMT: slower threads explain 1.23 of the 1.965 times processor time; 1.60 remains."""
+    """SMT: slower threads explain 1.23 of the 1.965 times CPU time; 1.60 remains."""
     found = answer(*RUNS)
     row = of(found, "SMT-2", "against")
     assert row["slowing"] == pytest.approx(1.28 / 1.04)

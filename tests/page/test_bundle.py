@@ -18,7 +18,7 @@ BUDGET, PACKED = 480_000, 170_000
 
 
 def test_the_bundle_is_what_the_sources_build(tmp_path: Path):
-    """Built anew, it is the same to the byte; `make page` writes it."""
+    """Built again, it is the same to the byte; `make page` writes it."""
     if not (ROOT / "ui" / "node_modules").is_dir() or shutil.which("npm") is None:
         if os.environ.get("CI"):
             pytest.fail("the tools of the page are missing: make page installs them")

@@ -56,7 +56,7 @@ def test_halves_compared_say_what_the_command_says(page: Page, address: str, dif
         sure = "no test possible" if row["p"] is None else "beyond" if row["beyond_noise"] else "within"
         assert cells["Test"].startswith(sure)
     assert told >= 5
-    expect(page.locator('[data-testid="warnings"]')).to_contain_text("made data, not measured")
+    expect(page.locator('[data-testid="warnings"]')).to_contain_text("synthetic data, not measured")
 
 
 def test_a_brush_chooses_a_side_and_the_link_restores_it(page: Page, address: str):
@@ -106,7 +106,7 @@ def test_a_wrong_scenario_is_said_while_it_is_written(page: Page, address: str):
     expect(page.locator('[data-testid="valid"]')).to_be_visible()
 
 
-def test_a_scenario_is_solved_and_a_slider_solves_it_anew(page: Page, address: str):
+def test_a_scenario_is_solved_and_a_slider_solves_it_again(page: Page, address: str):
     opened(page, address, "lab", system="ZLSIM", model="shares")
     field = page.locator("#scenario-text")
     field.fill(field.input_value().replace("relative = 400", "relative = 800"))

@@ -380,7 +380,7 @@ def test_the_console_asks_remembers_and_is_linked_to(page: Page, address: str, d
     assert history.all_inner_texts() == ["SELECT 7 AS seven", query]
     history.nth(1).click()
     expect(page.get_by_test_id("sql-status")).to_contain_text("3 rows in")
-    # A link asks it anew, also for somebody who has asked nothing yet.
+    # A link asks it again, also for somebody who has asked nothing yet.
     link = page.url
     page.goto("about:blank")
     page.evaluate("0")

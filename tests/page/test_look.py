@@ -1,6 +1,6 @@
 """What the page looks like, at three sizes, held against pictures that somebody has looked at.
 
-ZLENS_BASELINES=write makes the pictures anew; look at them before they are committed.
+ZLENS_BASELINES=write makes the pictures again; look at them before they are committed.
 """
 
 from __future__ import annotations

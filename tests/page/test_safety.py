@@ -288,7 +288,7 @@ def test_the_token_lets_a_browser_in_once(browser: Browser, tmp_path: Path):
             page = other.new_page()
             page.goto(link)
             said = page.get_by_role("alert")
-            expect(said).to_contain_text("the token is missing or another one")
+            expect(said).to_contain_text("token missing or wrong")
             expect(said).to_contain_text("open the address that zlens serve printed")
             assert page.locator("main").count() == 0
             other.close()

@@ -59,7 +59,7 @@ def test_an_exported_view_needs_nothing_else(
     path = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(path)
     text = path.read_text(encoding="utf-8")
-    assert "made by zlens demo" in text.lower()
+    assert "written by zlens demo" in text.lower()
     assert "<script" not in text
     alone = offline.new_page()
     asked: list[str] = []

@@ -276,8 +276,8 @@ def test_a_partition_of_two_types() -> None:
     [
         ("wieght=3", "there is no what-if wieght; expected one of logical_cores"),
         ("wieght=3", "did you mean weight?"),
-        ("weight", "asks nothing; expected KEY=VALUE"),
-        ("weight=", "asks nothing"),
+        ("weight", "has no value; expected KEY=VALUE"),
+        ("weight=", "has no value"),
         ("weight=1000", "weight is 1000; expected a whole number from 1 to 999"),
         ("weight=heavy", 'weight is "heavy"; expected a whole number from 1 to 999'),
         ("logical_cores=-8", "it is 8 and would be 0"),

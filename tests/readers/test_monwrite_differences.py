@@ -113,10 +113,10 @@ def test_timers_run_their_own_way(
     ("field", "values"),
     [(EMULATION, [TOP - 9, TOP - 50, TOP, TOP - 8]), (USER, [1_000, 2_000, 5, 13])],
 )
-def test_eight_bytes_against_their_direction_began_anew(
+def test_eight_bytes_against_their_direction_began_again(
     tmp_path: Path, field: str, values: list[int]
 ) -> None:
-    with zlens.open(series(tmp_path / "anew", field, values)) as session:
+    with zlens.open(series(tmp_path / "again", field, values)) as session:
         made_of = differences(session, field)
         assert made_of == [None, abs(values[1] - values[0]), None, 8]
         assert found(session, "changed") == []

@@ -259,7 +259,7 @@ def test_mutations(tmp_path: Path) -> None:
     chance = random.Random(20260302)
     seed = document(*half_hours(2)).encode()
     path = tmp_path / "mutation.xml"
-    # Emptying a file anew thousands of times is slow on some file systems; writing over it is not.
+    # Emptying a file again thousands of times is slow on some file systems; writing over it is not.
     fd = os.open(path, os.O_RDWR | os.O_CREAT)
     read = refused = unseen = 0
     tried = rounds(2_500, 250)

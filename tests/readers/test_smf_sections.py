@@ -259,7 +259,7 @@ def test_periods_own_their_states_and_distributions(tmp_path: Path) -> None:
 
 
 def test_work_of_a_job(tmp_path: Path) -> None:
-    """Counted instructions of an interval and of the whole step, told apart by the subtype."""
+    """Counted instructions of an interval and of the whole step, distinguished by the subtype."""
     end = 5400
     own: dict[str, Any] = {
         "JBN": "PAYROLL", "PGM": "IEFBR14", "STN": 2,

@@ -135,7 +135,7 @@ def test_a_report_of_a_cluster_has_one_header(tmp_path: Path) -> None:
     member(tmp_path, "ZVM2", guest="LNX2")
     with zlens.open(tmp_path) as session:
         text = session.report("chargeback")
-    assert text.count("Processor Time by Guest") == 1
+    assert text.count("CPU time by Guest") == 1
     assert "SSI1" in text.split("\n")[3]
     assert ">>All>>" not in text
     assert "never add them to each other" in text

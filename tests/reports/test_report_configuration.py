@@ -207,7 +207,7 @@ ZIIP core       2       Max      1         1
     wanted = fields(listing)
     assert [line for line in lines if line in wanted] == wanted
     assert "..... ........      No changes processed" in text
-    assert "Dotted, because this input does not give them: EXCESSUSE.\n" in text
+    assert "Not available in this input: EXCESSUSE.\n" in text
     assert "2015/02/14 16:31:31" in text
 
 

@@ -86,7 +86,7 @@ def test_user_tells_processors_io_and_paging_of_every_guest(tmp_path: Path) -> N
     assert row(text, "CMS1")[:5] == ["CMS1", "10.0", "15.0", "12.0", "1.25"]
     # 183 of 189 seconds: what the processors were charged for beyond the guests' own records.
     assert re.search(r"\n +183\.0 +189\.0 +96\.8\n", text)
-    assert "Processor times are raw" in text
+    assert "CPU times are raw" in text
 
 
 def test_upage_tells_pages_of_every_guest(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_pools_are_shown_without_uses_where_no_layout_tells_of_them(tmp_path: Pa
         assert session.sql("SELECT tries_rate, aliases FROM alias_pool").rows == [(10.0, 8)] * 2
 
 
-def test_every_sums_times_and_computes_anew(tmp_path: Path) -> None:
+def test_every_sums_times_and_computes_again(tmp_path: Path) -> None:
     from zlens.inputs.options import Options
 
     with zlens.open([made(tmp_path / "a")], options=Options(every_s=3600)) as session:

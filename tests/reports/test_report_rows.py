@@ -309,7 +309,7 @@ def test_header_and_what_is_lacking_fit_a_terminal() -> None:
         REPORT.replace("records of proc", "records of very, " * 9 + "proc"), "x", "every"
     )
     text = reports.render(longer, FakeSession({"system": [made]}), now=NOW, width=80)
-    assert '"made data, not measured" z/VM zlens-sim' in text
+    assert '"synthetic data, not measured" z/VM zlens-sim' in text
     assert f"It needs: {'records of very, ' * 9}processors *" in " ".join(text.split())
     assert max(map(len, text.split("\n"))) == 80
 
@@ -403,15 +403,15 @@ def test_footnotes() -> None:
     text = reports.render(noted, session, now=NOW)
     foot = [line for line in text.split("\n") if line.startswith("* ")]
     assert foot == [
-        "* This file was made by zlens demo; nothing in it was measured.",
+        "* Synthetic data, written by zlens demo; nothing in it was measured.",
         '* 2 problems in reading, see: zlens sql INPUT -q "SELECT * FROM problem"',
         "* Always.",
         "* On 6.3.",
-        "* Dotted, because this input does not give them: User.",
+        "* Not available in this input: User.",
         "* More about every column: zlens explain every",
         "* Times are UTC.",
     ]
-    assert '"made data, not measured"' in text
+    assert '"synthetic data, not measured"' in text
 
 
 def test_a_status_to_be_remarked_is_a_footnote() -> None:

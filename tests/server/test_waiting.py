@@ -107,7 +107,7 @@ def test_one_answer_is_worked_out_once_for_all_who_ask(place):
     assert len(count) == 1
 
 
-def test_an_answer_that_failed_is_asked_for_anew(place):
+def test_an_answer_that_failed_is_asked_for_again(place):
     def broken():
         raise MemoryError
 

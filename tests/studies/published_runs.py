@@ -116,7 +116,7 @@ WAITS = {
 }
 
 #: The tables of the application with serialization, line by line; from client_tx on what follows from
-#: them by the utilization law: processor time in clients and elsewhere, what processors and vCPUs allow,
+#: them by the utilization law: CPU time in clients and elsewhere, what processors and vCPUs allow,
 #: which binds.
 SERIALIZATION_LINES: dict[str, tuple[Any, ...]] = {
     "run": ("SMT-0", "SMT-2", "SMT-2, 2 vCPUs", "SMT-2, 6 clients"),

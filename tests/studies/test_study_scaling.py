@@ -72,7 +72,7 @@ def test_eighty_logical_processors_paging(table: str, run: str) -> None:
 
 @pytest.mark.parametrize(("table", "run"), PAGED_RUNS)
 def test_eighty_logical_processors_instructions_per_transaction(table: str, run: str) -> None:
-    """Processor time x 5.208 GHz / CPI, within 0.4 %: the speed of a z14 is no line of the tables."""
+    """CPU time x 5.208 GHz / CPI, within 0.4 %: the speed of a z14 is no line of the tables."""
     runs = paged(table)
     for one in runs:
         del one["instructions"]
@@ -342,7 +342,7 @@ def test_smt_is_judged_by_cores() -> None:
     assert "gain" not in [column.key for column in answer.table("scaling").columns]
     assert any("Under SMT busy is that of threads" in note for note in answer.notes)
     assert answer.charts[0].kind == "bars"
-    # Raw processor time of a transaction grew by what its throughput does not tell.
+    # Raw CPU time of a transaction grew by what its throughput does not tell.
     assert answer.table("cpu").column("cpu_ratio") == pytest.approx([1, 1.965, 1.815, 1.532], abs=0.002)
 
 

@@ -179,7 +179,7 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
         for column, patterns in fits.items()
         for pattern, group in patterns
     ]
-    # Who is called as a group is belongs to it: a name means one row.
+    # A member whose name equals the group's name joins it: a name means one row.
     names = sorted({group for patterns in fits.values() for _, group in patterns})
     listed = ", ".join(map(expressions.literal, names))
     own = expressions.quote(keyed)

@@ -1,4 +1,4 @@
-"""Which event records are evidence that counters began anew."""
+"""Which event records are evidence that counters began again."""
 
 from __future__ import annotations
 

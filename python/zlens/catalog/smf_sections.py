@@ -213,7 +213,7 @@ def field_columns(field: Field) -> Iterator[Column]:
 
 
 def key_columns(what: Layout, section: Section) -> list[Column]:
-    """The columns by which sections are told apart and joined."""
+    """The columns by which sections are distinguished and joined."""
     keys = [Column("section_no", "int", "", "number of the section in its record, from 0")]
     if len(what.subtypes) > 1:
         keys.append(Column("subtype", "int", "", "subtype of the record"))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Hold BASE against one OTHER or several, parted by --: values side by side, differences beyond the noise first,
-what the change of a transaction's processor time is made of, and what makes the runs not comparable.
+what the change of a transaction's CPU time is made of, and what makes the runs not comparable.
 
 Every INPUT of a side is a run; a folder or a quoted pattern is one run, and so are inputs joined by a plus
 sign (run1.monwrite + run1.smf). Options that choose data (--system, --from, --to, --shift, --peak,
@@ -116,7 +116,7 @@ def _together(parts: list[argparse.Namespace]) -> dict[str, Any]:
         given = [getattr(part, name) for part in parts if getattr(part, name)]
         if any(value != given[0] for value in given):
             raise QueryError(
-                f"--{name.replace('_', '-')} stands there twice and holds for all sides", cure="leave one out"
+                f"--{name.replace('_', '-')} given twice; it applies to every side", cure="leave one out"
             )
         common[name] = given[0] if given else getattr(parts[0], name)
         for part in parts:

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     paths = demo.write(Path(arguments.folder), arguments.seed)
     with output.opened(None) as out:
-        out.write("Made data, measured nowhere:\n")
+        out.write("Synthetic demo data:\n")
         for path in paths:
             out.write(f"  {path}\n")
     if arguments.quiet:

@@ -240,7 +240,7 @@ def _write_one(out: TextIO, one: dict[str, Any], arguments: argparse.Namespace, 
         facts = [one["format"], f"{one['bytes']:,} bytes", *_facts(one["facts"])]
         put("Format", _safe(", ".join(facts)))
     if one.get("made"):
-        put("MADE", "this is demo data that zlens wrote itself; it was measured nowhere")
+        put("MADE", "synthetic demo data, written by zlens; not measured")
     if one["system"]:
         parts = [one["system"]]
         if one.get("lpar"):

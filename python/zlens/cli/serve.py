@@ -200,7 +200,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         made.close()
         raise QueryError(
-            f"port {port} of {host} cannot be had: {(error.strerror or str(error)).lower()}",
+            f"cannot listen on port {port} of {host}: {(error.strerror or str(error)).lower()}",
             cure="choose another one with --port, or --listen HOST:PORT; 0 takes any that is free",
         ) from None
     return made

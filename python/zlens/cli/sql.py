@@ -115,7 +115,7 @@ def _clock(session: Session, columns: Sequence[str]) -> Callable[[dt.datetime, S
     at = columns.index("system") if "system" in columns else None
     unknown = {info.system for info in session.systems if info.local_time}
     offsets = {info.utc_offset_s for info in session.systems}
-    # Systems of one zone need not be told apart.
+    # Systems of one zone need not be distinguished.
     only = session.systems[0].system if len(offsets) == 1 and None not in offsets else None
     if len(session.systems) == 1:
         only = session.systems[0].system

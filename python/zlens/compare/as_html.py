@@ -63,7 +63,7 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
     yield from _sides(comparison, compared)
     if compared.warnings:
         yield "<div class=warn>"
-        yield from _list("Not alike", compared.warnings)
+        yield from _list("Configuration differences", compared.warnings)
         yield "</div>"
     yield from _list("IBM's regression criterion, 5 %", list(as_text.criterion_lines(compared, names)))
     first, rest = compared.ordered()

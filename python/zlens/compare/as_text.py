@@ -27,7 +27,7 @@ def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:
     yield ""
     yield from _sides(comparison, compared)
     if compared.warnings:
-        yield "Not alike:"
+        yield "Configuration differences:"
         yield from (f"  {warning}" for warning in compared.warnings)
         yield ""
     criterion = list(criterion_lines(compared, names))

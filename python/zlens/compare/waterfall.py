@@ -1,4 +1,4 @@
-"""What the change of a transaction's processor time is made of, in parts that add up to it.
+"""What the change of a transaction's CPU time is made of, in parts that add up to it.
 
 A product's change is divided among its factors by logarithmic means (Ang's LMDI-I, Energy Policy 32, 2004):
 exact, the same in either direction, and no factor is favoured by standing first.
@@ -58,7 +58,7 @@ def by_place(base: Values, other: Values) -> Waterfall | None:
         return None
     (start, *before), (end, *after) = got
     parts = [Part(text, 1000 * (b - a)) for (text, _), a, b in zip(names, before, after, strict=True)]
-    return _of_cost("Processor time of a transaction, by where it was spent", start, end, parts)
+    return _of_cost("CPU time of a transaction, by where it was spent", start, end, parts)
 
 
 def by_cause(base: Values, other: Values) -> Waterfall | None:
@@ -73,7 +73,7 @@ def by_cause(base: Values, other: Values) -> Waterfall | None:
     if min(start, i0, c0, end, i1, c1) <= 0:
         return None
     speeds = _both(base, other, _COST + "ghz")
-    # Cycles of a transaction in its processor time, where nobody says how fast the processors are.
+    # Cycles of a transaction in its CPU time, where nobody says how fast the processors are.
     g0, g1 = (speeds[0][0] * 1e9, speeds[1][0] * 1e9) if speeds else (i0 * c0 / start, i1 * c1 / end)
     split = _both(base, other, _COST + "est_instr_cmplx_cpi", _COST + "est_finite_cpi")
     terms = [("CPI", c0, c1)]
@@ -92,7 +92,7 @@ def by_cause(base: Values, other: Values) -> Waterfall | None:
     told = "speed" if speeds else "cycles of a second of busy time"
     parts = [Part("instructions", 1000 * instructions), *parts, Part(told, 1000 * speed)]
     note = "" if speeds else "no record tells the speed of the processors"
-    return _of_cost("Processor time of a transaction, by cause", start, end, parts, note)
+    return _of_cost("CPU time of a transaction, by cause", start, end, parts, note)
 
 
 def busy(base: Values, other: Values) -> Waterfall | None:

@@ -1,6 +1,6 @@
 """Sample files that zlens makes itself, so that everything can be tried before real data is at hand.
 
-They are consistent in themselves and seeded, and they were measured nowhere. The catalog file made.toml lists
+They are consistent in themselves, seeded, and not measured. The catalog file made_systems.toml lists
 the systems they tell of, so that whatever is shown of them says so.
 """
 

@@ -48,7 +48,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class ServiceClass:
-    """weight: part of what the system is charged; cost_s: processor time of a transaction, 0: it has none."""
+    """weight: part of what the system is charged; cost_s: CPU time of a transaction, 0: it has none."""
 
     name: str
     workload: str
@@ -193,7 +193,7 @@ def _class(
         works.append(Work(space, task, srb, parts["task"], parts["srb"]))
     if one.cost_s:
         ended = round(time / 100 / one.cost_s)
-        # A transaction takes its processor time, its I/O, and longer the busier the system is.
+        # A transaction takes its CPU time, its I/O, and longer the busier the system is.
         mean_us = one.cost_s * 1e6 * 7.5 * (1 + 1.6 * load**3)
     else:
         # A job lasts the whole time, a started task ends never.
@@ -237,10 +237,10 @@ def samples_of(length_us: int) -> int:
     return length_us // (SAMPLE_MS * 1000)
 
 
-#: Of one service unit, sixteenths of a microsecond of processor time: a z10 of this model.
+#: Of one service unit, sixteenths of a microsecond of CPU time: a z10 of this model.
 ADJUSTMENT = 622
 
 
 def service_units(hundredths: int) -> float:
-    """Service units of processor time."""
+    """Service units of CPU time."""
     return hundredths * 10_000 * 16 / ADJUSTMENT

@@ -187,7 +187,7 @@ def _work(handed: SimpleQueue[Callable[[], None]]) -> None:
 
 @contextmanager
 def once(made: set[Any], name: Any) -> Iterator[None]:
-    """Note that something is made; not if making it is ended or fails, so that the next one begins anew."""
+    """Note that something is made; not if making it is ended or fails, so that the next one begins again."""
     made.add(name)
     try:
         yield

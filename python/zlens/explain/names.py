@@ -197,7 +197,7 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Also", _also(column, wanted)),
             ("Table", f"{table.name}, one row per {table.grain}"),
             ("Value", f"{_typed(column)}; of {_SCOPES[column.scope]}"),
-            ("Told", f"{column.given}, where that is known; else by the formula" if column.given else ""),
+            ("Reported", f"{column.given}, where that is known; else by the formula" if column.given else ""),
             ("Formula", formula_lines(column) if column.by else column.formula),
             ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
             ("Names", name_lines(column) if column.by else []),
@@ -310,7 +310,7 @@ def _report_column(name: str, told: set[str]) -> Iterator[str]:
                     ("Shows", ", ".join(column.measures)),
                     ("Source", column.source_note),
                     ("Status", _status(facts.status(column))),
-                    ("Dotted", column.missing),
+                    ("Not available", column.missing),
                 ],
             )
             for measure in column.measures:

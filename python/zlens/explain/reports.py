@@ -83,7 +83,7 @@ def _column(column: Column) -> list[str]:
         [*([column.missing] if column.missing else []), *(f"it needs {need}" for need in needs)]
     )
     if reason:
-        lines += _wrapped(reason, "    dotted   ")
+        lines += _wrapped(reason, "    n/a      ")
     return lines
 
 

@@ -88,8 +88,8 @@ def _section(each: Finding) -> str:
         ("Found", found),
         ("When", when),
         ("Means", each.rule.meaning),
-        ("Do", each.rule.action),
-        ("Mind", each.rule.guard),
+        ("Action", each.rule.action),
+        ("Caution", each.rule.guard),
         *(("But", other) for other in each.others),
         ("Source", each.rule.source),
     ]

@@ -84,8 +84,8 @@ def _block(block: list[Finding], findings: Findings) -> Iterator[str]:
     if len(block) > SHOWN:
         yield from _hung("", f"and {len(block) - SHOWN:,} more (--format csv has all)")
     yield from _hung("Means", rule.meaning)
-    yield from _hung("Do", rule.action)
-    yield from _hung("Mind", rule.guard)
+    yield from _hung("Action", rule.action)
+    yield from _hung("Caution", rule.guard)
     for other in first.others:
         yield from _hung("But", other)
     yield from _hung("Source", rule.source)

@@ -12,7 +12,7 @@ from zlens.lake.manifest import Input, Part
 from zlens.lake.workshop import Workshop, parquet
 from zlens.readers.joints import NEAR_US
 
-#: Part of every key: another way of making seams makes all of them anew.
+#: Part of every key: another way of making seams makes all of them again.
 _VERSION = 1
 
 #: One system of one input.
@@ -131,7 +131,7 @@ def beside(parts: list[Pair], at: int) -> list[int]:
     one, part = parts[at]
     near = NEAR_US.get(one.source)
     last = at if near is None else len(parts)
-    # What is decoded anew as a whole was kept of parts with differences only.
+    # What is decoded again as a whole was kept of parts with differences only.
     return [
         place
         for place in range(last)

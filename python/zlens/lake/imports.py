@@ -182,7 +182,7 @@ def _hold_together(now: Manifest, source: Source, draft: Input, systems: list[st
                 raise LakeError(
                     f"{system} is in the lake with {one.leap} leap seconds, and here are {draft.leap}",
                     file=draft.path,
-                    cure=f"say --leap {one.leap}, or forget what is there and import it anew",
+                    cure=f"say --leap {one.leap}, or forget what is there and import it again",
                 )
             if part.local_time != local[system]:
                 was = "local times" if part.local_time else "UTC"

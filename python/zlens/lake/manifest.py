@@ -15,7 +15,7 @@ VERSION = 1
 
 @dataclass(slots=True)
 class Seam:
-    """Which rows of a part were made anew because of the parts around it: a document of its own."""
+    """Which rows of a part were made again because of the parts around it: a document of its own."""
 
     key: str
     sha256: str

@@ -234,13 +234,13 @@ class LakeSource:
                 raise InputError(
                     f"{held.part.system} was imported with {held.input.leap} leap seconds, not {given}",
                     file=os.fspath(self.lake.path),
-                    cure=f"say --leap {held.input.leap}, or forget it and import it anew",
+                    cure=f"say --leap {held.input.leap}, or forget it and import it again",
                 )
             if self._options.tz is not None and held.part.local_time:
                 raise InputError(
                     f"{held.part.system} was imported without a zone",
                     file=os.fspath(self.lake.path),
-                    cure="leave --tz out, or forget it and import it anew with --tz",
+                    cure="leave --tz out, or forget it and import it again with --tz",
                 )
 
     # -- systems -------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ class LakeSource:
         return list(found)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that began anew, within inputs and between them."""
+        """Counters that began again, within inputs and between them."""
         found: dict[document.Reset, None] = {}
         for held in self.chosen:
             some = held.rows(document.RESETS, document.resets_of)

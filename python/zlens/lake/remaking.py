@@ -1,4 +1,4 @@
-"""Seams by decoding a part anew, whole, with what the parts around it know.
+"""Seams by decoding a part again, whole, with what the parts around it know.
 
 This is for sources whose rows depend on others in more ways than by the one before: records of one interval
 may stand in two inputs, and which of two records is shown depends on what another input has. Such a part

@@ -2,7 +2,7 @@
 
 For every part (one system of one input) it is worked out which parts hold the sample before the first one of
 each of its subjects, what is known of resets in between, and where the intervals end that it leaves open. As
-long as that stays the same, the part's seam stays. Else pieces are decoded anew, and the rows concerned are
+long as that stays the same, the part's seam stays. Else pieces are decoded again, and the rows concerned are
 written to files that stand in for those of the import, which are kept aside: so the order of imports is
 of no consequence, and what was forgotten leaves no trace.
 """
@@ -45,7 +45,7 @@ class Seams:
         self.retired: list[str] = []
 
     def renew(self, systems: Iterable[tuple[str, str]]) -> None:
-        """Make anew what has changed in these systems (with their source)."""
+        """Make again what has changed in these systems (with their source)."""
         for system, source in sorted(set(systems)):
             parts = [
                 (one, part)

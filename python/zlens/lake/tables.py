@@ -27,7 +27,7 @@ from zlens.readers.joints import Joints, joints
 MAX_DAYS = 1_000
 _DAY_US = 86_400_000_000
 
-#: Columns of what is known of counters that began anew. A moment has 64 bits without a sign: it is text.
+#: Columns of what is known of counters that began again. A moment has 64 bits without a sign: it is text.
 EVIDENCE = (("moment", "text"), ("us", "int"), ("tables", "text"), ("subject", "text"), ("kind", "text"))
 
 

@@ -190,7 +190,7 @@ def _no_loss(built: Built, release: str, pack_root: Path | None, file: str) -> N
         raise CatalogError(
             f"the page describes {built.record} in part, and the pack has all of it",
             file=file,
-            cure="save the whole page, or import with --replace to begin the pack anew",
+            cure="save the whole page, or import with --replace to begin the pack again",
         )
 
 

@@ -270,7 +270,7 @@ def _sections(
         section = _section(structure, page, lookup, knowledge, built)
         if section.name.lower() in made:
             built.findings.append(
-                f"section {section.name} (line {structure.line}) stands there twice; left out"
+                f"section {section.name} (line {structure.line}) is defined twice; left out"
             )
         made.setdefault(section.name.lower(), section)
     for section in carried(lookup, knowledge, fields):

@@ -56,7 +56,7 @@ _USER_TEMPLATE = """\
 #
 #     [D6R99]
 #     subject = ["IODNEW_RDEVDEV"]
-#     reset_on = []           # fields whose change means that the counters began anew
+#     reset_on = []           # fields whose change means that the counters began again
 #     callevel = []           # bits of MTRSYS_CALLEVEL that are on where records are so; 0 is the leftmost
 #
 # Where the entries of a section stand: field names or numbers. And which fields tell its entries apart.
@@ -177,7 +177,7 @@ def save(
     base: Path | None = None,
     keep: bool = True,
 ) -> tuple[Path, list[str]]:
-    """Writes a pack. With `keep` records that are not imported now stay; else the pack is made anew.
+    """Writes a pack. With `keep` records that are not imported now stay; else the pack is made again.
 
     What the user says in `user.toml` stays in either case. Returns the pack's folder, and what of the
     user's word does not fit.
@@ -221,7 +221,7 @@ def refresh(release: str, base: Path | None = None) -> list[str]:
 def _before(staging: Path) -> tuple[PageEntry, ...]:
     with contextlib.suppress(CatalogError):
         return _pages(staging)
-    # A list of pages that is missing or broken is begun anew by the pages that are imported now.
+    # A list of pages that is missing or broken is begun again by the pages that are imported now.
     return ()
 
 

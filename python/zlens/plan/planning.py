@@ -56,7 +56,7 @@ def asked(setting: str) -> tuple[ModuleType, Asked]:
     key, equals, value = (part.strip() for part in setting.partition("="))
     if not equals or not key or not value:
         raise ScenarioError(
-            f"--set {setting} asks nothing",
+            f"--set {setting} has no value",
             expected="KEY=VALUE",
             cure="zlens plan --list shows what can be asked",
         )
@@ -291,7 +291,7 @@ def _here(known: Situation, form: Form, needed: str) -> Iterator[tuple[str, str 
 
 
 def _now(value: Any) -> str | None:
-    """As a list shows it; flags are not told apart from what the data do not tell."""
+    """As a list shows it; flags are not distinguished from what the data do not tell."""
     if value is None or isinstance(value, bool):
         return None
     return f"{value:g}" if isinstance(value, float) else str(value)

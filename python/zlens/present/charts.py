@@ -1,7 +1,7 @@
 """Charts as inline SVG: bars and lines, for pages that fetch nothing.
 
-Colours are those of Okabe and Ito, told apart by people who see colours differently; text takes the colour of
-the page, so that charts read in the dark as well.
+Colors are those of Okabe and Ito, which people who see colors differently can distinguish; text takes the
+color of the page, so that charts read in the dark as well.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def svg(chart: Chart) -> str:
 
 def axis(low: float, high: float) -> tuple[float, float, float]:
     """Ends and step of an axis that holds both: steps of 1, 2 or 5 times a power of ten, five or so."""
-    # What lies closer together than powers of ten can be told apart is one value.
+    # What lies closer together than powers of ten can be distinguished is one value.
     if high - low < 1e-300:
         high = low + 1
     raw = (high - low) / 5

@@ -19,7 +19,7 @@ from zlens.inputs.source import ArrowSource, Interval, Source
 #: Modules with `joints` and `rejoin`, by the name of their source.
 JOINTS = {"zvm-monitor": "zvm.joints", "smf": "smf.joints"}
 #: Sources whose records of one interval may stand in several files, and how far their ends may lie apart
-#: then, in microseconds. They are decoded anew as a whole.
+#: then, in microseconds. They are decoded again as a whole.
 NEAR_US = {"smf": 20_000}
 
 #: Sources of which an interval stands whole in one file: in a second file it is a duplicate.
@@ -28,7 +28,7 @@ WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc"})
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """That counters of a table began anew at a moment; subject None: those of every subject.
+    """That counters of a table began again at a moment; subject None: those of every subject.
 
     `moment` is the reader's own stamp, `us` about the same in microseconds since 1970, UTC. A subject is
     named by the values of its columns joined by `/`, or by the first of them.
@@ -72,7 +72,7 @@ class Joints(Protocol):
         ...
 
     def evidence(self) -> Iterable[Evidence]:
-        """What the file knows of counters that began anew."""
+        """What the file knows of counters that began again."""
         ...
 
     def offsets(self) -> list[int]:

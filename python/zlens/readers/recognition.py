@@ -232,7 +232,7 @@ def _unknown(path: str, head: bytes, size: int) -> InputError:
     if packed is not None:
         what, tool = packed
         return InputError(
-            f"this is a {what}, which holds the data packed",
+            f"this file is compressed ({what})",
             file=path,
             offset=0,
             cure=f"unpack it first, with {tool}",

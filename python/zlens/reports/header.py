@@ -12,8 +12,8 @@ from zlens.reports.definition import REMARKABLE, Column, Definition, Note
 from zlens.reports.rows import Block, Session, dotted
 from zlens.version import VERSION
 
-MADE = "This file was made by zlens demo; nothing in it was measured."
-_PLACE = 40  # where the name of the report and the note on made data begin
+MADE = "Synthetic data, written by zlens demo; nothing in it was measured."
+_PLACE = 40  # where the name of the report and the note on synthetic data begin
 _HARD = "\u00a0"  # a space where no line is broken
 _PROBLEMS = 'zlens sql INPUT -q "SELECT * FROM problem"'.replace(" ", _HARD)
 _LEVEL = re.compile(r"\d+(\.\d+)+\Z")
@@ -36,7 +36,7 @@ def header(
     if block.start and block.end:
         seconds = round((block.end - block.start).total_seconds())
         span = f"{seconds:>6} Secs {hours(seconds)}"
-    made = '"made data, not measured"' if block.made else ""
+    made = '"synthetic data, not measured"' if block.made else ""
     return [
         _ends(f"{first:<{_PLACE}}{definition.name.upper()}", program(), width),
         definition.title,
@@ -126,7 +126,7 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
         if columns:
             found.append(f"{_STATUS[status]}: {_named(columns)}.")
     if empty:
-        found.append(f"Dotted, because this input does not give them: {_named(empty)}.")
+        found.append(f"Not available in this input: {_named(empty)}.")
     if empty or found:
         found.append(f"More about every column: zlens{_HARD}explain{_HARD}{definition.name}")
     found.append(times(block, session))

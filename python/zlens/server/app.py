@@ -113,7 +113,7 @@ def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
         if isinstance(kind, Many):
             found.setdefault(name, []).extend(kind.read(text))
         elif name in found:
-            raise WrongParameterError(f"{name} stands there twice", cure="leave one out")
+            raise WrongParameterError(f"{name} given twice", cure="leave one out")
         else:
             found[name] = kind.read(text) if kind is not None and text else text or None
     return found

@@ -55,7 +55,7 @@ class Request:
     headers: dict[str, list[str]]
 
     def one(self, name: str) -> str | None:
-        """The value of a header that may stand there once; "" where it stands there twice."""
+        """The value of a header that may be given once; "" where it is given twice."""
         values = self.headers.get(name, [])
         return None if not values else values[0] if len(values) == 1 else ""
 
@@ -76,21 +76,31 @@ class Guard:
             return Refusal(
                 403,
                 "Host",
-                "this server is not called so",
+                "Host header not allowed",
                 "open the address that zlens serve prints",
             )
         origin = request.one("origin")
         if origin is not None and not _same(origin, host):
-            return Refusal(403, "Origin", "another site asks", "open the address that zlens serve prints")
+            return Refusal(
+                403,
+                "Origin",
+                "cross-site request not allowed",
+                "open the address that zlens serve prints",
+            )
         if not request.path.startswith(API):
             return None
         if (request.one("sec-fetch-site") or "none") not in ("none", "same-origin"):
-            return Refusal(403, "Origin", "another site asks", "open the address that zlens serve prints")
+            return Refusal(
+                403,
+                "Origin",
+                "cross-site request not allowed",
+                "open the address that zlens serve prints",
+            )
         if self.token is not None and not self._shown(request):
             return Refusal(
                 401,
                 "Token",
-                "the token is missing or another one",
+                "token missing or wrong",
                 "open the address that zlens serve printed",
             )
         if request.method == "POST":

@@ -92,7 +92,7 @@ def _facts(block: Block, session: Session) -> list[tuple[str, str]]:
         ("To", shown(block.end)),
         ("Machine", machine),
         ("Level", header.level(block)),
-        ("Made data, not measured", "by zlens demo" if block.made else ""),
+        ("Synthetic data, not measured", "by zlens demo" if block.made else ""),
     ]
 
 

@@ -87,7 +87,7 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Close the engine; questions after this open it anew."""
+        """Close the engine; questions after this open it again."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None
@@ -190,7 +190,7 @@ class Session:
         return self.engine.fills(name, tables)
 
     def keep(self, name: str, columns: Iterable[str]) -> str:
-        """A table with some columns of a measure that is worked out anew for every question, for many."""
+        """A table with some columns of a measure that is worked out again for every question, for many."""
         return self.engine.keep(name, columns)
 
     def derive(self, name: str, query: str, reads: Mapping[str, Collection[str]]) -> None:

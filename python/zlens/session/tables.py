@@ -98,7 +98,7 @@ def tables(
         kinds = {table: subject_kind(table) for table in {reset[3] for reset in found}}
         return [
             (
-                system, source, time, "counters began anew", subject_name(kinds[table], subject), evidence,
+                system, source, time, "counters began again", subject_name(kinds[table], subject), evidence,
                 True, table.upper(),
             )
             for source, system, time, table, subject, evidence in found

@@ -38,8 +38,7 @@ def of_machines(runs: Sequence[Measured | None], begin: str) -> Iterator[str]:
     machines = sorted({one.machine for one in runs if one is not None and one.machine})
     if len(machines) > 1:
         yield (
-            f"{begin} are of different machines ({few(machines)}): processor time of one is not that of "
-            "another."
+            f"{begin} are of different machines ({few(machines)}): CPU time of one is not that of another."
         )
 
 

@@ -297,7 +297,7 @@ def _table(pairs: Sequence[Pair], verdicts: Sequence[str], apart: Sequence[bool]
         Column("group", "Group"),
         Column("etrr", "ETR ratio", decimals=3),
         Column("itrr", "ITR ratio", decimals=3),
-        Column("cpu_ratio", "CPU/tx ratio", text="processor time of a transaction", decimals=3),
+        Column("cpu_ratio", "CPU/tx ratio", text="CPU time of a transaction", decimals=3),
         Column("verdict", "Criterion"),
         Column("outlier", "Outlier"),
     )

@@ -105,7 +105,7 @@ class Run:
         """Mean busy of the processors that are not parked, percent."""
         return _over(self.total, self.unparked)
 
-    # Processor time of a transaction --------------------------------------------------------------
+    # CPU time of a transaction --------------------------------------------------------------
 
     @cached_property
     def cp_pct(self) -> float | None:
@@ -116,7 +116,7 @@ class Run:
 
     @cached_property
     def tv(self) -> float | None:
-        """System T/V: all processor time over that of guests."""
+        """System T/V: all CPU time over that of guests."""
         return _over(self.total, self.guest_pct)
 
     def per_transaction(self, busy_pct: float | None) -> float | None:
@@ -159,14 +159,14 @@ class Run:
 
     @cached_property
     def instructions(self) -> float | None:
-        """Instructions of one transaction: given, or cycles of its processor time over CPI."""
+        """Instructions of one transaction: given, or cycles of its CPU time over CPI."""
         if self.instructions_given is not None or self.cpu_s is None or self.ghz is None:
             return self.instructions_given
         return _over(self.cpu_s * self.ghz * 1e9, self.cpi)
 
     @cached_property
     def clock_ghz(self) -> float | None:
-        """Cycles a second that instructions, CPI and processor time agree on, where all three are given."""
+        """Cycles a second that instructions, CPI and CPU time agree on, where all three are given."""
         if self.instructions_given is None or self.cpi is None:
             return self.ghz
         return _over(self.instructions_given * self.cpi / 1e9, self.cpu_s)
@@ -201,7 +201,7 @@ class Run:
 
     @cached_property
     def slowing(self) -> float | None:
-        """Processor time against that of a thread alone on its core: threads slow each other."""
+        """CPU time against that of a thread alone on its core: threads slow each other."""
         if self.processors == self.cores:
             return 1.0
         if self.threads.density is None or not self.threads.factor:
@@ -285,7 +285,7 @@ class Run:
                 found.append(f"{self.name}: CPI is {self.cpi_given:.3f}, and its parts make {parts:.3f}")
         if self.server_s is not None and self.server_s < 0:
             found.append(
-                f"{self.name}: the clients use more processor time than all processors do; "
+                f"{self.name}: the clients use more CPU time than all processors do; "
                 "are they virtual machines of this partition?"
             )
         return found

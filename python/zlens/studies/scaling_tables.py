@@ -18,7 +18,7 @@ from zlens.studies.run_tables import told, window
 class Told:
     """A column of runs. path: where a run beside the others has its value.
 
-    kind  "": the value as it is; "time": seconds of processor time per transaction; "rate": per second;
+    kind  "": the value as it is; "time": seconds of CPU time per transaction; "rate": per second;
           "part": to be shown in percent; "ratio": divided by that of the first run
     """
 
@@ -53,7 +53,7 @@ _CPU = (
     Told("chargeable_pct", "CP charged", "run.chargeable_pct", "CP's on behalf of guests", 2, unit="%"),
     Told("nonchargeable_pct", "CP system", "run.nonchargeable_pct", "CP's charged to nobody", 2, unit="%"),
     Told("tv", "System T/V", "run.tv", "all / guests"),
-    Told("cpu_tx", "CPU/tx", "run.cpu_s", "processor time of a transaction", 4, "time"),
+    Told("cpu_tx", "CPU/tx", "run.cpu_s", "CPU time of a transaction", 4, "time"),
     Told("guest_tx", "Guest/tx", "run.guest_s", "its guest part", 4, "time"),
     Told("chargeable_tx", "CP charged/tx", "run.chargeable_s", "its part of CP for guests", 4, "time"),
     Told("nonchargeable_tx", "CP system/tx", "run.nonchargeable_s", "its part of CP for nobody", 4, "time"),
@@ -90,8 +90,8 @@ _THREADS = (
     ),
 )
 _CLIENTS = (
-    Told("client_tx", "Client/tx", "run.client_s", "processor time of a transaction in clients", 3, "time"),
-    Told("server_tx", "Other/tx", "run.server_s", "processor time of a transaction elsewhere", 3, "time"),
+    Told("client_tx", "Client/tx", "run.client_s", "CPU time of a transaction in clients", 3, "time"),
+    Told("server_tx", "Other/tx", "run.server_s", "CPU time of a transaction elsewhere", 3, "time"),
     Told("processor_bound", "Processors allow", "run.processor_bound", "at this CPU/tx", 3, "rate"),
     Told("client_bound", "Client vCPUs allow", "run.client_bound", "at this client/tx", 3, "rate"),
     Told("bound_by", "Bound by", "run.bound_by", "the lower of the two"),
@@ -110,7 +110,7 @@ def tables(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> li
     each = "unit of ETR" if relative else "transaction"
     found = [
         _table("scaling", "", rows, _SCALING, relative),
-        _table("cpu", f"Processor time, of all processors together and per {each}", rows, _CPU, relative),
+        _table("cpu", f"CPU time, of all processors together and per {each}", rows, _CPU, relative),
         _table("cycles", "Cycles and instructions", rows, _CYCLES, relative),
         _table("threads", "Threads", rows, _THREADS, relative)
         if any(one.run.core_busy_pct is not None for one in rows)
@@ -208,7 +208,7 @@ def charts(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> It
     used = [one for one in costs if any(value is not None for value in one.values)]
     if used:
         unit = "CPUs" if relative else "ms"
-        yield Chart("Processor time of a transaction", "bars", names, tuple(used), unit)
+        yield Chart("CPU time of a transaction", "bars", names, tuple(used), unit)
 
 
 def _percent(part: float | None) -> float | None:

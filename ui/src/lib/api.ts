@@ -328,7 +328,7 @@ function query(path: string, values: Record<string, Cell | undefined>): string {
 export const api = {
   quiet,
   schema: (signal?: AbortSignal) => call<Schema>("/schema", null, signal),
-  /** `keep`: columns of measures that are worked out anew for every question, to be worked out once; `{guest}`
+  /** `keep`: columns of measures that are worked out again for every question, to be worked out once; `{guest}`
    * stands for them in the query. */
   sql: (query: string, how: { rows?: number; keep?: Record<string, string[]> } = {}, signal?: AbortSignal) =>
     call<SqlAnswer>("/sql", { query, ...how }, signal),

@@ -309,7 +309,7 @@ export function drawDifferences(
   });
 }
 
-/** Better, worse, or neither: told apart without red and green. */
+/** Better, worse, or neither: distinguished without red and green. */
 export function tint(one: Difference): string {
   return one.better === null ? CATEGORIES[6] : one.better ? CATEGORIES[2] : CATEGORIES[5];
 }

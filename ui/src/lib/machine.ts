@@ -294,7 +294,7 @@ function inside(moment: Moment, id: string, type: string | null, main: boolean):
       kind: "guests",
       name: "guests",
       weight: 0.4,
-      word: "by processor time",
+      word: "by CPU time",
       children: guests,
     });
   }

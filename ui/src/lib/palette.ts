@@ -1,4 +1,4 @@
-/** Colours: told apart by people who see colours differently, in the light and in the dark. */
+/** Colours: distinguished by people who see colours differently, in the light and in the dark. */
 
 /** Okabe and Ito's set, in an order in which neighbours differ in brightness too. */
 export const CATEGORIES = [

@@ -9,7 +9,7 @@ use zlens_frames::{Problem, ProblemKind, ProblemLog};
 
 /// How many problems, and how many resets, are kept in full.
 pub const LIMIT: usize = 10_000;
-/// How many are told apart beyond that, to count them; 8 bytes each.
+/// How many are distinguished beyond that, to count them; 8 bytes each.
 const COUNTED: usize = 1_000_000;
 
 /// A problem met while decoding.

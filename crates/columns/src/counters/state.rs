@@ -18,7 +18,7 @@ use crate::core::flag::Flag;
 use crate::core::interval::{Intervals, OPEN};
 use crate::core::journal::Place;
 
-/// How many processors are told apart; there are thousands, junk that looks like more is bounded by this.
+/// How many processors are distinguished; there are thousands, junk that looks like more is bounded by this.
 const MAX_SLOTS: usize = 100_000;
 
 /// A system and what is known about it.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// How many records are told apart by a number made of their bytes; beyond, none is held to have come before.
+/// How many records are distinguished by a number made of their bytes; beyond, none is held to have come before.
 const TOLD_APART: usize = 4_000_000;
 
 /// The records met so far.

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use crate::core::column::Value;
 
-/// How many subjects of one table and system are told apart; there are thousands, junk that looks like more is
+/// How many subjects of one table and system are distinguished; there are thousands, junk that looks like more is
 /// bounded by this.
 pub(crate) const MAX_SUBJECTS: usize = 1_000_000;
 

@@ -54,7 +54,7 @@ fn short_intervals_are_flagged() {
 }
 
 #[test]
-fn counters_that_began_anew() {
+fn counters_that_began_again() {
     type Change = fn(&mut Made);
     let changes: [(&str, Change); 4] = [
         ("another run was started", |record| record.run = 2000),

@@ -66,7 +66,7 @@ def _table(table: Table, name: str) -> _Found:
         yield None, "text or grain is empty", "say what one row is"
     names = [column.name for column in table.columns]
     for twice in sorted({each for each in names if names.count(each) > 1}):
-        yield twice, "stands there twice", "name one otherwise"
+        yield twice, "is defined twice", "rename one"
     for key in table.key:
         column = table.column(key)
         if column is None:

@@ -1,6 +1,6 @@
 """Throughput of cores with several threads: utilisation law, bounds, and path factors.
 
-A transaction needs processor time of one or more parts (clients, servers), each of which has virtual CPUs.
+A transaction needs CPU time of one or more parts (clients, servers), each of which has virtual CPUs.
 Raw demand is time on a thread; work is what that would be on a core for itself (raw demand x capacity factor
 / thread density). Sources: the utilisation law and asymptotic bounds (Lazowska et al., Quantitative System
 Performance, 1984); how fast a core runs with one and with two threads: IBM, "z/VM and simultaneous

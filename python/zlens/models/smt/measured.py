@@ -208,7 +208,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     ]
     times, more = _times(session, at_end(system, end), solved)
     if times:
-        tables.append(Table("times", "Processor time of guests", _TIMES, times))
+        tables.append(Table("times", "CPU time of guests", _TIMES, times))
     figures = [
         _worst("productivity", rows, 11, "points", "Productivity: largest error of a core"),
         _worst("density", rows, 5, "threads", "Thread density: largest error of a core"),

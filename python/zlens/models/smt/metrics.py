@@ -1,4 +1,4 @@
-"""Arithmetic of multithreading: the metrics of a core, the three processor times, and what is left.
+"""Arithmetic of multithreading: the metrics of a core, the three CPU times, and what is left.
 
 A core is seen in two states: one thread active, or two. Sources: IBM, "z/VM and simultaneous multithreading",
 2015 and 2020 (definitions of the metrics and of the three times); RMF CPU Activity and Workload Activity
@@ -125,7 +125,7 @@ def density_of(core_busy: float, threads_busy: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Processor time of whatever ran on threads, in one unit.
+    """CPU time of whatever ran on threads, in one unit.
 
     raw       on a thread, as ever
     mt1       MT-1 equivalent: what raw time would have been on a core for itself
@@ -138,7 +138,7 @@ class Times:
 
     @property
     def scale(self) -> float | None:
-        """Prorated time of raw time: what Linux multiplies by for its scaled processor time."""
+        """Prorated time of raw time: what Linux multiplies by for its scaled CPU time."""
         return self.prorated / self.raw if self.raw else None
 
 

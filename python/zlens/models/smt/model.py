@@ -1,4 +1,4 @@
-"""Multithreading: metrics of cores, the three processor times, what is left, and bounds on throughput.
+"""Multithreading: metrics of cores, the three CPU times, what is left, and bounds on throughput.
 
 Arithmetic and its sources: smt_metrics.py and smt_bounds.py; runs and what is predicted of them:
 smt_throughput.py.
@@ -16,7 +16,7 @@ from zlens.models.smt import throughput as smt_throughput
 from zlens.models.smt.metrics import Counted, Metrics, Times
 from zlens.present.charts import Chart, Series
 
-SUMMARY = "multithreading: core metrics, processor times, capacity left, bounds on throughput"
+SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"
 
 TYPES = ("CP", "IFL", "ZIIP", "ICF")
 _SECONDS = Number(0, 1e12)
@@ -92,7 +92,7 @@ _HYPTOP = Spec(
 SPEC = Spec(
     (
         Key("core", Many(_CORE), "a core, from samples, counters, busy times or thread density", default=[]),
-        Key("time", Many(_TIME), "processor time of a guest or of a service class", default=[]),
+        Key("time", Many(_TIME), "CPU time of a guest or of a service class", default=[]),
         Key("hyptop", Many(_HYPTOP), "a partition as hyptop of Linux shows it", default=[]),
         Key("run", Many(smt_throughput.RUN), "a run of a workload, measured or to be predicted", default=[]),
         Key("base", Text(), "run that others are held against; the first measured one", default=None),
@@ -114,7 +114,7 @@ core_busy = 78.23
 threads_busy = [67.24, 58.40]
 max_capacity_factor = 147.3
 
-[[time]]                     # a guest's raw processor time
+[[time]]                     # a guest's raw CPU time
 name = "LINUX1"
 alone = 100                  # seconds while the other thread was idle
 beside = 300                 # seconds beside another active thread
@@ -192,7 +192,7 @@ _TIMES = (
     Column("raw", "Raw", "s", "on a thread", 3),
     Column("mt1", "MT-1 equiv", "s", "as if alone on a core", 3),
     Column("prorated", "Prorated", "s", "half of it beside another thread", 3),
-    Column("scale", "Prorated/raw", "", "the factor of Linux's scaled processor time", 3),
+    Column("scale", "Prorated/raw", "", "the factor of Linux's scaled CPU time", 3),
     Column("appl_pct", "APPL", "%", "MT-1 equivalent of the interval at the largest capacity factor", 2),
 )
 _PARTITIONS = (
@@ -227,7 +227,7 @@ def solve(scenario: Scenario) -> Answer:
         )
         answer.charts.append(Chart("Cores", "bars", [str(row[0]) for row in cores], series, "%"))
     if times:
-        answer.tables.append(Table("times", "Processor time", _TIMES, times))
+        answer.tables.append(Table("times", "CPU time", _TIMES, times))
     if scenario["hyptop"]:
         rows = [_partition(scenario, says) for says in scenario["hyptop"]]
         answer.tables.append(Table("partitions", "Partitions by hyptop", _PARTITIONS, rows))

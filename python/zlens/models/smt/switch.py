@@ -44,7 +44,7 @@ _CHANGES = (
 _BOUNDS = (
     Column("type", "Type"),
     Column("held_by", "Bound"),
-    Column("work", "Work", "cores", "processor time of a second, as if alone on cores", 3),
+    Column("work", "Work", "cores", "CPU time of a second, as if alone on cores", 3),
     Column("at_once", "At once", "then", "threads, or virtual CPUs", 0),
     Column("most_now", "At most", "now", "solved; throughput of the interval is 1", 3),
     Column("most_then", "At most", "then", "solved; throughput of the interval is 1", 3),
@@ -125,7 +125,7 @@ def switched(
     """What throughput an interval could have at most with so many threads on each core.
 
     settings: `max_capacity_factor=130` (percent), `path=1.6`, `guest.NAME.path=1.6`, `guest.NAME.serial=40`
-    (percent of its processor time), `guest.NAME.serial_at_once=2`.
+    (percent of its CPU time), `guest.NAME.serial_at_once=2`.
     """
     if threads not in (1, 2):
         raise QueryError(f"{threads} threads on a core", expected="1 or 2", cure="say smt=on or smt=off")

@@ -27,7 +27,7 @@ RUNS = (
 BOUNDS = (
     Column("run", "Run"),
     Column("held_by", "Bound"),
-    Column("demand", "Demand", "s", "processor time in a transaction; work, where it is another run's", 5),
+    Column("demand", "Demand", "s", "CPU time in a transaction; work, where it is another run's", 5),
     Column("at_once", "At once", "", "processors or virtual CPUs", 0),
     Column("most", "At most", "1/s", "throughput", 3),
     Column("binds", "Binds"),
@@ -36,7 +36,7 @@ AGAINST = (
     Column("run", "Run"),
     Column("etr_ratio", "ETRR", "", "external throughput against the base run", 3),
     Column("itr_ratio", "ITRR", "", "internal throughput, by busy of all logical processors", 3),
-    Column("time_ratio", "CPU/tran", "", "raw processor time of a transaction against the base run", 3),
+    Column("time_ratio", "CPU/tran", "", "raw CPU time of a transaction against the base run", 3),
     Column("thread_density", "Density", "", "threads active while a core is busy", 2),
     Column("capacity_factor_pct", "CF", "%", "capacity factor"),
     Column("max_capacity_factor_pct", "Max CF", "%", "largest capacity factor"),
@@ -49,7 +49,7 @@ DEMANDS = (
     Column("part", "Part"),
     Column("virtual_cpus", "VCPUs", "", "virtual processors of all its guests"),
     Column("busy_pct", "Busy", "% of 1", "of each of its guests"),
-    Column("demand", "Demand", "s", "raw processor time of a transaction", 5),
+    Column("demand", "Demand", "s", "raw CPU time of a transaction", 5),
     Column("ratio", "Ratio", "", "against the base run", 3),
     Column("path", "Path", "", "what slower threads do not explain of it", 3),
 )

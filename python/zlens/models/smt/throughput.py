@@ -43,7 +43,7 @@ PART = Spec(
             "% of one logical processor",
             default=None,
         ),
-        Key("demand", Number(0, 1e9), "raw processor time of a transaction instead", "s", default=None),
+        Key("demand", Number(0, 1e9), "raw CPU time of a transaction instead", "s", default=None),
         Key("path", Number(0, 1000, above=True), "path factor against the base run", default=None),
         Key("serial", Number(0, 100), "what of it runs only so many at once", "% of its demand", default=0.0),
         Key("serial_at_once", Whole(1, 100_000), "how many run that at once", default=1),

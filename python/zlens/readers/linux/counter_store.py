@@ -273,7 +273,7 @@ _COMMON: dict[str, Callable[[Moment, int], Any]] = {
 
 
 class CounterTable:
-    """A raw table whose rows are made anew each time they are read."""
+    """A raw table whose rows are made again each time they are read."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 An input is a folder that holds `proc/sysinfo` (and `proc/cpuinfo`, `sys/devices/system/cpu`), a tar of such
 folders, a /proc/sysinfo alone, or the live machine, whose folder is `/`. It shows one moment, that of the
-file's date, and no interval. Containers of CPUs are told apart by the siblings that the kernel lists, as
+file's date, and no interval. Containers of CPUs are distinguished by the siblings that the kernel lists, as
 lscpu does: kernels differ in what they call an ID, and older ones give none.
 """
 

@@ -147,7 +147,7 @@ class StoredTable:
 
 
 class Stream:
-    """Some columns of a table as an Arrow stream; each reading builds it anew and keeps nothing."""
+    """Some columns of a table as an Arrow stream; each reading builds it again and keeps nothing."""
 
     def __init__(self, table: StoredTable, columns: list[tuple[str, str]]) -> None:
         self._table = table

@@ -1,7 +1,7 @@
 """z/VM monitor data in MONWRITE files and in captures of the live stream (`/dev/monreader` of Linux).
 
 The native index pass finds the records of a file; this module says which system they are of, which layout
-fits each kind of record, what is evidence of counters that began anew, and hands out one raw table per
+fits each kind of record, what is evidence of counters that began again, and hands out one raw table per
 record (`d0r2`) and per section of one (`d0r16_cpudata`).
 """
 
@@ -433,7 +433,7 @@ class MonwriteSource:
             self._drained.add(group.info.system)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that began anew, in all tables: system, microseconds UTC, table, subject, evidence."""
+        """Counters that began again, in all tables: system, microseconds UTC, table, subject, evidence."""
         found: dict[tuple[str, int, str, str, str], None] = {}
         for group in self.groups:
             self._drain(group)
