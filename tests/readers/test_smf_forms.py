@@ -275,7 +275,7 @@ class TestPacked:
         ):
             path = tmp_path / name
             path.write_bytes(data)
-            with pytest.raises(InputError, match="this file is compressed .*; unpack it first"):
+            with pytest.raises(InputError, match=r"this file is compressed .*; unpack it first"):
                 zlens.open(path)
 
     def test_a_dump_without_words_inside(self, tmp_path: Path) -> None:
