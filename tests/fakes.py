@@ -102,7 +102,7 @@ def processors(
 ) -> FakeTable:
     """D0R2 of one system: shares[k][cpu] is the part of minute k in which the processor ran for users.
 
-    None stands for a sample after which counters began again: its differences and seconds are NULL.
+    None stands for a sample after which counters were reset: its differences and seconds are NULL.
     """
     fields = ("pfxcpuad", "pfxcputy", "pfxutime", "pfxutime_d", "pfxprbtm_d", "pfxtmsys_d", "pfxtotwt_d")
     columns = (*HEADER, *(Column(f"sytprp_{field}", "int") for field in fields))

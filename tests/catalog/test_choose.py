@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from zlens.catalog import layouts
-from zlens.catalog.choose import choose, needs, page_url
+from zlens.catalog.layout_choice import choose, needs, page_url
 from zlens.catalog.layouts import Field, Head, Layout
 from zlens.inputs.problems import KINDS
 from zlens.pages import write

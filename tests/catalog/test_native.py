@@ -15,8 +15,8 @@ from some_records import some_record
 
 from zlens import _native
 from zlens.catalog import layouts, plans
-from zlens.catalog.choose import choose
 from zlens.catalog.columns import FIXED
+from zlens.catalog.layout_choice import choose
 from zlens.catalog.layouts import SIM, Layout
 
 NOWHERE = Path(__file__).parent / "no packs here"

@@ -13,7 +13,7 @@ import page_render
 import pytest
 
 from zlens.catalog import layouts
-from zlens.catalog.choose import choose
+from zlens.catalog.layout_choice import choose
 from zlens.catalog.layouts import Field, Layout, Section
 from zlens.errors import CatalogError
 from zlens.pages import importing as pages

@@ -12,27 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rounds import rounds
-from zlens.catalog import choose, layouts
+from zlens.catalog import layout_choice, layouts
 from zlens.catalog.layouts import BUILTIN, Field, Layout
 from zlens.errors import CatalogError
-from zlens.pages import (
-    importing as pages,
-)
-from zlens.pages import (
-    kinds as page_kinds,
-)
-from zlens.pages import (
-    layout as page_layout,
-)
-from zlens.pages import (
-    packs,
-)
-from zlens.pages import (
-    table as page_table,
-)
-from zlens.pages import (
-    text as page_text,
-)
+from zlens.pages import importing as pages
+from zlens.pages import kinds as page_kinds
+from zlens.pages import layout as page_layout
+from zlens.pages import packs
+from zlens.pages import table as page_table
+from zlens.pages import text as page_text
 from zlens.pages.layout import Built, build
 
 
@@ -529,7 +517,7 @@ def test_a_folder_becomes_a_pack_that_layouts_and_the_choice_see(tmp_path: Path)
     assert (pack.release, pack.records, pack.null_records) == ("7.3", ["D0R2", "D0R16", "D4R1"], ["D5R4"])
     assert [x.pack for x in layouts.layouts("D0R2", root)][-1] == "7.3"
     assert placed(layouts.layouts("D0R2", root)[-1].fields) == placed(longer.fields)
-    chosen = choose.choose("D0R2", 116, release="7.3", root=root)
+    chosen = layout_choice.choose("D0R2", 116, release="7.3", root=root)
     assert chosen.layout is not None
     assert (chosen.layout.pack, chosen.problems) == ("7.3", ())
     text = report.text()

@@ -15,7 +15,6 @@ import zlens
 from zlens import lake
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import Options, parse_moment, parse_zone
-from zlens.lake import workshop
 
 #: Interval 839 is the last of 2 March, UTC.
 DAYS = (range(0, 6), range(838, 842), range(1440, 1446))
@@ -82,7 +81,7 @@ def test_a_question_opens_the_files_of_its_table_and_system_only(made: Path) -> 
 
 
 def test_row_groups_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workshop, "ROW_GROUP", 2048)
+    monkeypatch.setattr(parquet_engine, "ROW_GROUP", 2048)
     groups = [configuration(0)]
     for at in range(40):
         groups += interval(at, devices=range(0x100, 0x100 + 150))

@@ -222,7 +222,7 @@ def test_what_is_no_contradiction() -> None:
         row({"B0": 100, "B1": 50, "P32": 900, "P33": 60}, generation="z14", minute=1),
         # Of counters that were lost, nothing follows.
         row({**good, "P33": 9e9}, generation="z14", minute=2, lost=True),
-        # Sets that were not recorded, and counters that began again, have no differences.
+        # Sets that were not recorded, and counters that were reset, have no differences.
         row({"B0": 4e9, "B1": 2e9}, generation="z14", minute=3, extended_counters=None),
         row({}, generation="z14", minute=4, seconds=None),
         # Versions nobody knows have no known sizes.

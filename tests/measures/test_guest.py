@@ -152,7 +152,7 @@ def test_a_new_logon_is_evidence_of_a_reset(tmp_path: Path) -> None:
     found = rows(path, "SELECT cpu_s FROM guest ORDER BY interval_end")
     # 6 since the second logon; what the first one used at its end stands in no record here.
     assert [one for (one,) in found] == list(map(pytest.approx, (1, 6, 3, 3)))
-    assert rows(path, "SELECT subject, detail FROM event WHERE kind = 'counters began again'") == [
+    assert rows(path, "SELECT subject, detail FROM event WHERE kind = 'counters were reset'") == [
         ("user CMS1, virtual CPU 0", "useact_caltodon changed")
     ]
 

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from zlens import models, studies
 from zlens.errors import ScenarioError
 from zlens.models import constants, scenario, sweeps
-from zlens.models.scenario import Choice, Flag, Key, Many, Named, Number, Spec, Text, Whole
+from zlens.models.scenario import Choice, Flag, Integer, Key, Many, Named, Number, Spec, Text
 
 SPEC = Spec(
     (
-        Key("count", Whole(1, 8), "how many", "processors"),
+        Key("count", Integer(1, 8), "how many", "processors"),
         Key("part", Number(0, 1, above=True), "how much", default=0.5),
         Key("fast", Flag(), "whether", default=False),
         Key("kind", Choice(("a", "b")), "which", default="a"),
         Key("names", Named(Number()), "by name", default=None),
         Key(
             "row",
-            Many(Spec((Key("name", Text(), "its name"), Key("n", Whole(0, 9), "n", default=0)))),
+            Many(Spec((Key("name", Text(), "its name"), Key("n", Integer(0, 9), "n", default=0)))),
             "rows",
         ),
     )

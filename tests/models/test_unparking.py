@@ -12,7 +12,7 @@ from zlens import models
 from zlens.errors import ScenarioError
 from zlens.models.answer import Answer, by_name
 from zlens.models.unparking import model as unparking
-from zlens.models.unparking import policies as rules
+from zlens.models.unparking import policies
 
 #: IBM, "Eighty Logical Processors", Tables 9 and 10 (UNPARKING SMALL): logical processors, their
 #: average busy, unparked processors, busy of the average unparked one.
@@ -129,7 +129,7 @@ def test_order_and_bounds_of_the_models() -> None:
     """N(small) <= N(medium) <= N(large) on thousands of partitions, and each says what its name says."""
     chance = random.Random(6)
     for _ in range(3000):
-        cores = rules.Cores(
+        cores = policies.Cores(
             chance.randrange(20), chance.randrange(3), chance.randrange(12), chance.uniform(1, 100)
         )
         if not cores.online:
@@ -137,7 +137,7 @@ def test_order_and_bounds_of_the_models() -> None:
         lows = [chance.uniform(0, 100) for _ in range(cores.lows)]
         wanted = chance.choice((0.0, chance.uniform(0, 3000)))
         least = chance.choice((0.0, 50.0, 100.0))
-        found = rules.zvm(cores, lows, wanted, least)
+        found = policies.zvm(cores, lows, wanted, least)
         assert 1 <= found.small <= found.medium <= found.large <= cores.online
         powered = [100.0] * cores.highs + [cores.medium] * cores.mediums
         powered += sorted((one for one in lows if one >= least), reverse=True)
@@ -152,14 +152,14 @@ def test_order_and_bounds_of_the_models() -> None:
 def test_excess_of_the_others_goes_by_weight_to_those_who_want_it() -> None:
     # 478 are left; 200 to 70 by weight.
     others = [(200, 1978.0, 1500.0, 1500.0), (70, 688.0, 690.0, 900.0)]
-    spare, ours = rules.excess_power(200, 800, others)
+    spare, ours = policies.excess_power(200, 800, others)
     assert (spare, ours) == pytest.approx((478, 478 * 200 / 270))
     # One who needs little has that, and the rest is ours, up to what our vertical-lows can take.
     others = [(200, 1978.0, 1500.0, 1500.0), (70, 688.0, 690.0, 698.0)]
-    assert rules.excess_power(200, 800, others)[1] == pytest.approx(468)
-    assert rules.excess_power(200, 300, others)[1] == pytest.approx(300)
-    assert rules.excess_power(0, 800, others)[1] == pytest.approx(468)
-    assert rules.excess_power(100, 800, []) == (0, 0)
+    assert policies.excess_power(200, 800, others)[1] == pytest.approx(468)
+    assert policies.excess_power(200, 300, others)[1] == pytest.approx(300)
+    assert policies.excess_power(0, 800, others)[1] == pytest.approx(468)
+    assert policies.excess_power(100, 800, []) == (0, 0)
 
 
 def test_what_others_leave_powers_vertical_lows() -> None:
@@ -207,10 +207,10 @@ def test_hiperdispatch_of_linux_with_all_of_the_time_stolen() -> None:
 
 def test_whole_numbers_of_the_kernel_leave_a_gap() -> None:
     """Fifteen points between going out and coming in, which no comment in the kernel mentions."""
-    last = {steal: rules.linux(6, 12, [steal] * 400, 30, 16)[-1].cores for steal in (29, 30, 44, 45, 100)}
+    last = {steal: policies.linux(6, 12, [steal] * 400, 30, 16)[-1].cores for steal in (29, 30, 44, 45, 100)}
     assert last == {29: 12, 30: 12, 44: 12, 45: 6, 100: 6}
     back = {
-        steal: rules.linux(6, 12, [100] * 100 + [steal] * 400, 30, 16)[-1].cores for steal in (29, 30, 44)
+        steal: policies.linux(6, 12, [100] * 100 + [steal] * 400, 30, 16)[-1].cores for steal in (29, 30, 44)
     }
     assert back == {29: 12, 30: 6, 44: 6}
     for steals, threshold, noted in (([44] * 60, 30, True), ([45] * 5, 30, False), ([29] * 60, 30, False)):
@@ -220,7 +220,7 @@ def test_whole_numbers_of_the_kernel_leave_a_gap() -> None:
     assert always.figure("changes") == 0
     assert any("no steady steal" in note for note in always.notes)
     # Percent is cut off before it is averaged.
-    assert rules.linux(6, 12, [15.99], 30, 16)[0].average == 0
+    assert policies.linux(6, 12, [15.99], 30, 16)[0].average == 0
 
 
 def test_linux_leaves_all_high_without_a_choice() -> None:
@@ -230,8 +230,8 @@ def test_linux_leaves_all_high_without_a_choice() -> None:
         assert any("leaves all cores" in note for note in answer.notes)
 
 
-CORES = rules.Cores(4, 2, 6, 50.0)
-WLM = rules.Wlm(95, 50)
+CORES = policies.Cores(4, 2, 6, 50.0)
+WLM = policies.Wlm(95, 50)
 
 
 @pytest.mark.parametrize(
@@ -255,20 +255,20 @@ WLM = rules.Wlm(95, 50)
 )
 def test_rules_of_smf_99_12(lows: int, interval: tuple[float, ...], expected: int, why: str) -> None:
     """IBM SMF Explorer, SMF 99 subtype 12: texts of the action fields."""
-    decision = rules.zos(CORES, lows, rules.Interval(*interval), WLM)
+    decision = policies.zos(CORES, lows, policies.Interval(*interval), WLM)
     assert decision.lows == expected
     assert why in decision.why
 
 
 def test_little_use_of_mediums_and_lows_parks_one() -> None:
-    cores = rules.Cores(4, 1, 8, 20.0)
+    cores = policies.Cores(4, 1, 8, 20.0)
     # Guaranteed 420, used 470: more than 10 % above; 70 are a fifth of one medium and two and a half lows.
-    used = rules.Interval(80, 470, 0)
-    assert rules.zos(cores, 6, used, WLM) == rules.Decision(5, "less than 20% of Vm and Vl is used")
-    assert rules.zos(cores, 3, used, WLM).lows == 2
-    assert rules.zos(cores, 2, used, WLM).lows == 2
+    used = policies.Interval(80, 470, 0)
+    assert policies.zos(cores, 6, used, WLM) == policies.Decision(5, "less than 20% of Vm and Vl is used")
+    assert policies.zos(cores, 3, used, WLM).lows == 2
+    assert policies.zos(cores, 2, used, WLM).lows == 2
     # The rule asks for vertical-highs.
-    assert rules.zos(rules.Cores(0, 4, 8, 10.0), 6, rules.Interval(80, 60, 0), WLM).lows == 6
+    assert policies.zos(policies.Cores(0, 4, 8, 10.0), 6, policies.Interval(80, 60, 0), WLM).lows == 6
 
 
 def test_wlm_over_intervals() -> None:
@@ -290,10 +290,12 @@ def test_wlm_over_intervals() -> None:
 def test_wlm_stays_within_its_cores() -> None:
     chance = random.Random(3)
     for _ in range(2000):
-        cores = rules.Cores(chance.randrange(5), chance.randrange(3), chance.randrange(6), 50.0)
+        cores = policies.Cores(chance.randrange(5), chance.randrange(3), chance.randrange(6), 50.0)
         lows = chance.randint(0, cores.lows)
         values = (chance.uniform(0, 100), chance.uniform(0, 900), chance.uniform(0, 500))
-        after = rules.zos(cores, lows, rules.Interval(*values, chance.uniform(0, 200), chance.random()), WLM)
+        after = policies.zos(
+            cores, lows, policies.Interval(*values, chance.uniform(0, 200), chance.random()), WLM
+        )
         assert 0 <= after.lows <= cores.lows
         assert after.lows <= lows + 1
 

@@ -11,7 +11,7 @@ from reports.fake_session import FakeSession
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer, Value, by_name
 from zlens.models.shares import measured as shares
-from zlens.plan import planning as plan
+from zlens.plan import planning
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
@@ -89,7 +89,7 @@ def values(answer: Answer, table: str, key: str) -> dict[Value, Value]:
 
 def test_another_relative_share() -> None:
     """W with 600 of 900 would have two processors, and has one virtual one: 100; the others 200 by three."""
-    answer = plan.plan(session(HUNGRY), ["user.W.relative=600"])
+    answer = planning.plan(session(HUNGRY), ["user.W.relative=600"])
     rows = by_name(answer.table("guests"))
     assert (rows["W"]["before"], rows["W"]["after"], rows["W"]["difference"]) == pytest.approx((75, 100, 25))
     assert rows["X"]["after"] == pytest.approx(200 / 3)
@@ -106,7 +106,7 @@ def test_another_relative_share() -> None:
 
 def test_an_absolute_share_stands_in_place_of_the_relative_one() -> None:
     """30 % of three processors is 90; the others share 210: 70 each."""
-    answer = plan.plan(session(HUNGRY), ["user.W.absolute=30"])
+    answer = planning.plan(session(HUNGRY), ["user.W.absolute=30"])
     after = values(answer, "guests", "after")
     assert [after[name] for name in "WXYZ"] == pytest.approx([90, 70, 70, 70])
     assert by_name(answer.table("shares"))["W"]["share_after"] == "ABS 30%"
@@ -116,26 +116,26 @@ def test_an_absolute_share_stands_in_place_of_the_relative_one() -> None:
 def test_a_maximum_share_with_a_limit() -> None:
     """10 % of three processors is 30; the others share 270: 90 each. So a soft one, while all want it."""
     for limit in ("hard", "soft"):
-        answer = plan.plan(session(HUNGRY), ["user.W.maximum_absolute=10", f"user.W.limit={limit}"])
+        answer = planning.plan(session(HUNGRY), ["user.W.maximum_absolute=10", f"user.W.limit={limit}"])
         after = values(answer, "guests", "after")
         assert [after[name] for name in "WXYZ"] == pytest.approx([30, 90, 90, 90])
         assert by_name(answer.table("shares"))["W"]["share_after"] == f"REL 100, ABS 10% LIMIT{limit.upper()}"
-    relative = plan.plan(session(HUNGRY), ["user.W.limit=hard", "user.W.maximum_relative=50"])
+    relative = planning.plan(session(HUNGRY), ["user.W.limit=hard", "user.W.maximum_relative=50"])
     assert values(relative, "guests", "after")["W"] == pytest.approx(300 * 50 / 350)
 
 
 def test_a_limit_and_a_maximum_belong_together() -> None:
     for setting, cure in (("maximum_absolute=10", "limit=hard"), ("limit=soft", "maximum_absolute=25")):
         with pytest.raises(ScenarioError, match=rf"add --set user\.W\.{cure}"):
-            plan.plan(session(HUNGRY), [f"user.W.{setting}"])
-    nothing = plan.plan(session(HUNGRY), ["user.W.limit=none"])
+            planning.plan(session(HUNGRY), [f"user.W.{setting}"])
+    nothing = planning.plan(session(HUNGRY), ["user.W.limit=none"])
     assert values(nothing, "guests", "difference")["W"] == pytest.approx(0)
 
 
 def test_who_is_not_hungry_wants_what_it_used() -> None:
     """More share brings such a guest nothing that the data tell, and that is said."""
     rows = [virtual("W", 40.0, 5.0), virtual("X", 50.0, 5.0)]
-    answer = plan.plan(session(rows), ["user.W.relative=10000"])
+    answer = planning.plan(session(rows), ["user.W.relative=10000"])
     assert values(answer, "guests", "after") == pytest.approx({"W": 40, "X": 50})
     assert any("only a hungry virtual processor wants all" in note for note in answer.notes)
     assert any("equals Used for 2 of 2 guests" in note for note in answer.notes)
@@ -144,7 +144,7 @@ def test_who_is_not_hungry_wants_what_it_used() -> None:
 
 def test_one_more_core_brings_guests_a_processor() -> None:
     """A has 3 logical cores of its 5: with a fourth it gets four processors, and each guest all of one."""
-    answer = plan.plan(session(HUNGRY, cores=3), ["logical_cores=+1"])
+    answer = planning.plan(session(HUNGRY, cores=3), ["logical_cores=+1"])
     row = by_name(answer.table("processors"))["IFL"]
     assert (row["before"], row["after"], row["difference"]) == pytest.approx((3, 4, 1))
     assert values(answer, "guests", "after") == pytest.approx(dict.fromkeys("WXYZ", 100))
@@ -155,12 +155,12 @@ def test_one_more_core_brings_guests_a_processor() -> None:
 
 def test_with_two_threads_a_core_is_two_processors() -> None:
     given = session(HUNGRY, processors=2, cores=3, threads=2)
-    row = by_name(plan.plan(given, ["logical_cores=+1"]).table("processors"))["IFL"]
+    row = by_name(planning.plan(given, ["logical_cores=+1"]).table("processors"))["IFL"]
     assert (row["before"], row["after"]) == pytest.approx((2, 4))
 
 
 def test_a_physical_core_that_no_logical_one_can_use_brings_nothing() -> None:
-    answer = plan.plan(session(HUNGRY, cores=3), ["physical_cores=+1"])
+    answer = planning.plan(session(HUNGRY, cores=3), ["physical_cores=+1"])
     assert by_name(answer.table("processors"))["IFL"]["difference"] == pytest.approx(0)
     assert set(values(answer, "guests", "difference").values()) == {0.0}
 
@@ -168,15 +168,15 @@ def test_a_physical_core_that_no_logical_one_can_use_brings_nothing() -> None:
 def test_guests_have_no_more_processors_than_are_online() -> None:
     """A could get 8 of its 9 cores, as B uses 2 of ten: an eleventh brings it the ninth, which guests had."""
     given = session(HUNGRY, processors=9, cores=9)
-    more = plan.plan(given, ["physical_cores=+1"])
+    more = planning.plan(given, ["physical_cores=+1"])
     assert more.figure("could_ifl") == pytest.approx(1)
     row = by_name(more.table("processors"))["IFL"]
     assert (row["before"], row["after"]) == pytest.approx((9, 9))
-    fewer = plan.plan(given, ["logical_cores=-2"])
+    fewer = planning.plan(given, ["logical_cores=-2"])
     assert fewer.figure("could_ifl") == pytest.approx(-1)
     assert by_name(fewer.table("processors"))["IFL"]["after"] == pytest.approx(7)
     assert any("though it could get only 8.00 of them" in note for note in fewer.notes)
-    full = plan.plan(session(HUNGRY, cores=3), ["logical_cores=+1"])
+    full = planning.plan(session(HUNGRY, cores=3), ["logical_cores=+1"])
     assert not any("though it could get only" in note for note in full.notes)
 
 
@@ -184,7 +184,7 @@ def test_less_weight_takes_processors_from_guests() -> None:
     """B wants 9 of ten cores: A could get 5 by half of the weights, and 3.33 by a third of them."""
     given = session(HUNGRY, processors=7, cores=7)
     given.connection.execute("UPDATE partition SET logical_cpus = 9, total_s = 540 WHERE partition = 'B'")
-    answer = plan.plan(given, ["weight=250"])
+    answer = planning.plan(given, ["weight=250"])
     row = by_name(answer.table("could"))["A"]
     assert (row["before"], row["after"]) == pytest.approx((5, 10 / 3))
     assert by_name(answer.table("processors"))["IFL"]["after"] == pytest.approx(7 - 5 + 10 / 3)
@@ -192,7 +192,7 @@ def test_less_weight_takes_processors_from_guests() -> None:
 
 def test_a_core_and_a_share_together() -> None:
     """Four processors, W with 100 % of one as all others: nothing is left to share by."""
-    both = plan.plan(session(HUNGRY, cores=3), ["logical_cores=-1", "user.W.relative=300"])
+    both = planning.plan(session(HUNGRY, cores=3), ["logical_cores=-1", "user.W.relative=300"])
     after = values(both, "guests", "after")
     assert [after[name] for name in "WXYZ"] == pytest.approx([100, 100 / 3, 100 / 3, 100 / 3])
 
@@ -200,20 +200,20 @@ def test_a_core_and_a_share_together() -> None:
 def test_before_is_what_solve_expects() -> None:
     given = [virtual("W", 95.0, 30.0), virtual("X", 60.0, 30.0), virtual("Y", 45.0, 2.0)]
     expected = by_name(shares.compare(session(given, processors=2), "VM1", END).table("compared"))
-    answer = plan.plan(session(given, processors=2), ["user.W.relative=300"])
+    answer = planning.plan(session(given, processors=2), ["user.W.relative=300"])
     for name in "WXY":
         assert values(answer, "guests", "before")[name] == expected[name]["expected"]
         assert values(answer, "guests", "used")[name] == expected[name]["observed"]
 
 
 def test_guests_of_a_split_partition_are_not_solved() -> None:
-    answer = plan.plan(session(HUNGRY, cores=4), ["split=2"])
+    answer = planning.plan(session(HUNGRY, cores=4), ["split=2"])
     assert not any(table.key == "guests" for table in answer.tables)
     assert any("Which guests go to which part of A nobody can tell" in note for note in answer.notes)
-    other = plan.plan(session(HUNGRY, cores=4), ["partition.B.split=2"])
+    other = planning.plan(session(HUNGRY, cores=4), ["partition.B.split=2"])
     assert any(table.key == "guests" for table in other.tables)
     with pytest.raises(ScenarioError, match="shares and a split are asked one by one"):
-        plan.plan(session(HUNGRY, cores=4), ["split=2", "user.W.relative=5"])
+        planning.plan(session(HUNGRY, cores=4), ["split=2", "user.W.relative=5"])
 
 
 @pytest.mark.parametrize(
@@ -230,23 +230,23 @@ def test_guests_of_a_split_partition_are_not_solved() -> None:
 )
 def test_messages(setting: str, words: str) -> None:
     with pytest.raises(ScenarioError) as caught:
-        plan.plan(session(HUNGRY), [setting])
+        planning.plan(session(HUNGRY), [setting])
     assert words in str(caught.value)
 
 
 def test_a_share_is_relative_or_absolute() -> None:
     with pytest.raises(ScenarioError, match="relative or absolute, not both"):
-        plan.plan(session(HUNGRY), ["user.W.relative=5", "user.w.absolute=5"])
+        planning.plan(session(HUNGRY), ["user.W.relative=5", "user.w.absolute=5"])
 
 
 def test_no_guests_names_the_records() -> None:
     silent = FakeSession({"load": [{**HEAD, "busy_pct": 50.0}]})
     with pytest.raises(QueryError, match=r"nothing of table guest; expected .*D4R3"):
-        plan.plan(silent, ["user.W.relative=5"])
+        planning.plan(silent, ["user.W.relative=5"])
     shareless = session(HUNGRY)
     shareless.connection.execute("UPDATE guest SET share_kind = 'absolute', share = NULL")
     with pytest.raises(ScenarioError, match="tells no guests with a share: no guest of this interval"):
-        plan.plan(shareless, ["user.W.relative=5"])
+        planning.plan(shareless, ["user.W.relative=5"])
 
 
 def test_the_interval_is_the_busiest_or_that_of_a_time() -> None:
@@ -261,20 +261,20 @@ def test_the_interval_is_the_busiest_or_that_of_a_time() -> None:
     given.connection.execute(
         f"INSERT INTO guest_cpu SELECT * REPLACE (TIMESTAMP '{later}' AS interval_end) FROM guest_cpu"
     )
-    busiest = plan.plan(given, ["user.W.relative=300"])
+    busiest = planning.plan(given, ["user.W.relative=300"])
     assert busiest.table("changes").rows[0][3] == 100
     assert "ended 2024-05-14 09:00:00 UTC" in busiest.title
-    assert plan.plan(given, ["user.W.relative=300"], at="09:00:30").table("changes").rows[0][3] == 200
-    rows = by_name(plan.listed(given, at="09:00:30").table("whatifs"))
+    assert planning.plan(given, ["user.W.relative=300"], at="09:00:30").table("changes").rows[0][3] == 200
+    rows = by_name(planning.listed(given, at="09:00:30").table("whatifs"))
     assert rows["user.W.relative"]["now"] == "200"
 
 
 def test_every_example_of_the_list_is_answered() -> None:
     given = session(HUNGRY, cores=3)
-    rows = by_name(plan.listed(given).table("whatifs"))
+    rows = by_name(planning.listed(given).table("whatifs"))
     example = str(rows["user.W.limit"]["example"])
     assert example == "--set user.W.limit=hard --set user.W.maximum_absolute=25"
     for row in rows.values():
         settings = [word for word in str(row["example"]).split() if word != "--set"]
         if settings != ["smt=on"]:
-            assert plan.plan(given, settings).tables, settings
+            assert planning.plan(given, settings).tables, settings

@@ -11,7 +11,7 @@ from reports.fake_session import FakeSession
 from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer, Value, by_name
 from zlens.models.partitions import measured as partitions
-from zlens.plan import planning as plan
+from zlens.plan import planning
 
 END = datetime(2024, 5, 14, 9, 0, tzinfo=UTC)
 HEAD = {"system": "VM1", "source": "zvm-monitor", "interval_end": END, "seconds": 60.0}
@@ -38,7 +38,7 @@ def session(rows: list[dict[str, Any]], *pools: dict[str, Any], lpar: str | None
 
 
 def ask(*settings: str, rows: list[dict[str, Any]] | None = None) -> Answer:
-    return plan.plan(session(TWO if rows is None else rows), settings)
+    return planning.plan(session(TWO if rows is None else rows), settings)
 
 
 def values(answer: Answer, table: str, key: str) -> dict[Value, Value]:
@@ -257,10 +257,10 @@ def test_a_partition_of_two_types() -> None:
     rows = [*TWO, partition("A", 100, 2, 1.0, cpu_type="CP")]
     given = session(rows, machine(), machine("CP", 2))
     with pytest.raises(ScenarioError, match=r"partition\.A\.CP\.weight=5"):
-        plan.plan(given, ["weight=5"])
-    answer = plan.plan(given, ["partition.A.IFL.weight=250"])
+        planning.plan(given, ["weight=5"])
+    answer = planning.plan(given, ["partition.A.IFL.weight=250"])
     assert values(answer, "entitled", "after")["A IFL"] == pytest.approx(5)
-    split = plan.plan(given, ["split=2"])
+    split = planning.plan(given, ["split=2"])
     assert [row[1] for row in split.table("changes").rows] == [
         "weight of A IFL",
         "logical cores of A IFL",
@@ -268,7 +268,7 @@ def test_a_partition_of_two_types() -> None:
         "logical cores of A CP",
     ]
     with pytest.raises(ScenarioError, match=r"of which type is not said.*physical_cores\.CP=\+1"):
-        plan.plan(given, ["physical_cores=+1"])
+        planning.plan(given, ["physical_cores=+1"])
 
 
 @pytest.mark.parametrize(
@@ -308,20 +308,20 @@ def test_what_is_asked_twice() -> None:
 def test_names_in_small_letters_and_own_partition_that_is_not_told() -> None:
     assert ask("partition.b.weight=3").table("changes").rows[0][1] == "weight of B"
     with pytest.raises(ScenarioError, match=r"do not tell which partition is that of VM1.*A, B"):
-        plan.plan(session(TWO, lpar=None), ["weight=3"])
+        planning.plan(session(TWO, lpar=None), ["weight=3"])
 
 
 def test_no_partition_data_names_the_records() -> None:
     empty = FakeSession({"load": [{**HEAD, "busy_pct": 50.0}]})
     with pytest.raises(QueryError, match=r"nothing of table partition; expected .*D0R16.*SMF 70.*RMF"):
-        plan.plan(empty, ["weight=3"])
+        planning.plan(empty, ["weight=3"])
     unweighted = session([partition("A", None, 8, 1.0)])
     with pytest.raises(ScenarioError, match=r"tells no partitions.*D0R16"):
-        plan.plan(unweighted, ["physical_cores=+1"])
+        planning.plan(unweighted, ["physical_cores=+1"])
 
 
 def test_what_can_be_asked_of_an_input() -> None:
-    answer = plan.listed(session(TWO))
+    answer = planning.listed(session(TWO))
     rows = by_name(answer.table("whatifs"))
     assert rows["partition.A.weight"]["now"] == "750"
     assert rows["physical_cores.IFL"]["now"] == "10"
@@ -334,6 +334,6 @@ def test_what_can_be_asked_of_an_input() -> None:
 def test_every_example_of_the_list_is_answered() -> None:
     """Each by itself, of this input."""
     given = session(TWO)
-    for row in plan.listed(given).table("whatifs").rows:
+    for row in planning.listed(given).table("whatifs").rows:
         setting = str(row[1]).removeprefix("--set ")
-        assert plan.plan(given, [setting]).tables, setting
+        assert planning.plan(given, [setting]).tables, setting

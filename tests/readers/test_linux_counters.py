@@ -259,7 +259,7 @@ def test_a_run_that_was_started_again(tmp_path: Path) -> None:
         ).rows
         assert [value for (value,) in values] == [None, 14198, 1489108393, None, 14198]
         assert session.sql("SELECT count(*) FROM event").rows == [(0,)]
-    # A counter that steps back within a run has begun again.
+    # A counter that steps back within a run was reset.
     with opened(tmp_path, {"hw.csv": LSHWC.replace("3207071426", "818")}) as session:
         (row,) = session.sql("SELECT kind, subject, detail FROM event").rows
         assert row[1] == "CPU 0"

@@ -152,7 +152,7 @@ def test_counters_that_began_again_are_events(tmp_path: Path) -> None:
     records += [record(2, 3, 300 * n, [n], run=700, CFF=n == 3) for n in (3, 4)]
     with zlens.open(dump(tmp_path / "run.smf", records)) as session:
         found = session.sql("select time, kind, subject, detail, inferred from event").rows
-        assert found == [(at(700), "counters began again", "CPU 3", "another run was started", True)]
+        assert found == [(at(700), "counters were reset", "CPU 3", "another run was started", True)]
         assert session.sql("select c0_d from smf113 order by tod").rows == [(None,), (10,), (None,), (1,)]
 
 
@@ -162,7 +162,7 @@ def test_a_counter_version_that_changes(tmp_path: Path) -> None:
         kinds = session.sql("select kind, detail, inferred from event order by kind").rows
     assert kinds == [
         ("counter version change", "second counter version 2 to 3", True),
-        ("counters began again", "counter version changed", True),
+        ("counters were reset", "counter version changed", True),
     ]
 
 

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from zlens import models
-from zlens.plan import planning as plan
+from zlens.plan import planning
 
 
 def told(response):
@@ -17,7 +17,7 @@ def told(response):
 
 def test_what_can_be_asked_of_an_interval(served):
     listed = told(served.post("plan", system="ZLDEMO"))["answer"]
-    own = plan.listed(served.session, system="ZLDEMO")
+    own = planning.listed(served.session, system="ZLDEMO")
     assert [row[0] for row in listed["tables"][0]["rows"]] == [row[0] for row in own.tables[0].rows]
 
 

@@ -45,14 +45,16 @@ SURE = Trust()
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StatedFormula:
     """A formula in the names of its counters, and how well it is known with all it is built from."""
 
     formula: str
     status: str
 
 
-def told(generation: str | None, name: str, trust: Trust = SURE, keep: Container[str] = ()) -> Told | None:
+def told(
+    generation: str | None, name: str, trust: Trust = SURE, keep: Container[str] = ()
+) -> StatedFormula | None:
     """A metric of a generation (None: of any machine), over nothing but counters; None if it has none.
 
     The names of `keep` stay as they are: metrics that stand in other columns of the same row.
@@ -80,25 +82,25 @@ def told(generation: str | None, name: str, trust: Trust = SURE, keep: Container
         return None
     # What is built from something doubtful is as doubtful, however well its own formula is known.
     doubtful = next((each for each in ("unverified", USER) if each in statuses), own.status)
-    return Told(formula, doubtful)
+    return StatedFormula(formula, doubtful)
 
 
 class _NotThereError(Exception):
     """A metric is built from one that the generation has not."""
 
 
-def _own(generation: str | None, metric: Metric, trust: Trust) -> Told | None:
+def _own(generation: str | None, metric: Metric, trust: Trust) -> StatedFormula | None:
     """A metric's formula with the names of other metrics in it."""
     if generation and generation in trust.weights.rni and metric.name == "rni":
-        return Told(cpumf.rni_formula(generation, trust.weights.rni[generation]), USER)
+        return StatedFormula(cpumf.rni_formula(generation, trust.weights.rni[generation]), USER)
     if generation and generation in trust.weights.finite:
         formulas = cpumf.finite_formulas(trust.weights.finite[generation])
         if metric.name in formulas:
-            return Told(formulas[metric.name], USER)
+            return StatedFormula(formulas[metric.name], USER)
     if metric.formula and (metric.status != "unverified" or trust.unverified):
-        return Told(metric.formula, metric.status)
+        return StatedFormula(metric.formula, metric.status)
     if trust.unverified and metric.variants:
-        return Told(metric.variants[0].formula, metric.variants[0].status)
+        return StatedFormula(metric.variants[0].formula, metric.variants[0].status)
     return None
 
 
@@ -212,7 +214,7 @@ def _hint_status(trust: Trust, present: Present) -> str:
     return _by_generation(status, present)
 
 
-def _hinted(generation: str | None, trust: Trust) -> Told | None:
+def _hinted(generation: str | None, trust: Trust) -> StatedFormula | None:
     """RNI of a generation that the table of hints is for, as far as the user trusts it."""
     if generation is None or generation not in cpumf.hint_table().generations:
         return None

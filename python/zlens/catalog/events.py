@@ -100,7 +100,7 @@ def _events_of(event: Mapping[str, Any], columns: frozenset[str]) -> tuple[str, 
 
 
 def sql(tables: Mapping[str, frozenset[str]]) -> str:
-    """SELECT of all recorded events over the raw tables there are, and of counters that began again."""
+    """SELECT of all recorded events over the raw tables there are, and of counters that were reset."""
     parts: list[str] = []
     for event in events():
         if event["table"] not in tables:

@@ -1,4 +1,4 @@
-"""Which event records are evidence that counters began again."""
+"""Which event records are evidence that counters were reset."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def _check(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
     import zlens
-    from zlens.catalog import choose
+    from zlens.catalog import layout_choice
     from zlens.catalog.layouts import SIM
     from zlens.explain import lacking
     from zlens.progress import Progress
@@ -196,7 +196,7 @@ def _needs(arguments: argparse.Namespace, out: TextIO) -> int:
             if info.release == SIM:
                 out.write(f"{info.system} is made with zlens' own pack: no page tells of it\n")
                 continue
-            found = choose.needs(source.types(group), release=info.release, callevel=group.call_level)
+            found = layout_choice.needs(source.types(group), release=info.release, callevel=group.call_level)
             release = f"z/VM {info.release}" if info.release else "z/VM of an unknown release"
             if not found:
                 out.write(f"{info.system} ({release}): every byte of its records has a layout\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from zlens.lake import Held
-    from zlens.lake.holdings import Amount, HeldSystem
+    from zlens.lake.contents import Amount, SystemContents
 
 #: Faults that are listed without --all.
 _MOST = 20
@@ -139,7 +139,7 @@ def _show(arguments: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
-def _amounts(out: TextIO, what: str, listed: Iterable[tuple[HeldSystem, dict[str, Amount]]]) -> None:
+def _amounts(out: TextIO, what: str, listed: Iterable[tuple[SystemContents, dict[str, Amount]]]) -> None:
     out.write("\n")
     rows = [
         (system.system, name, amount.files, amount.rows, amount.bytes)

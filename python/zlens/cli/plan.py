@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _answer(arguments: argparse.Namespace) -> Answer:
     import zlens
     from zlens.cli import inputs
-    from zlens.plan import planning as plan
+    from zlens.plan import planning
     from zlens.progress import Progress
 
     if arguments.list and arguments.set:
@@ -72,9 +72,9 @@ def _answer(arguments: argparse.Namespace) -> Answer:
     if not arguments.inputs:
         if not arguments.list:
             raise QueryError("no input", cure="zlens plan --list shows what can be asked of one")
-        return plan.listed()
+        return planning.listed()
     # What cannot be asked of any input is said before this one is read.
-    plan.understood(arguments.set)
+    planning.understood(arguments.set)
     with (
         inputs.files_of(arguments.inputs) as files,
         Progress() as progress,
@@ -82,5 +82,5 @@ def _answer(arguments: argparse.Namespace) -> Answer:
     ):
         progress.close()
         if not arguments.set:
-            return plan.listed(session, system=arguments.system, at=arguments.at)
-        return plan.plan(session, arguments.set, system=arguments.system, at=arguments.at)
+            return planning.listed(session, system=arguments.system, at=arguments.at)
+        return planning.plan(session, arguments.set, system=arguments.system, at=arguments.at)

@@ -56,7 +56,7 @@ class Store:
         #: Streams have names of their own: one question may read a table for several of its measures.
         self._numbers = count()
         self.compiler = Compiler(
-            facts(_Known(self)), self._parsed, self.rendered, self._generations, Kept("plans", RELEASE)
+            facts(_RawColumns(self)), self._parsed, self.rendered, self._generations, Kept("plans", RELEASE)
         )
 
     # -- what there is -------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def _null(type: str, column: str) -> str:
     return f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(column)}"
 
 
-class _Known(Mapping[str, Collection[str]]):
+class _RawColumns(Mapping[str, Collection[str]]):
     """The columns of raw tables, looked at when they are asked for."""
 
     def __init__(self, store: Store) -> None:

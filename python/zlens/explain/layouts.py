@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zlens.catalog import layouts as catalog
 from zlens.catalog import resets
-from zlens.catalog.choose import choose, needs, page_url
+from zlens.catalog.layout_choice import choose, needs, page_url
 from zlens.catalog.layouts import (
     BUILTIN,
     HEADER_LENGTH,

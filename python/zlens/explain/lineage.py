@@ -14,7 +14,7 @@ from zlens.catalog import metrics
 from zlens.catalog.columns import FIXED
 from zlens.catalog.compile import nodes
 from zlens.catalog.compile.kept import Kept
-from zlens.catalog.compile.known import Known
+from zlens.catalog.compile.kept_lineage import KeptLineage
 from zlens.catalog.compile.tree import Tree
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ class _Parser:
 
 
 @cache
-def known() -> Known:
+def known() -> KeptLineage:
     """The lineage of all columns of measures."""
     parser = _Parser()
     # As the engine has it, which would take long to import.
-    return Known(parser.serialized, parser.text, Kept("lineage", version("duckdb")))
+    return KeptLineage(parser.serialized, parser.text, Kept("lineage", version("duckdb")))
 
 
 def raw_lines(table: metrics.Table, column: metrics.Column) -> tuple[list[str], list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import caveats, layouts, metrics, rmf_reports, roles
-from zlens.catalog.compile.known import Source
+from zlens.catalog.compile.kept_lineage import Source
 from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError

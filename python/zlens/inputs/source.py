@@ -137,7 +137,7 @@ class Source(Protocol):
         ...
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that began again: system, microseconds UTC, table, subject, evidence."""
+        """Counters that were reset: system, microseconds UTC, table, subject, evidence."""
         ...
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:

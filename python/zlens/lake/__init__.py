@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from zlens.lake.checks import Fault, check
-    from zlens.lake.holdings import Held, contents
+    from zlens.lake.contents import Contents, contents
     from zlens.lake.imports import Added, add
     from zlens.lake.removal import Forgotten, forget
 
-__all__ = ["Added", "Fault", "Forgotten", "Held", "add", "check", "contents", "forget"]
+__all__ = ["Added", "Contents", "Fault", "Forgotten", "add", "check", "contents", "forget"]
 
 _WHERE = {
     "add": "imports",
     "Added": "imports",
     "check": "checks",
     "Fault": "checks",
-    "contents": "holdings",
-    "Held": "holdings",
+    "contents": "contents",
+    "Contents": "contents",
     "forget": "removal",
     "Forgotten": "removal",
 }

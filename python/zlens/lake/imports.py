@@ -18,9 +18,9 @@ from zlens.lake import folder
 from zlens.lake.folder import Folder, Staging
 from zlens.lake.manifest import Input, Manifest
 from zlens.lake.names import is_lake
+from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.seams import Seams
 from zlens.lake.tables import Draft, Writer
-from zlens.lake.workshop import Workshop
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.recognition import READERS, find, reader
 
@@ -114,7 +114,7 @@ def _one(into: Folder, module: Any, path: str, options: Options, progress: Progr
         wanted = [name for name in systems if known is None or name in known.forgotten]
         _hold_together(now, source, draft.input, wanted)
         _hold_apart(into, now, source, draft.input, wanted)
-        shop = Workshop(os.fspath(staged.path / "spill"))
+        shop = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
             (staged.path / "rows").mkdir()
             writer = Writer(source, draft, staged, shop, progress, wanted)
@@ -149,7 +149,7 @@ def _one(into: Folder, module: Any, path: str, options: Options, progress: Progr
     )
 
 
-def _commit(into: Folder, now: Manifest, draft: Draft, staged: Staging, shop: Workshop) -> None:
+def _commit(into: Folder, now: Manifest, draft: Draft, staged: Staging, shop: ParquetEngine) -> None:
     """Make a draft part of the lake, with the seams to what is there."""
     known = now.inputs.get(draft.input.sha256)
     if known is not None:

@@ -15,7 +15,7 @@ from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.inputs.problems import Problem
 from zlens.lake.document import File, PartDocument, SeamDocument
-from zlens.lake.grounds import Ground, Pair
+from zlens.lake.seam_evidence import Ground, Pair
 from zlens.lake.tables import subject_sql
 from zlens.readers.joints import Evidence, Rejoined, rejoin
 

@@ -40,9 +40,9 @@ def open_lake(path: str, options: Options) -> list[LakeSource]:
     if not parts:
         raise InputError("the lake is empty", file=path, cure=f"zlens import INPUT --lake {path}")
     shown = _shown(one for one, _ in parts)
-    sources: dict[str, list[_Held]] = {}
+    sources: dict[str, list[_StoredPart]] = {}
     for one, part in parts:
-        held = _Held(lake, one, part, shown[one.sha256])
+        held = _StoredPart(lake, one, part, shown[one.sha256])
         sources.setdefault(one.source, []).append(held)
     return [LakeSource(name, lake, held, options, reading) for name, held in sources.items()]
 
@@ -55,7 +55,7 @@ def _shown(inputs: Iterable[Input]) -> dict[str, str]:
 
 
 @dataclass
-class _Held:
+class _StoredPart:
     """A part of the lake; its documents are read when something of them is asked for."""
 
     lake: Folder
@@ -208,14 +208,14 @@ class LakeSource:
     """All inputs of one kind in a lake."""
 
     def __init__(
-        self, name: str, lake: Folder, parts: list[_Held], options: Options, reading: Reading
+        self, name: str, lake: Folder, parts: list[_StoredPart], options: Options, reading: Reading
     ) -> None:
         self.name = name
         self.lake = lake
         self._reading = reading
         self._options = options
         self._parts = parts
-        self._by_system: dict[str, list[_Held]] = {}
+        self._by_system: dict[str, list[_StoredPart]] = {}
         for held in parts:
             self._by_system.setdefault(held.part.system, []).append(held)
         self._check()
@@ -269,13 +269,13 @@ class LakeSource:
         info.find = lambda: self._intervals(info)
         return info
 
-    def _telling(self, system: str) -> list[_Held]:
+    def _telling(self, system: str) -> list[_StoredPart]:
         """The parts that tell of a system's intervals: of dumps those with counters, where there are any."""
         parts = self._by_system[system]
         counted = [held for held in parts if held.part.joined] if self.name in NEAR_US else []
         return counted or parts
 
-    def _is_chosen(self, held: _Held) -> bool:
+    def _is_chosen(self, held: _StoredPart) -> bool:
         part = held.part
         if self._options.systems and part.system not in self._options.systems:
             return False
@@ -289,7 +289,7 @@ class LakeSource:
         ends_before = low is not None and last <= low and part.open_us is None
         return not ends_before and (high is None or first <= high)
 
-    def files(self, held: _Held) -> Iterator[File]:
+    def files(self, held: _StoredPart) -> Iterator[File]:
         """The files of a part in which something may be that the options ask for."""
         low, high = self._bounds[held.part.system]
         # What holds may have been told long before.
@@ -320,7 +320,9 @@ class LakeSource:
         found = self._intervals_of(info, chosen, parts) if chosen else []
         return found or self._intervals_of(info, parts, parts)
 
-    def _intervals_of(self, info: SystemInfo, chosen: list[_Held], parts: list[_Held]) -> list[Interval]:
+    def _intervals_of(
+        self, info: SystemInfo, chosen: list[_StoredPart], parts: list[_StoredPart]
+    ) -> list[Interval]:
         known: dict[int, Interval] = {}
         marks = False
         for held in chosen:
@@ -379,7 +381,7 @@ class LakeSource:
         return list(found)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that began again, within inputs and between them."""
+        """Counters that were reset, within inputs and between them."""
         found: dict[document.Reset, None] = {}
         for held in self.chosen:
             some = held.rows(document.RESETS, document.resets_of)

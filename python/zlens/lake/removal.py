@@ -18,8 +18,8 @@ from zlens.inputs.source import SystemInfo
 from zlens.lake import folder, names
 from zlens.lake.folder import Folder, part_of
 from zlens.lake.manifest import Input, Manifest, Part
+from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.seams import Seams
-from zlens.lake.workshop import Workshop
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -64,7 +64,7 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
         for one, part in going:
             _drop(now, one, part)
         moves: dict[str, str] = {}
-        shop = Workshop(os.fspath(staged.path / "spill"))
+        shop = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
             seams = Seams(into, now, staged, shop, moves)
             seams.renew((part.system, one.source) for one, part in going)

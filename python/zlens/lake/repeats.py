@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from zlens.catalog import expressions
 from zlens.inputs.problems import Problem
 from zlens.lake.document import File, PartDocument, SeamDocument
-from zlens.lake.grounds import Ground, Pair
 from zlens.lake.manifest import Part
+from zlens.lake.seam_evidence import Ground, Pair
 from zlens.readers.joints import copied
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from pathlib import Path
 from zlens._native import ArrowTable
 from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem
-from zlens.lake import document, folder, grounds, joining, names, remaking, repeats
+from zlens.lake import document, folder, joining, names, redecoding, repeats, seam_evidence
 from zlens.lake.document import File, Intervals, PartDocument, SeamDocument
 from zlens.lake.folder import Folder, Staging
-from zlens.lake.grounds import Ground, Pair, sql_list
 from zlens.lake.manifest import Manifest, Seam
-from zlens.lake.workshop import Workshop, parquet
+from zlens.lake.parquet_engine import ParquetEngine, parquet
+from zlens.lake.seam_evidence import Ground, Pair, sql_list
 from zlens.readers.joints import NEAR_US, WHOLE
 
 #: SHA-256 of no bytes.
@@ -35,7 +35,7 @@ class Seams:
     """Makes the seams of a manifest right. `moves` are the files that are about to come into the lake."""
 
     def __init__(
-        self, lake: Folder, now: Manifest, staged: Staging, shop: Workshop, moves: dict[str, str]
+        self, lake: Folder, now: Manifest, staged: Staging, shop: ParquetEngine, moves: dict[str, str]
     ) -> None:
         self.lake = lake
         self.now = now
@@ -53,12 +53,12 @@ class Seams:
                 if part.system == system and one.source == source
             ]
             if source in WHOLE:
-                found = [Ground(beside=grounds.beside(parts, at)) for at in range(len(parts))]
+                found = [Ground(beside=seam_evidence.beside(parts, at)) for at in range(len(parts))]
                 make = self._without_duplicates
             else:
                 found = [Ground() for _ in parts]
                 if any(part.joined for _, part in parts):
-                    found = grounds.grounds(self.shop, parts, self.side)
+                    found = seam_evidence.grounds(self.shop, parts, self.side)
                 for at, ground in enumerate(found):
                     ground.repeated = repeats.before(parts, at)
                 make = self._remade if source in NEAR_US else self._joined
@@ -71,7 +71,7 @@ class Seams:
         return joining.joined(self, parts, at, ground, key)
 
     def _remade(self, parts: list[Pair], at: int, ground: Ground, key: str) -> SeamDocument:
-        told = remaking.remade(self, parts, at, ground, key) if ground.is_joined else SeamDocument([])
+        told = redecoding.remade(self, parts, at, ground, key) if ground.is_joined else SeamDocument([])
         repeats.leave_out(self, parts, at, ground, key, told)
         return told
 

@@ -20,14 +20,14 @@ from zlens.lake import document, folder, names, repeats
 from zlens.lake.document import Document, File, Intervals, PartDocument
 from zlens.lake.folder import Staging
 from zlens.lake.manifest import Input, Part
-from zlens.lake.workshop import Workshop, Written, parquet
+from zlens.lake.parquet_engine import ParquetEngine, Written, parquet
 from zlens.readers.joints import Joints, joints
 
 #: Days of one input that get a folder of their own; damaged clocks make up more.
 MAX_DAYS = 1_000
 _DAY_US = 86_400_000_000
 
-#: Columns of what is known of counters that began again. A moment has 64 bits without a sign: it is text.
+#: Columns of what is known of counters that were reset. A moment has 64 bits without a sign: it is text.
 EVIDENCE = (("moment", "text"), ("us", "int"), ("tables", "text"), ("subject", "text"), ("kind", "text"))
 
 
@@ -50,7 +50,7 @@ class Writer:
         source: Source,
         draft: Draft,
         staged: Staging,
-        shop: Workshop,
+        shop: ParquetEngine,
         progress: Callable[[int, int, str], None],
         systems: list[str],
     ) -> None:

@@ -68,7 +68,7 @@ class NumberOr:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class Integer:
     """A whole number from low to high."""
 
     low: int
@@ -206,7 +206,7 @@ class Spec:
         return found
 
 
-Kind = Number | NumberOr | Whole | Flag | Text | Choice | Many | Named | Spec
+Kind = Number | NumberOr | Integer | Flag | Text | Choice | Many | Named | Spec
 
 #: What every scenario may say beside what its model understands.
 _COMMON = (

@@ -49,7 +49,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRecord:
     """What the built-in catalog knows of one record, our own pack included: a field of which it was known
     only that there is one is the same field where a page shows its place."""
 
@@ -68,11 +68,11 @@ def short(name: str) -> str:
     return name.split("_", 1)[-1]
 
 
-def known(record: str) -> Known:
+def known(record: str) -> KnownRecord:
     """What the built-in catalog knows of the fields of a record: the newest layout that says what it is."""
     path = monitor_root() / file_name(record)
     if not path.is_file():
-        return Known(None, {}, {})
+        return KnownRecord(None, {}, {})
     file = read(path, BUILTIN)
     if (sim_root() / path.name).is_file():
         own = read(sim_root() / path.name, SIM)
@@ -91,7 +91,7 @@ def known(record: str) -> Known:
                     field.name not in by_name or by_name[field.name].kind == "unknown"
                 ):
                     by_name[field.name] = field
-    return Known(file, by_name, {short(name): field for name, field in reversed(by_name.items())})
+    return KnownRecord(file, by_name, {short(name): field for name, field in reversed(by_name.items())})
 
 
 @cache
@@ -138,7 +138,7 @@ def by_words(text: str, type_: str, length: int) -> Rule | None:
     return held[0] if held and len({rule.kind for rule in held}) == 1 else None
 
 
-def field(row: Row, knowledge: Known) -> tuple[Field, bool]:
+def field(row: Row, knowledge: KnownRecord) -> tuple[Field, bool]:
     """A row as a field, and whether the catalog knows it by name."""
     if row.name == "*":
         # What a reserved area holds is not known: it is bytes, whatever type the page gives it.

@@ -15,7 +15,7 @@ from zlens.catalog.layouts import DIFFERENCED, HEADER_LENGTH, Field, Head, Layou
 from zlens.catalog.plans import SAMPLED_CLASSES
 from zlens.errors import CatalogError
 from zlens.pages.check import confirmed, findings
-from zlens.pages.kinds import Known, known, plain, short
+from zlens.pages.kinds import KnownRecord, known, plain, short
 from zlens.pages.kinds import field as make_field
 from zlens.pages.table import MAX_RECORD, Page, Row, Structure
 
@@ -112,7 +112,7 @@ def _key(page: Page, found: list[str]) -> tuple[int, int]:
     return there
 
 
-def _table(page: Page, release: str, knowledge: Known, built: Built) -> None:
+def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> None:
     main, *others = page.structures
     names = frozenset(short(structure.name) for structure in others)
     length, rows = _usable(main, page, built, HEADER_LENGTH, names)
@@ -228,7 +228,7 @@ def _open_end(row: Row, length: int, last: int, sections: frozenset[str]) -> boo
     )
 
 
-def _fields(rows: list[Row], knowledge: Known, built: Built) -> tuple[Field, ...]:
+def _fields(rows: list[Row], knowledge: KnownRecord, built: Built) -> tuple[Field, ...]:
     made: list[Field] = []
     covered = bytearray(2 * MAX_RECORD)
     for row in rows:
@@ -261,7 +261,7 @@ def _sections(
     structures: list[Structure],
     page: Page,
     lookup: dict[str, str],
-    knowledge: Known,
+    knowledge: KnownRecord,
     built: Built,
     fields: tuple[Field, ...],
 ) -> tuple[Section, ...]:
@@ -278,7 +278,7 @@ def _sections(
     return tuple(made.values())
 
 
-def carried(lookup: dict[str, str], knowledge: Known, fields: tuple[Field, ...]) -> Iterator[Section]:
+def carried(lookup: dict[str, str], knowledge: KnownRecord, fields: tuple[Field, ...]) -> Iterator[Section]:
     """What follows from fields of the record, wherever they stand, and is no table on any page."""
 
     def there(name: str) -> str:
@@ -314,7 +314,7 @@ def carried(lookup: dict[str, str], knowledge: Known, fields: tuple[Field, ...])
 
 
 def _section(
-    structure: Structure, page: Page, lookup: dict[str, str], knowledge: Known, built: Built
+    structure: Structure, page: Page, lookup: dict[str, str], knowledge: KnownRecord, built: Built
 ) -> Section:
     length, rows = _usable(structure, page, built, 0)
     fields = _fields([row for row in rows if row.length], knowledge, built)
@@ -385,7 +385,7 @@ def _likely(page: Page, lookup: dict[str, str]) -> str:
 
 
 def _old_section(
-    structure: Structure, fields: tuple[Field, ...], knowledge: Known
+    structure: Structure, fields: tuple[Field, ...], knowledge: KnownRecord
 ) -> tuple[Section | None, int]:
     """The section that the catalog knows under this name, or with most of these fields, and how long the
     fixed part is that it belongs to."""

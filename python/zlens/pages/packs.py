@@ -56,7 +56,7 @@ _USER_TEMPLATE = """\
 #
 #     [D6R99]
 #     subject = ["IODNEW_RDEVDEV"]
-#     reset_on = []           # fields whose change means that the counters began again
+#     reset_on = []           # fields whose change means that the counters were reset
 #     callevel = []           # bits of MTRSYS_CALLEVEL that are on where records are so; 0 is the leftmost
 #
 # Where the entries of a section stand: field names or numbers. And which fields tell its entries apart.

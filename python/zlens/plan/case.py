@@ -13,7 +13,7 @@ from zlens.models.answer import Assumption, Value
 from zlens.models.constants import constant
 from zlens.models.partitions import measured as partitions
 from zlens.models.partitions.measured import Pair
-from zlens.models.scenario import Number, Problem, Whole
+from zlens.models.scenario import Integer, Number, Problem
 from zlens.models.shares import measured as shares
 
 
@@ -58,7 +58,7 @@ class Asked:
         """The error that says why it cannot be."""
         return ScenarioError(f"--set {self.key}={self.value}: {why}", expected=expected, cure=cure)
 
-    def amount(self, allowed: Whole, now: Any = None) -> int:
+    def amount(self, allowed: Integer, now: Any = None) -> int:
         """A whole number, or one so much more or less than what is."""
         text = self.value
         if text[:1] in "+-" and text[1:].isdecimal():
@@ -72,7 +72,7 @@ class Asked:
             return after
         return self.number(text, allowed, allowed.words())
 
-    def number(self, text: str, allowed: Whole, words: str) -> int:
+    def number(self, text: str, allowed: Integer, words: str) -> int:
         """A whole number of a value."""
         if not text.strip().isdecimal():
             raise Problem(None).value(self.key, self.value, words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zlens.models.scenario import Whole
+from zlens.models.scenario import Integer
 from zlens.plan.case import Asked, Case, Form
 
 NEEDS = "machine"
@@ -11,7 +11,7 @@ FORMS = (
     Form("logical_cores", ("own", "partition"), "logical cores of a partition", "+1", _VALUE),
     Form("physical_cores", ("machine",), "physical cores of the machine", "+1", _VALUE),
 )
-_CORES = Whole(1, 1000)
+_CORES = Integer(1, 1000)
 
 
 def change(case: Case, asked: Asked) -> None:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from zlens.models.answer import Assumption
-from zlens.models.scenario import Problem, Whole
+from zlens.models.scenario import Integer, Problem
 from zlens.plan.case import Asked, Case, Form
 
 NEEDS = "machine"
 _VALUE = "2 equal parts or more, or weights 250,125, or with cores 250:4,125:2"
 FORMS = (Form("split", ("own", "partition"), "a partition split into several", "2", _VALUE),)
-_WEIGHT, _CORES = Whole(1, 999), Whole(1, 1000)
+_WEIGHT, _CORES = Integer(1, 999), Integer(1, 1000)
 
 
 def change(case: Case, asked: Asked) -> None:
@@ -71,7 +71,7 @@ def _equal(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
     most = own["cores"] if own.get("dedicated") else min(own["cores"], own["weight"])
     if most < 2:
         raise asked.refused(f"{own['name']} has {own['cores']} logical core", "ask for logical_cores first")
-    number = asked.amount(Whole(2, most))
+    number = asked.amount(Integer(2, most))
     return _shared(own.get("weight") or 0, [1] * number), _shared(own["cores"], [1] * number)
 
 

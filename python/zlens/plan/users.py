@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from zlens.models.scenario import Choice, Number, Problem, Whole
+from zlens.models.scenario import Choice, Integer, Number, Problem
 from zlens.plan.case import Asked, Case, Form
 
 NEEDS = "guests"
 _ONLY = ("user",)
-_RELATIVE, _ABSOLUTE = Whole(1, 10_000), Number(0.1, 100)
+_RELATIVE, _ABSOLUTE = Integer(1, 10_000), Number(0.1, 100)
 _REL, _ABS = "a whole number, 1 to 10,000", "percent of all processors, 0.1 to 100"
 _MAXIMUM = "maximum share, with limit"
 _HOW = "hard or soft, with a maximum share; or none"

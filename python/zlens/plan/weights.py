@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zlens.models.scenario import Whole
+from zlens.models.scenario import Integer
 from zlens.plan.case import Asked, Case, Form
 
 NEEDS = "machine"
@@ -11,7 +11,7 @@ FORMS = (
         "weight", ("own", "partition"), "processing weight of a partition", "300", "a whole number, 1 to 999"
     ),
 )
-_WEIGHT = Whole(1, 999)
+_WEIGHT = Integer(1, 999)
 
 
 def change(case: Case, asked: Asked) -> None:

@@ -28,7 +28,7 @@ WHOLE = frozenset({"rmf-xml", "rmf3-xml", "linux-sysinfo", "hmc"})
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """That counters of a table began again at a moment; subject None: those of every subject.
+    """That counters of a table were reset at a moment; subject None: those of every subject.
 
     `moment` is the reader's own stamp, `us` about the same in microseconds since 1970, UTC. A subject is
     named by the values of its columns joined by `/`, or by the first of them.
@@ -72,7 +72,7 @@ class Joints(Protocol):
         ...
 
     def evidence(self) -> Iterable[Evidence]:
-        """What the file knows of counters that began again."""
+        """What the file knows of counters that were reset."""
         ...
 
     def offsets(self) -> list[int]:

@@ -38,7 +38,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InputFiles:
     """Files of an input, by name of READERS, and what is to be said of the others."""
 
     files: dict[str, list[str]]
@@ -118,7 +118,7 @@ def digest(path: str) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def find(inputs: Iterable[str]) -> Found:
+def find(inputs: Iterable[str]) -> InputFiles:
     """Recognise every file of the inputs by its first bytes.
 
     A file that no reader knows is an InputError when the user named it alone, else a problem. The same
@@ -182,7 +182,7 @@ def find(inputs: Iterable[str]) -> Found:
     if not files and errors:
         raise errors[0][0]
     problems += [problem(error, kind) for error, kind in errors]
-    return Found(files, problems)
+    return InputFiles(files, problems)
 
 
 def problem(error: InputError, kind: str) -> Problem:

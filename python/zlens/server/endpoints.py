@@ -10,7 +10,7 @@ from zlens import models
 from zlens.catalog.aggregation import STATISTICS
 from zlens.compare import AGAINST, FORMS
 from zlens.server.aggregate import MOST
-from zlens.server.kinds import Anything, Either, Flag, Many, Moment, Named, Parameter, Record, Text, Whole
+from zlens.server.kinds import Anything, Either, Flag, Integer, Many, Moment, Named, Parameter, Record, Text
 from zlens.server.place import Place
 
 ROOT = "/api/v1"
@@ -33,7 +33,7 @@ _COURSE = Record(
     (
         Parameter("column", _NAME, "the column", needed=True),
         Parameter("statistic", Text(of=STATISTICS), "what is told of each bucket (max)", default="max"),
-        Parameter("buckets", Whole(1, 1000), "at most so many", needed=True),
+        Parameter("buckets", Integer(1, 1000), "at most so many", needed=True),
     )
 )
 _SET = Parameter("set", Many(Text(500), 200), "other values: KEY=VALUE", default=[])
@@ -116,7 +116,7 @@ ENDPOINTS = (
             Parameter(
                 "query", Text(200_000), "one SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)", needed=True
             ),
-            Parameter("rows", Whole(0, 200_000), "most rows that are handed out (10000)", default=10_000),
+            Parameter("rows", Integer(0, 200_000), "most rows that are handed out (10000)", default=10_000),
             Parameter(
                 "keep",
                 Named(Many(_NAME, 200), 20),
@@ -153,14 +153,14 @@ ENDPOINTS = (
             Parameter("by", Many(_NAME, 10), "columns whose values get rows of their own", default=[]),
             Parameter(
                 "top",
-                Whole(1, 1000),
+                Integer(1, 1000),
                 "only so many values of the first of `by`: the largest of the first column, in mean and once",
             ),
             _SYSTEM,
             _WHERE,
             _FROM,
             _TO,
-            Parameter("buckets", Whole(1, 10_000), "rows over time, at most so many; left out: one row"),
+            Parameter("buckets", Integer(1, 10_000), "rows over time, at most so many; left out: one row"),
             Parameter(
                 "course",
                 _COURSE,
@@ -168,7 +168,7 @@ ENDPOINTS = (
             ),
             Parameter("order", _NAME, "a column of the answer to sort by (its keys)"),
             Parameter("descending", Flag(), "the largest first (true)", default=True),
-            Parameter("limit", Whole(1, MOST), "most rows that are handed out (10000)", default=10_000),
+            Parameter("limit", Integer(1, MOST), "most rows that are handed out (10000)", default=10_000),
             Parameter(
                 "keep",
                 Many(_NAME, 100),
@@ -204,7 +204,7 @@ ENDPOINTS = (
             _TO,
             Parameter("order", _NAME, "a column to sort by (the time)"),
             Parameter("descending", Flag(), "the largest first (false)", default=False),
-            Parameter("limit", Whole(1, MOST), "most rows that are handed out (10000)", default=10_000),
+            Parameter("limit", Integer(1, MOST), "most rows that are handed out (10000)", default=10_000),
         ),
         {
             "columns": "names",

@@ -53,7 +53,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class Integer:
     low: int
     high: int
 
@@ -305,4 +305,4 @@ def _shown(name: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in name[:60])
 
 
-Kind = Text | Whole | Number | Flag | Anything | Moment | Many | Named | Either | Record
+Kind = Text | Integer | Number | Flag | Anything | Moment | Many | Named | Either | Record

@@ -9,7 +9,7 @@ from zlens import models
 from zlens.errors import InputError, QueryError, ScenarioError
 from zlens.models import moments, scenario, sweeps
 from zlens.models.answer import Answer
-from zlens.plan import planning as plans
+from zlens.plan import planning
 from zlens.schema import user_files
 from zlens.server import numbers, values
 from zlens.server.place import Place, moment
@@ -85,9 +85,9 @@ def plan(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         at = _clock(at)
     with user_files.sealed():
         if asked["set"]:
-            answer = plans.plan(place.session, asked["set"], system=asked["system"], at=at)
+            answer = planning.plan(place.session, asked["set"], system=asked["system"], at=at)
         else:
-            answer = plans.listed(place.session, system=asked["system"], at=at)
+            answer = planning.listed(place.session, system=asked["system"], at=at)
     return {"answer": as_data(answer)}
 
 

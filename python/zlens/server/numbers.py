@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from zlens.models.scenario import Key, Kind, Many, Named, Number, NumberOr, Spec, Whole
+from zlens.models.scenario import Integer, Key, Kind, Many, Named, Number, NumberOr, Spec
 
 #: More numbers of one scenario are not listed: nobody moves hundreds of sliders.
 _MOST = 400
-_Found = tuple[str, Key, Number | Whole, float]
+_Found = tuple[str, Key, Number | Integer, float]
 
 
 def of(spec: Spec, values: dict[str, Any]) -> list[dict[str, Any]]:
@@ -25,7 +25,7 @@ def of(spec: Spec, values: dict[str, Any]) -> list[dict[str, Any]]:
                 "low": low if math.isfinite(low) else None,
                 "high": high if math.isfinite(high) else None,
                 "above": isinstance(kind, Number) and kind.above,
-                "whole": isinstance(kind, Whole),
+                "whole": isinstance(kind, Integer),
                 "unit": key.unit,
                 "text": key.text,
                 "allowed": kind.words(),
@@ -45,7 +45,7 @@ def _walk(keys: Sequence[Key], values: dict[str, Any], before: str) -> Iterator[
 def _number(key: Key, kind: Kind, value: Any, path: str) -> Iterator[_Found]:
     if isinstance(kind, NumberOr):
         kind = kind.of
-    if isinstance(kind, Number | Whole):
+    if isinstance(kind, Number | Integer):
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield path, key, kind, value
     elif isinstance(kind, Spec) and isinstance(value, dict):

@@ -12,7 +12,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Accompanied, Progress, Source
 from zlens.lake.names import is_lake
-from zlens.readers.recognition import READERS, Found, digest, find, problem, reader
+from zlens.readers.recognition import READERS, InputFiles, digest, find, problem, reader
 
 
 def open_inputs(
@@ -23,7 +23,7 @@ def open_inputs(
     lakes = [name for name in dict.fromkeys(named) if is_lake(name)]
     others = [name for name in named if name not in lakes]
     opened: list[Source] = [source for name in lakes for source in _lake().open_lake(name, options)]
-    found = find(others) if others or not lakes else Found({}, [])
+    found = find(others) if others or not lakes else InputFiles({}, [])
     sources: list[Source] = list(opened)
     problems = list(found.problems)
     errors: list[InputError] = []

@@ -28,7 +28,7 @@ SHORT = 0.5
 GAP = 1.5
 
 
-class Made:
+class ComputedTable:
     """A raw table whose rows are made when it is first read.
 
     helpers   what is read for it where the input fills one of the roles: helper, columns, roles
@@ -98,7 +98,7 @@ def tables(
         kinds = {table: subject_kind(table) for table in {reset[3] for reset in found}}
         return [
             (
-                system, source, time, "counters began again", subject_name(kinds[table], subject), evidence,
+                system, source, time, "counters were reset", subject_name(kinds[table], subject), evidence,
                 True, table.upper(),
             )
             for source, system, time, table, subject, evidence in found
@@ -145,13 +145,13 @@ def tables(
     }
     reads = {"problem": [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS]}
     made = tuple(
-        Made(name, columns, rows[name], reads.get(name, ()))
+        ComputedTable(name, columns, rows[name], reads.get(name, ()))
         for name, columns in session_columns.always().items()
     )
     if session.throughput is not None:
         from zlens.session import throughput
 
-        made += (Made(THROUGHPUT, throughput.COLUMNS, lambda: session.throughput_rows(intervals())),)
+        made += (ComputedTable(THROUGHPUT, throughput.COLUMNS, lambda: session.throughput_rows(intervals())),)
     return {table.name: table for table in made}
 
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from zlens.catalog.machines import Point
 from zlens.models.answer import Answer, Figure
-from zlens.models.capacity import measured_curve as capacity_source
-from zlens.models.capacity import scaling, usl
-from zlens.models.scenario import Flag, Key, Many, Named, Number, Scenario, Spec, Text, Whole
+from zlens.models.capacity import measured_curve, scaling, usl
+from zlens.models.scenario import Flag, Integer, Key, Many, Named, Number, Scenario, Spec, Text
 from zlens.studies import scaling_notes, scaling_tables
 from zlens.studies.beside import Beside
 from zlens.studies.measured import Measured, placed
@@ -33,7 +32,7 @@ SPEC = Spec(
         ),
         Key(
             "adjustments",
-            Many(Whole(1, 131_072), 1),
+            Many(Integer(1, 131_072), 1),
             "the factors as /proc/sysinfo has them: Adjustment 02-way and on",
             "65,536ths",
             default=None,
@@ -201,14 +200,16 @@ def _cores(run: Run) -> int:
     return max(1, round(run.cores))
 
 
-def _known(scenario: Scenario) -> capacity_source.Known | None:
+def _known(scenario: Scenario) -> measured_curve.NamedCurve | None:
     """The curve that the file names; what it names lies beside it."""
     data = scenario["data"]
     here = None if data is None else placed(data, scenario.problem.file)
-    return capacity_source.known(Scenario({**scenario.values, "data": here}, scenario.problem))
+    return measured_curve.known(Scenario({**scenario.values, "data": here}, scenario.problem))
 
 
-def _curve(scenario: Scenario, known: capacity_source.Known | None, runs: list[Run]) -> list[Point] | None:
+def _curve(
+    scenario: Scenario, known: measured_curve.NamedCurve | None, runs: list[Run]
+) -> list[Point] | None:
     """The factors that the file states, of the machine and of runs; None where it states none."""
     found = dict(known.curve) if known else {}
     for at, run in enumerate(runs, 1):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from zlens.models.capacity import measured_curve as capacity_source
-from zlens.models.capacity import scaling, usl
+from zlens.models.capacity import measured_curve, scaling, usl
 from zlens.models.constants import constant
 from zlens.models.scenario import Scenario
 from zlens.studies.beside import Beside
@@ -18,7 +17,7 @@ def notes(
     bends: list[scaling.Rolloff],
     fit: usl.Fit | None,
     scenario: Scenario,
-    known: capacity_source.Known | None,
+    known: measured_curve.NamedCurve | None,
     as_published: bool,
 ) -> Iterator[str]:
     """How it scales, what makes ratios doubtful, where the factors are from."""

@@ -15,7 +15,7 @@ from zlens.studies.run_tables import told, window
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunColumn:
     """A column of runs. path: where a run beside the others has its value.
 
     kind  "": the value as it is; "time": seconds of CPU time per transaction; "rate": per second;
@@ -31,57 +31,63 @@ class Told:
     unit: str = ""
 
 
-_NAME = Told("run", "Run", "run.name", "name of the run")
+_NAME = RunColumn("run", "Run", "run.name", "name of the run")
 
 _SCALING = (
-    Told("processors", "Processors", "run.processors", "logical processors online", 0),
-    Told("cores", "Cores", "run.cores_given", "cores they are on", 0),
-    Told("busy_pct", "Busy", "run.busy", "mean of the logical processors", 1, unit="%"),
-    Told("etr", "ETR", "run.etr", "external throughput rate", 2, "rate"),
-    Told("itr", "ITR", "scaled.itr", "internal throughput rate: ETR / busy", 1, "rate"),
-    Told("etrr", "ETR ratio", "scaled.etrr", "to the smallest run"),
-    Told("itrr", "ITR ratio", "scaled.itrr", "to the smallest run"),
-    Told("caf", "CAF", "caf", "capacity adjustment factor of so many cores"),
-    Told("capability", "Capability", "capability", "cores x CAF", 2),
-    Told("expected", "Expected", "scaled.ratio", "ratio of capability; without factors, of cores"),
-    Told("efficiency", "Efficiency", "scaled.efficiency", "ITR ratio / expected ratio"),
-    Told("gain", "Gain", "scaled.gain", "of the ITR ratio since the run before, of what is expected", 2),
+    RunColumn("processors", "Processors", "run.processors", "logical processors online", 0),
+    RunColumn("cores", "Cores", "run.cores_given", "cores they are on", 0),
+    RunColumn("busy_pct", "Busy", "run.busy", "mean of the logical processors", 1, unit="%"),
+    RunColumn("etr", "ETR", "run.etr", "external throughput rate", 2, "rate"),
+    RunColumn("itr", "ITR", "scaled.itr", "internal throughput rate: ETR / busy", 1, "rate"),
+    RunColumn("etrr", "ETR ratio", "scaled.etrr", "to the smallest run"),
+    RunColumn("itrr", "ITR ratio", "scaled.itrr", "to the smallest run"),
+    RunColumn("caf", "CAF", "caf", "capacity adjustment factor of so many cores"),
+    RunColumn("capability", "Capability", "capability", "cores x CAF", 2),
+    RunColumn("expected", "Expected", "scaled.ratio", "ratio of capability; without factors, of cores"),
+    RunColumn("efficiency", "Efficiency", "scaled.efficiency", "ITR ratio / expected ratio"),
+    RunColumn("gain", "Gain", "scaled.gain", "of the ITR ratio since the run before, of what is expected", 2),
 )
 _CPU = (
-    Told("total_pct", "All", "run.total", "busy of all logical processors together", 2, unit="%"),
-    Told("guest_pct", "Guests", "run.guest_pct", "guests' own part", 2, unit="%"),
-    Told("chargeable_pct", "CP charged", "run.chargeable_pct", "CP's on behalf of guests", 2, unit="%"),
-    Told("nonchargeable_pct", "CP system", "run.nonchargeable_pct", "CP's charged to nobody", 2, unit="%"),
-    Told("tv", "System T/V", "run.tv", "all / guests"),
-    Told("cpu_tx", "CPU/tx", "run.cpu_s", "CPU time of a transaction", 4, "time"),
-    Told("guest_tx", "Guest/tx", "run.guest_s", "its guest part", 4, "time"),
-    Told("chargeable_tx", "CP charged/tx", "run.chargeable_s", "its part of CP for guests", 4, "time"),
-    Told("nonchargeable_tx", "CP system/tx", "run.nonchargeable_s", "its part of CP for nobody", 4, "time"),
-    Told("cp_tx", "CP/tx", "run.cp_s", "both parts of CP", 4, "time"),
-    Told("cpu_ratio", "CPU/tx ratio", "run.cpu_s", "to the smallest run", kind="ratio"),
+    RunColumn("total_pct", "All", "run.total", "busy of all logical processors together", 2, unit="%"),
+    RunColumn("guest_pct", "Guests", "run.guest_pct", "guests' own part", 2, unit="%"),
+    RunColumn("chargeable_pct", "CP charged", "run.chargeable_pct", "CP's on behalf of guests", 2, unit="%"),
+    RunColumn(
+        "nonchargeable_pct", "CP system", "run.nonchargeable_pct", "CP's charged to nobody", 2, unit="%"
+    ),
+    RunColumn("tv", "System T/V", "run.tv", "all / guests"),
+    RunColumn("cpu_tx", "CPU/tx", "run.cpu_s", "CPU time of a transaction", 4, "time"),
+    RunColumn("guest_tx", "Guest/tx", "run.guest_s", "its guest part", 4, "time"),
+    RunColumn("chargeable_tx", "CP charged/tx", "run.chargeable_s", "its part of CP for guests", 4, "time"),
+    RunColumn(
+        "nonchargeable_tx", "CP system/tx", "run.nonchargeable_s", "its part of CP for nobody", 4, "time"
+    ),
+    RunColumn("cp_tx", "CP/tx", "run.cp_s", "both parts of CP", 4, "time"),
+    RunColumn("cpu_ratio", "CPU/tx ratio", "run.cpu_s", "to the smallest run", kind="ratio"),
 )
 _CYCLES = (
-    Told("cpi", "CPI", "run.cpi", "cycles per instruction"),
-    Told("complexity_cpi", "EICPI", "run.complexity_cpi", "its part for the instructions themselves"),
-    Told("finite_cpi", "EFCPI", "run.finite_cpi", "its part of waiting for caches and storage"),
-    Told("cpi_ratio", "CPI ratio", "run.cpi", "to the smallest run", kind="ratio"),
-    Told("instructions", "Inst/tx", "run.instructions", "instructions of a transaction", 0),
-    Told("instructions_ratio", "Inst/tx ratio", "run.instructions", "to the smallest run", kind="ratio"),
-    Told("clock_ghz", "Clock", "run.clock_ghz", "given, or that of Inst/tx, CPI and CPU/tx", unit="GHz"),
-    Told("complexity_tx", "EICPI time/tx", "run.complexity_s", "CPU/tx for EICPI", 4, "time"),
-    Told("finite_tx", "EFCPI time/tx", "run.finite_s", "CPU/tx for EFCPI", 4, "time"),
+    RunColumn("cpi", "CPI", "run.cpi", "cycles per instruction"),
+    RunColumn("complexity_cpi", "EICPI", "run.complexity_cpi", "its part for the instructions themselves"),
+    RunColumn("finite_cpi", "EFCPI", "run.finite_cpi", "its part of waiting for caches and storage"),
+    RunColumn("cpi_ratio", "CPI ratio", "run.cpi", "to the smallest run", kind="ratio"),
+    RunColumn("instructions", "Inst/tx", "run.instructions", "instructions of a transaction", 0),
+    RunColumn("instructions_ratio", "Inst/tx ratio", "run.instructions", "to the smallest run", kind="ratio"),
+    RunColumn("clock_ghz", "Clock", "run.clock_ghz", "given, or that of Inst/tx, CPI and CPU/tx", unit="GHz"),
+    RunColumn("complexity_tx", "EICPI time/tx", "run.complexity_s", "CPU/tx for EICPI", 4, "time"),
+    RunColumn("finite_tx", "EFCPI time/tx", "run.finite_s", "CPU/tx for EFCPI", 4, "time"),
 )
 _THREADS = (
-    Told("core_busy_pct", "Core busy", "run.core_busy_pct", "mean of the cores", 1, unit="%"),
-    Told("density", "Thread density", "run.threads.density", "threads active while a core is busy", 2),
-    Told("factor_pct", "Capacity factor", "run.threads.factor", "by density and the largest one", 1, "part"),
-    Told("maximum_pct", "Largest", "run.threads.maximum", "with two threads always active", 1, "part"),
-    Told("productivity_pct", "Productivity", "run.threads.productivity", "factor / largest", 1, "part"),
-    Told(
+    RunColumn("core_busy_pct", "Core busy", "run.core_busy_pct", "mean of the cores", 1, unit="%"),
+    RunColumn("density", "Thread density", "run.threads.density", "threads active while a core is busy", 2),
+    RunColumn(
+        "factor_pct", "Capacity factor", "run.threads.factor", "by density and the largest one", 1, "part"
+    ),
+    RunColumn("maximum_pct", "Largest", "run.threads.maximum", "with two threads always active", 1, "part"),
+    RunColumn("productivity_pct", "Productivity", "run.threads.productivity", "factor / largest", 1, "part"),
+    RunColumn(
         "utilisation_pct", "MT utilization", "run.threads.utilisation", "core busy x productivity", 1, "part"
     ),
-    Told("slowing", "Slower threads", "run.slowing", "part of CPU/tx that they make: density / factor"),
-    Told(
+    RunColumn("slowing", "Slower threads", "run.slowing", "part of CPU/tx that they make: density / factor"),
+    RunColumn(
         "path",
         "Other growth",
         "run.alone_s",
@@ -90,18 +96,18 @@ _THREADS = (
     ),
 )
 _CLIENTS = (
-    Told("client_tx", "Client/tx", "run.client_s", "CPU time of a transaction in clients", 3, "time"),
-    Told("server_tx", "Other/tx", "run.server_s", "CPU time of a transaction elsewhere", 3, "time"),
-    Told("processor_bound", "Processors allow", "run.processor_bound", "at this CPU/tx", 3, "rate"),
-    Told("client_bound", "Client vCPUs allow", "run.client_bound", "at this client/tx", 3, "rate"),
-    Told("bound_by", "Bound by", "run.bound_by", "the lower of the two"),
-    Told("of_bound_pct", "Reached", "run.of_bound", "ETR of the lower bound", 1, "part"),
+    RunColumn("client_tx", "Client/tx", "run.client_s", "CPU time of a transaction in clients", 3, "time"),
+    RunColumn("server_tx", "Other/tx", "run.server_s", "CPU time of a transaction elsewhere", 3, "time"),
+    RunColumn("processor_bound", "Processors allow", "run.processor_bound", "at this CPU/tx", 3, "rate"),
+    RunColumn("client_bound", "Client vCPUs allow", "run.client_bound", "at this client/tx", 3, "rate"),
+    RunColumn("bound_by", "Bound by", "run.bound_by", "the lower of the two"),
+    RunColumn("of_bound_pct", "Reached", "run.of_bound", "ETR of the lower bound", 1, "part"),
 )
 _BESIDE = (
-    Told("unparked", "Unparked", "run.unparked", "processors not parked, on average", 1),
-    Told("busy_of_unparked_pct", "Busy of unparked", "run.busy_of_unparked", "their mean", 1, unit="%"),
-    Told("response_ms", "Response", "run.response_ms", "mean response time", 5, unit="ms"),
-    Told("response_ratio", "Response ratio", "run.response_ms", "to the smallest run", kind="ratio"),
+    RunColumn("unparked", "Unparked", "run.unparked", "processors not parked, on average", 1),
+    RunColumn("busy_of_unparked_pct", "Busy of unparked", "run.busy_of_unparked", "their mean", 1, unit="%"),
+    RunColumn("response_ms", "Response", "run.response_ms", "mean response time", 5, unit="ms"),
+    RunColumn("response_ratio", "Response ratio", "run.response_ms", "to the smallest run", kind="ratio"),
 )
 
 
@@ -127,7 +133,7 @@ def tables(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> li
 
 
 def _table(
-    key: str, title: str, rows: Sequence[Beside], columns: Sequence[Told], relative: bool
+    key: str, title: str, rows: Sequence[Beside], columns: Sequence[RunColumn], relative: bool
 ) -> Table | None:
     """Columns without a value are left out, and so is a table without any."""
     every = [(column, _cells(column, rows, relative)) for column in columns]
@@ -139,7 +145,7 @@ def _table(
     return Table(key, title, heads, [tuple(cells[at] for _, cells in used) for at in range(len(rows))])
 
 
-def _head(column: Told, relative: bool) -> Column:
+def _head(column: RunColumn, relative: bool) -> Column:
     unit = {"time": "CPUs" if relative else "ms", "rate": "" if relative else "/s", "part": "%"}
     decimals = 3 if relative and column.kind == "rate" else column.decimals
     return Column(
@@ -147,7 +153,7 @@ def _head(column: Told, relative: bool) -> Column:
     )
 
 
-def _cells(column: Told, rows: Sequence[Beside], relative: bool) -> list[Value]:
+def _cells(column: RunColumn, rows: Sequence[Beside], relative: bool) -> list[Value]:
     values = [attrgetter(column.path)(one) for one in rows]
     if column.kind == "ratio":
         return [scaling.ratio(value, values[0]) for value in values]

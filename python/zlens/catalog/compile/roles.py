@@ -265,7 +265,7 @@ def _selected(roles: list[Role], union: str, made: Rows) -> str:
 def _summed(what: Entity, roles: list[Role], union: str, made: Rows) -> str:
     """The rows summed over the buckets of --every, counters and elapsed time.
 
-    Flagged rows (stubs, gaps) and rows whose counters began again are left out, elapsed time included, and so
+    Flagged rows (stubs, gaps) and rows whose counters were reset are left out, elapsed time included, and so
     are those of records that keep to intervals of their own, longer than a bucket. A sum of which one part is
     not known is not known.
     """

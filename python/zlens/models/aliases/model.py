@@ -15,7 +15,7 @@ from typing import Any
 from zlens.models.aliases import dasd
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.fill import water_fill
-from zlens.models.scenario import Choice, Key, Many, Number, Scenario, Spec, Text, Whole
+from zlens.models.scenario import Choice, Integer, Key, Many, Number, Scenario, Spec, Text
 from zlens.present.charts import Chart, Series
 
 SUMMARY = "HyperPAV aliases: shares of a pool, and response of volumes with a base and aliases"
@@ -26,7 +26,7 @@ _MS = Number(0, 1_000_000)
 _USE = Spec(
     (
         Key("name", Text(), "MDISK, PAGING or a name of your own"),
-        Key("share", Whole(0, 1_000_000), "its share (SET CU)"),
+        Key("share", Integer(0, 1_000_000), "its share (SET CU)"),
         Key("wants", _ALIASES, "aliases it would have in use if nothing held it", "aliases", default=None),
         Key("in_use", _ALIASES, "aliases it had in use, as measured (HPALIAS)", "aliases", default=None),
         Key("queued", _ALIASES, "requests that waited, as measured: if any, it wants all", default=None),
@@ -43,7 +43,7 @@ _DEVICE = Spec(
         Key("disc", _MS, "disconnected", "ms", default=None),
         Key("conn", _MS, "connected", "ms", default=None),
         Key("resp", _MS, "response time as measured: says how bursty requests come", "ms", default=None),
-        Key("aliases_then", Whole(0, 10_000), "aliases it had when that was measured", default=0),
+        Key("aliases_then", Integer(0, 10_000), "aliases it had when that was measured", default=0),
         Key(
             "burst",
             Number(0, 1_000_000),
@@ -61,7 +61,7 @@ _DEVICE = Spec(
 
 SPEC = Spec(
     (
-        Key("aliases", Whole(0, 10_000), "aliases of the pool"),
+        Key("aliases", Integer(0, 10_000), "aliases of the pool"),
         Key("use", Many(_USE), "a use of them", default=[]),
         Key("device", Many(_DEVICE), "a volume", default=[]),
     )

@@ -15,7 +15,7 @@ from zlens import models
 from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value
-from zlens.models.capacity import measured_curve as capacity_source
+from zlens.models.capacity import measured_curve
 from zlens.models.moments import BUSY, Asked, at_end, literal
 
 TABLE = "cpu"
@@ -100,7 +100,7 @@ def _processors(session: Asked, where: str) -> tuple[list[Sequence[Any]], str]:
     return list(rows), "processors online"
 
 
-def _curve(session: Asked, system: str) -> capacity_source.Known:
+def _curve(session: Asked, system: str) -> measured_curve.NamedCurve:
     """The curve of the machine of a system; QueryError where nothing tells it."""
     opened = cast(Any, session)
     source = system
@@ -112,7 +112,7 @@ def _curve(session: Asked, system: str) -> capacity_source.Known:
         ).rows
         source = str(beside[0][0]) if beside else system
     try:
-        return capacity_source.of_session(opened, source)
+        return measured_curve.of_session(opened, source)
     except ScenarioError as error:
         raise QueryError(
             error.message,

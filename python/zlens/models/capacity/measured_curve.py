@@ -26,7 +26,7 @@ _FULL_SPEED = ("IFL", "ZIIP", "ICF", "ZAAP")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NamedCurve:
     """A curve, what it is called, where it is from, and what is to be said of it."""
 
     curve: tuple[Point, ...]
@@ -36,7 +36,7 @@ class Known:
     notes: tuple[str, ...] = ()
 
 
-def known(scenario: Scenario) -> Known | None:
+def known(scenario: Scenario) -> NamedCurve | None:
     """The curve that a scenario names; None where it names none."""
     given = [key for key in ("machine", "factors", "adjustments", "data") if scenario[key] is not None]
     if len(given) > 1:
@@ -44,10 +44,10 @@ def known(scenario: Scenario) -> Known | None:
     if scenario["machine"] is not None:
         return _of_catalog(scenario)
     if scenario["factors"] is not None:
-        return Known(_own(scenario), "factors of the scenario", "the scenario", "given")
+        return NamedCurve(_own(scenario), "factors of the scenario", "the scenario", "given")
     if scenario["adjustments"] is not None:
         curve = tuple(from_adjustments(scenario["adjustments"]))
-        return Known(curve, "adjustments of the scenario", "the scenario", "given")
+        return NamedCurve(curve, "adjustments of the scenario", "the scenario", "given")
     if scenario["data"] is not None:
         _allowed(scenario["data"])
         return _of_file(_beside(scenario.problem.file, scenario["data"]), scenario["system"])
@@ -67,7 +67,7 @@ def _beside(scenario: str | None, path: str) -> str:
     return there if there is not None and os.path.exists(there) else path
 
 
-def _of_catalog(scenario: Scenario) -> Known:
+def _of_catalog(scenario: Scenario) -> NamedCurve:
     name = scenario["machine"]
     one = machines.machines().get(name)
     if one is None:
@@ -75,8 +75,8 @@ def _of_catalog(scenario: Scenario) -> Known:
     return _said(one)
 
 
-def _said(one: machines.Machine, *notes: str) -> Known:
-    return Known(
+def _said(one: machines.Machine, *notes: str) -> NamedCurve:
+    return NamedCurve(
         one.curve, one.text, one.source, one.status, (*notes, *([one.note.rstrip(".")] if one.note else []))
     )
 
@@ -94,7 +94,7 @@ def _own(scenario: Scenario) -> tuple[Point, ...]:
 
 
 @lru_cache(maxsize=16)
-def _of_file(path: str, system: str | None) -> Known:
+def _of_file(path: str, system: str | None) -> NamedCurve:
     """The curve of a system in a file: a sweep asks for it again and again."""
     from zlens.session.session import Session
 
@@ -109,7 +109,7 @@ def _of_file(path: str, system: str | None) -> Known:
         ) from None
 
 
-def of_session(session: Session, system: str | None = None) -> Known:
+def of_session(session: Session, system: str | None = None) -> NamedCurve:
     """The curve of one system of what was opened; ScenarioError where nothing tells it."""
     systems = [str(row[0]) for row in session.sql("SELECT DISTINCT system FROM system ORDER BY system").rows]
     if system is None and len(systems) == 1:
@@ -130,7 +130,7 @@ def _rows(session: Session, role: str, columns: str, system: str) -> Sequence[tu
     return session.sql(f"SELECT {columns} FROM role.{role} WHERE system = '{name}'").rows
 
 
-def _of_linux(session: Session, system: str) -> Known | None:
+def _of_linux(session: Session, system: str) -> NamedCurve | None:
     """What the machine itself stated to a Linux, the last time it was asked."""
     rows = _rows(session, "linux_caf", "tod, cpus, adjustment", system)
     if not rows:
@@ -150,10 +150,12 @@ def _of_linux(session: Session, system: str) -> Known | None:
                 f"The factors are of processors of primary capability {primary:g}; IFLs and zIIPs have the "
                 f"secondary one, {other:g}, and another curve"
             )
-    return Known(tuple(curve), f"what {system} reads of its machine", "/proc/sysinfo", "linux", tuple(notes))
+    return NamedCurve(
+        tuple(curve), f"what {system} reads of its machine", "/proc/sysinfo", "linux", tuple(notes)
+    )
 
 
-def _of_monitor(session: Session, system: str) -> Known:
+def _of_monitor(session: Session, system: str) -> NamedCurve:
     """A curve of the catalog by machine type and capability."""
     name = system.replace("'", "''")
     told = "SELECT any_value(machine_type), any_value(model) FROM system"

@@ -15,8 +15,8 @@ from zlens.catalog.machines import Point
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.capacity import runs as capacity_runs
 from zlens.models.capacity import scaling
-from zlens.models.capacity.measured_curve import Known, known
-from zlens.models.scenario import Choice, Key, Many, Named, Number, Scenario, Spec, Text, Whole
+from zlens.models.capacity.measured_curve import NamedCurve, known
+from zlens.models.scenario import Choice, Integer, Key, Many, Named, Number, Scenario, Spec, Text
 from zlens.present.charts import Chart, Series
 
 SUMMARY = "capability of n processors, whole or over partitions, and how runs of a workload scale beside it"
@@ -24,7 +24,7 @@ SUMMARY = "capability of n processors, whole or over partitions, and how runs of
 _RUN = Spec(
     (
         Key("name", Text(), "name of the run", default=None),
-        Key("processors", Whole(1, 10_000), "logical processors of the partition"),
+        Key("processors", Integer(1, 10_000), "logical processors of the partition"),
         Key("etr", Number(0, 1e15, above=True), "external throughput rate", "per second", default=None),
         Key("busy", Number(0, 100, above=True), "average logical processor busy", "%", default=None),
         Key(
@@ -48,7 +48,7 @@ SPEC = Spec(
         ),
         Key(
             "adjustments",
-            Many(Whole(1, 131_072), 1),
+            Many(Integer(1, 131_072), 1),
             "a curve of one's own as /proc/sysinfo has it: Adjustment 02-way and on",
             "65,536ths",
             default=None,
@@ -60,11 +60,11 @@ SPEC = Spec(
             default=None,
         ),
         Key("system", Text(), "which system of that file", default=None),
-        Key("sizes", Many(Whole(1, 10_000), 1), "sizes of partitions to compare", default=None),
-        Key("processors", Whole(1, 10_000), "processors to spread over partitions", default=None),
+        Key("sizes", Many(Integer(1, 10_000), 1), "sizes of partitions to compare", default=None),
+        Key("processors", Integer(1, 10_000), "processors to spread over partitions", default=None),
         Key(
             "partitions",
-            Many(Whole(1, 10_000), 1),
+            Many(Integer(1, 10_000), 1),
             "over how many partitions they are spread, as evenly as it goes",
             default=[1, 2, 4, 8],
         ),
@@ -195,7 +195,7 @@ def _without_curve(scenario: Scenario) -> None:
         )
 
 
-def _curve(scenario: Scenario, source: Known, answer: Answer) -> None:
+def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
     """What the curve says of sizes and deployments."""
     curve = source.curve
     sizes = scenario["sizes"] or _own_sizes(scenario, curve)

@@ -7,7 +7,7 @@ from typing import Any
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
-from zlens.models.scenario import Choice, Key, Many, Number, Scenario, Spec, Text, Whole
+from zlens.models.scenario import Choice, Integer, Key, Many, Number, Scenario, Spec, Text
 from zlens.present.charts import Chart, Series
 
 SUMMARY = "paging: space that guests can ask for, how full it gets, and pages per I/O on the paging volumes"
@@ -18,15 +18,15 @@ _GUEST = Spec(
     (
         Key("name", Text(), "name of the guest, or of guests that are alike"),
         Key("storage", _SIZE, "size of its primary address space", "GB"),
-        Key("count", Whole(1, 100_000), "how many there are of it", default=1),
+        Key("count", Integer(1, 100_000), "how many there are of it", default=1),
     )
 )
 _VOLUME = Spec(
     (
         Key("name", Text(), "label of the volume, or of volumes that are alike"),
-        Key("count", Whole(1, 100_000), "how many there are of it", default=1),
-        Key("cylinders", Whole(1, 1_200_000), "cylinders of a 3390 that are given to paging", default=None),
-        Key("slots", Whole(1, 2**40), "pages it holds, where it is no 3390", default=None),
+        Key("count", Integer(1, 100_000), "how many there are of it", default=1),
+        Key("cylinders", Integer(1, 1_200_000), "cylinders of a 3390 that are given to paging", default=None),
+        Key("slots", Integer(1, 2**40), "pages it holds, where it is no 3390", default=None),
     )
 )
 _IO = Spec(
@@ -44,7 +44,7 @@ _IO = Spec(
             "ms",
             default=None,
         ),
-        Key("volumes", Whole(1, 100_000), "paging volumes; left out: those of the scenario", default=None),
+        Key("volumes", Integer(1, 100_000), "paging volumes; left out: those of the scenario", default=None),
         Key(
             "try_pages", Many(Number(1, 100_000), 1), "pages in one I/O to try", default=[1, 2, 4, 8, 16, 32]
         ),
@@ -59,7 +59,7 @@ SPEC = Spec(
         Key("nss_dcss", _SIZE, "shared NSSes and DCSSes", "GB", default=0.0),
         Key(
             "directory_pages",
-            Whole(0, 2**40),
+            Integer(0, 2**40),
             "pages of the CP directory, as DIRECTXA reports them",
             default=0,
         ),

@@ -14,7 +14,7 @@ from zlens.models.answer import Answer, Figure
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
 from zlens.models.partitions.tables import NOTHING, Member, Pool
-from zlens.models.scenario import Choice, Flag, Key, Many, Named, Number, Scenario, Spec, Text, Whole
+from zlens.models.scenario import Choice, Flag, Integer, Key, Many, Named, Number, Scenario, Spec, Text
 from zlens.present.charts import Chart, Series
 
 SUMMARY = (
@@ -28,8 +28,8 @@ _PARTITION = Spec(
     (
         Key("name", Text(), "name of the partition; once for each of its types"),
         Key("type", Choice(TYPES), "type of its cores", default="CP"),
-        Key("cores", Whole(1, 1000), "logical cores that are online"),
-        Key("weight", Whole(1, 999), "processing weight; none where dedicated", default=None),
+        Key("cores", Integer(1, 1000), "logical cores that are online"),
+        Key("weight", Integer(1, 999), "processing weight; none where dedicated", default=None),
         Key("dedicated", Flag(), "its cores are its own", default=False),
         Key(
             "polarization",
@@ -44,7 +44,7 @@ _PARTITION = Spec(
             "cores",
             default=None,
         ),
-        Key("unparked", Whole(1, 1000), "cores it uses, high ones first; left out: all", default=None),
+        Key("unparked", Integer(1, 1000), "cores it uses, high ones first; left out: all", default=None),
         Key("capped", Flag(), "initial capping: never more than its weight gives", default=False),
         Key("absolute_cap", Number(0, 1000, above=True), "absolute capping", "cores", default=None),
         Key("group", Text(), "its group of absolute group capping", default=None),
@@ -76,7 +76,7 @@ _PHYSLOG = Spec(
 
 SPEC = Spec(
     (
-        Key("processors", Named(Whole(0, 1000)), "physical cores of each type, dedicated ones included"),
+        Key("processors", Named(Integer(0, 1000)), "physical cores of each type, dedicated ones included"),
         Key("partition", Many(_PARTITION, least=1), "a partition's cores of one type"),
         Key("group", Many(_GROUP), "a group of partitions", default=[]),
         Key(

@@ -7,7 +7,7 @@ from typing import Any
 
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.queueing import queues
-from zlens.models.scenario import Choice, Key, Many, Named, Number, Scenario, Spec, Text, Whole
+from zlens.models.scenario import Choice, Integer, Key, Many, Named, Number, Scenario, Spec, Text
 from zlens.present.charts import Chart, Series
 
 SUMMARY = "queues: throughput, response and utilisation, exact for open and closed systems"
@@ -18,7 +18,7 @@ _STATION = Spec(
     (
         Key("name", Text(), "name of the station"),
         Key("kind", Choice(("queue", "delay")), "whether anybody waits there", default="queue"),
-        Key("servers", Whole(1, 1000), "servers behind one queue", default=1),
+        Key("servers", Integer(1, 1000), "servers behind one queue", default=1),
         Key(
             "speeds",
             Many(Number(0, 1e9, above=True), 1),
@@ -39,7 +39,7 @@ _CLASS = Spec(
     (
         Key("name", Text(), "name of the class of work"),
         Key("rate", Number(0, 1e12), "arrivals of an open class", "per second", default=None),
-        Key("customers", Whole(0, 10_000), "customers of a closed class", default=None),
+        Key("customers", Integer(0, 10_000), "customers of a closed class", default=None),
         Key("think", _TIME, "time a customer spends outside", "seconds", default=0.0),
         Key("demand", Named(_TIME), "service of each station for one transaction", "seconds"),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from zlens.models.answer import Column, Figure, Table
 from zlens.models.relocation import isfc
-from zlens.models.scenario import Key, Many, Number, Scenario, Spec, Text, Whole
+from zlens.models.scenario import Integer, Key, Many, Number, Scenario, Spec, Text
 
 #: A MiB in MB of 10^6 bytes.
 MB_IN_MIB = 1.048576
@@ -17,7 +17,7 @@ _CHPID = Spec(
     (
         Key("name", Text(), "the chpid"),
         Key("speed", Number(0, 1000, above=True), "its speed", "Gb/s"),
-        Key("ctcs", Whole(1, 16), "CTC devices on it, numbered in the order of the chpids", default=None),
+        Key("ctcs", Integer(1, 16), "CTC devices on it, numbered in the order of the chpids", default=None),
         Key("rdevs", Many(Text(), 1), 'their device numbers instead: ["D000", "D001"]', default=None),
         Key("share", Number(0, 100, above=True), "what the link has of it, where others use it", "%",
             default=100.0),

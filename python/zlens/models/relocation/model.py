@@ -17,7 +17,7 @@ from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.constants import constant
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
-from zlens.models.scenario import Choice, Flag, Key, Many, Number, NumberOr, Scenario, Spec, Text, Whole
+from zlens.models.scenario import Choice, Flag, Integer, Key, Many, Number, NumberOr, Scenario, Spec, Text
 from zlens.present.charts import COLOURS, Chart, Series
 
 SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, the ISFC link"
@@ -58,16 +58,16 @@ _GUEST = Spec(
 SPEC = Spec(
     (
         Key("link", relocation_link.SPEC, "the ISFC logical link between the systems: rate or chpids"),
-        Key("at_once", Whole(1, 10_000), "relocations at the same time; 1 is SYNC", default=1),
+        Key("at_once", Integer(1, 10_000), "relocations at the same time; 1 is SYNC", default=1),
         Key("immediate", Flag(), "IMMEDIATE: one pass, then the quiesce", default=False),
         Key("maxquiesce", _LIMIT, "MAXQUIESCE; left out, what VMRELOCATE assumes", "seconds", default=None),
         Key("maxtotal", _LIMIT, "MAXTOTAL of each relocation", "seconds", default="NOLIMIT"),
         Key("stop_below", _MIB, "a guest is stopped when no more is left", "MiB",
             constant="relocation_stop_below"),
-        Key("live_passes", Whole(1, 1000), "passes while it runs, at least",
+        Key("live_passes", Integer(1, 1000), "passes while it runs, at least",
             constant="relocation_live_passes"),
-        Key("passes_most", Whole(1, 1000), "passes in all", constant="relocation_passes_most"),
-        Key("quiesce_passes", Whole(0, 100), "passes that are the quiesce; 0: what is sent then is no pass",
+        Key("passes_most", Integer(1, 1000), "passes in all", constant="relocation_passes_most"),
+        Key("quiesce_passes", Integer(0, 100), "passes that are the quiesce; 0: what is sent then is no pass",
             constant="relocation_quiesce_passes"),
         Key("no_progress", Number(0, 1e6), "a guest is stopped when a pass leaves this part of what it sent",
             "%", default=None),

@@ -13,7 +13,7 @@ from typing import Any
 
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.fill import Group, group_fill
-from zlens.models.scenario import Choice, Key, Many, Named, Number, Scenario, Spec, Text, Whole
+from zlens.models.scenario import Choice, Integer, Key, Many, Named, Number, Scenario, Spec, Text
 from zlens.present.charts import Chart, Series
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what holds each user"
@@ -27,12 +27,12 @@ _USER = Spec(
     (
         Key("name", Text(), "name of the user"),
         Key("type", Choice(TYPES), "type of its virtual processors", default="CP"),
-        Key("virtual_cpus", Whole(1, 128), "virtual processors that are started", default=1),
-        Key("dedicated", Whole(0, 128), "how many of them have a processor for themselves", default=0),
-        Key("relative", Whole(1, 10_000), "relative share", default=None),
+        Key("virtual_cpus", Integer(1, 128), "virtual processors that are started", default=1),
+        Key("dedicated", Integer(0, 128), "how many of them have a processor for themselves", default=0),
+        Key("relative", Integer(1, 10_000), "relative share", default=None),
         Key("absolute", Number(0.1, 100), "absolute share", _OF_ALL, default=None),
         Key("limit", Choice(("none", "soft", "hard")), "how its maximum share holds", default="none"),
-        Key("maximum_relative", Whole(1, 10_000), "maximum share, relative", default=None),
+        Key("maximum_relative", Integer(1, 10_000), "maximum share, relative", default=None),
         Key("maximum_absolute", Number(0.1, 100), "maximum share, absolute", _OF_ALL, default=None),
         Key(
             "demand",

@@ -69,7 +69,7 @@ _PUBLISHED = (
 
 
 @dataclass(slots=True)
-class Told:
+class Settings:
     """What settings say. Factors are ratios.
 
     path, serial, at_once  of guests by name; under "" of all of them
@@ -176,9 +176,9 @@ def switched(
     return answer
 
 
-def _told(settings: Sequence[str]) -> Told:
+def _told(settings: Sequence[str]) -> Settings:
     """Settings, each checked."""
-    problem, told = scenarios.Problem(None), Told()
+    problem, told = scenarios.Problem(None), Settings()
     factor = scenarios.Number(0, 1000, above=True)
     for setting in settings:
         key, _, text = setting.partition("=")
@@ -196,14 +196,14 @@ def _told(settings: Sequence[str]) -> Told:
             told.serial[name] = scenarios.Number(0, 100, above=True).check(given, key, problem) / 100.0
         elif kind == "guest" and name and last == "serial_at_once":
             whole = int(given) if isinstance(given, float) and given == int(given) else given
-            told.at_once[name] = scenarios.Whole(1, 100_000).check(whole, key, problem)
+            told.at_once[name] = scenarios.Integer(1, 100_000).check(whole, key, problem)
         else:
             known = ("guest.NAME.path", "guest.NAME.serial", "guest.NAME.serial_at_once")
             raise problem.unknown(key, key, ("max_capacity_factor", "path", *known))
     return told
 
 
-def _cores(session: Asked, where: str, system: str, told: Told) -> Iterator[Cores]:
+def _cores(session: Asked, where: str, system: str, told: Settings) -> Iterator[Cores]:
     """Cores of each type: how many, how busy, and how their threads slow each other."""
     sampled = {
         row[0]: row[1:]
@@ -244,7 +244,7 @@ def _cores(session: Asked, where: str, system: str, told: Told) -> Iterator[Core
         yield one
 
 
-def _slowing(one: Cores, of_type: Sequence[Any], told: Told) -> None:
+def _slowing(one: Cores, of_type: Sequence[Any], told: Settings) -> None:
     """How threads slowed each other, and the largest capacity factor."""
     density, factor, recorded = of_type[1], _part(of_type[2]), _part(of_type[3])
     one.maximum = told.maximum or recorded
@@ -322,7 +322,7 @@ def _users(session: Asked, where: str, kinds: Sequence[str]) -> tuple[dict[str, 
     return users, blind
 
 
-def _parts(one: Cores, users: Sequence[User], told: Told) -> list[Part]:
+def _parts(one: Cores, users: Sequence[User], told: Settings) -> list[Part]:
     """Work of a second of each guest and of the rest, in cores with one thread active."""
     raw = one.raw or 0.0
     parts = []
@@ -344,7 +344,7 @@ def _parts(one: Cores, users: Sequence[User], told: Told) -> list[Part]:
 
 
 def _switch(
-    answer: Answer, one: Cores, users: Sequence[User], threads: int, told: Told
+    answer: Answer, one: Cores, users: Sequence[User], threads: int, told: Settings
 ) -> tuple[tuple[Value, ...], list[tuple[Value, ...]]]:
     """The row of a type of cores, and those of its bounds."""
     parts = _parts(one, users, told)
@@ -407,7 +407,7 @@ def _switch(
 
 
 def _predicted(
-    answer: Answer, one: Cores, parts: Sequence[Part], threads: int, told: Told, most_now: float | None
+    answer: Answer, one: Cores, parts: Sequence[Part], threads: int, told: Settings, most_now: float | None
 ) -> float | None:
     """Throughput against now's, at the same part of the bound; None without path factors."""
     if not told.point or not most_now:
@@ -433,12 +433,12 @@ def _of(bound: Bound) -> str:
     return bound.held_by.partition(" of ")[2]
 
 
-def _assumed(bound: Bound, told: Told) -> bool:
+def _assumed(bound: Bound, told: Settings) -> bool:
     """Serialization that is only read off the busiest virtual processor."""
     return bound.held_by.startswith("serialization") and _of(bound) not in told.serial
 
 
-def _rests_on(bound: Bound, told: Told) -> str:
+def _rests_on(bound: Bound, told: Settings) -> str:
     if bound.held_by == "processors":
         return "measured use of all"
     if bound.held_by.startswith("virtual"):
@@ -475,7 +475,9 @@ def _transactions(session: Asked, where: str, answer: Answer, changes: Sequence[
             )
 
 
-def _notes(answer: Answer, changing: Sequence[Cores], threads: int, told: Told, blind: Sequence[str]) -> None:
+def _notes(
+    answer: Answer, changing: Sequence[Cores], threads: int, told: Settings, blind: Sequence[str]
+) -> None:
     if not told.point:
         answer.notes.append(
             "No point value, only bounds: throughput may well go down, and no lower bound follows from these "

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from zlens.models.answer import Answer, Figure, Table, Value
-from zlens.models.scenario import Key, Many, Number, Scenario, Spec, Text, Whole
+from zlens.models.scenario import Integer, Key, Many, Number, Scenario, Spec, Text
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt.bounds import Bound, Part
 from zlens.models.smt.tables import AGAINST, BOUNDS, DEMANDS, RUNS, published
@@ -34,8 +34,8 @@ _BEYOND = 1.02
 PART = Spec(
     (
         Key("name", Text(), "name of the part: clients, servers, ..."),
-        Key("guests", Whole(1, 100_000), "guests that run it", default=1),
-        Key("virtual_cpus", Whole(1, 128), "virtual processors of each guest", default=1),
+        Key("guests", Integer(1, 100_000), "guests that run it", default=1),
+        Key("virtual_cpus", Integer(1, 128), "virtual processors of each guest", default=1),
         Key(
             "busy",
             Number(0, 12_800),
@@ -46,15 +46,15 @@ PART = Spec(
         Key("demand", Number(0, 1e9), "raw CPU time of a transaction instead", "s", default=None),
         Key("path", Number(0, 1000, above=True), "path factor against the base run", default=None),
         Key("serial", Number(0, 100), "what of it runs only so many at once", "% of its demand", default=0.0),
-        Key("serial_at_once", Whole(1, 100_000), "how many run that at once", default=1),
+        Key("serial_at_once", Integer(1, 100_000), "how many run that at once", default=1),
     )
 )
 
 RUN = Spec(
     (
         Key("name", Text(), "name of the run"),
-        Key("cores", Whole(1, 1000), "logical cores"),
-        Key("threads", Whole(1, 2), "threads activated on each core", default=1),
+        Key("cores", Integer(1, 1000), "logical cores"),
+        Key("threads", Integer(1, 2), "threads activated on each core", default=1),
         Key("etr", Number(0, 1e12, above=True), "measured throughput", "transactions/s", default=None),
         Key(
             "processor_busy",

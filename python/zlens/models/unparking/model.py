@@ -8,8 +8,8 @@ from statistics import fmean
 from typing import Any
 
 from zlens.models.answer import Answer, Column, Figure, Table
-from zlens.models.scenario import Choice, Flag, Key, Many, Number, Scenario, Spec, Text, Whole
-from zlens.models.unparking import policies as rules
+from zlens.models.scenario import Choice, Flag, Integer, Key, Many, Number, Scenario, Spec, Text
+from zlens.models.unparking import policies
 from zlens.present.charts import Chart, Series
 
 SUMMARY = "unparking: cores that z/VM runs in (LARGE, MEDIUM, SMALL), and the rules of Linux and z/OS"
@@ -48,10 +48,10 @@ _INTERVAL = Spec(
 SPEC = Spec(
     (
         Key("policy", Choice(("zvm", "linux", "zos")), "whose rules", default="zvm"),
-        Key("highs", Whole(0, 1000), "vertical-high cores that are online"),
-        Key("mediums", Whole(0, 1000), "vertical-medium cores", default=0),
+        Key("highs", Integer(0, 1000), "vertical-high cores that are online"),
+        Key("mediums", Integer(0, 1000), "vertical-medium cores", default=0),
         Key("medium_share", Number(0, 100, above=True), "entitlement of each of them", _ONE, default=None),
-        Key("lows", Whole(0, 1000), "vertical-low cores", default=0),
+        Key("lows", Integer(0, 1000), "vertical-low cores", default=0),
         Key("used", _CORE, "z/VM: what the partition uses", _ONE, default=None),
         Key(
             "history",
@@ -110,8 +110,8 @@ SPEC = Spec(
             "%",
             default=None,
         ),
-        Key("steal_threshold", Whole(0, 100), "Linux: hd_steal_threshold", "%", default=30),
-        Key("lows_unparked", Whole(0, 1000), "z/OS: vertical-lows that run at first", default=0),
+        Key("steal_threshold", Integer(0, 100), "Linux: hd_steal_threshold", "%", default=30),
+        Key("lows_unparked", Integer(0, 1000), "z/OS: vertical-lows that run at first", default=0),
         Key("interval", Many(_INTERVAL), "z/OS: two seconds", default=[]),
         Key("wlm_unpark_busy", _PERCENT, "z/OS: MVS busy that unparks", "%", constant="wlm_unpark_busy"),
         Key("wlm_park_busy", _PERCENT, "z/OS: MVS busy that parks", "%", constant="wlm_park_busy"),
@@ -214,12 +214,12 @@ def solve(scenario: Scenario) -> Answer:
     return answer
 
 
-def _cores(scenario: Scenario) -> rules.Cores:
+def _cores(scenario: Scenario) -> policies.Cores:
     wrong = scenario.problem.wrong
     share = scenario["medium_share"]
     if scenario["mediums"] and share is None:
         raise wrong("medium_share is missing: mediums have an entitlement", "add medium_share = 78")
-    cores = rules.Cores(scenario["highs"], scenario["mediums"], scenario["lows"], share or 0.0)
+    cores = policies.Cores(scenario["highs"], scenario["mediums"], scenario["lows"], share or 0.0)
     if not cores.online:
         raise wrong("there is no core", "write highs = 1 or more")
     if scenario["lows_unparked"] > cores.lows:
@@ -229,7 +229,7 @@ def _cores(scenario: Scenario) -> rules.Cores:
     return cores
 
 
-def _zvm(scenario: Scenario, cores: rules.Cores) -> Answer:
+def _zvm(scenario: Scenario, cores: policies.Cores) -> Answer:
     given = [key for key in ("used", "history", "projection") if scenario[key] is not None]
     if len(given) != 1:
         raise scenario.problem.wrong(
@@ -248,16 +248,16 @@ def _zvm(scenario: Scenario, cores: rules.Cores) -> Answer:
 def _projection(scenario: Scenario, used: float | None) -> float:
     if used is None:
         return float(scenario["projection"])
-    return rules.projected(used, scenario["projection_factor"], scenario["projection_base"])
+    return policies.projected(used, scenario["projection_factor"], scenario["projection_base"])
 
 
 def _with_data(
-    scenario: Scenario, cores: rules.Cores, uses: Sequence[float | None], wanted: Sequence[float]
+    scenario: Scenario, cores: policies.Cores, uses: Sequence[float | None], wanted: Sequence[float]
 ) -> Answer:
     scenario.unused("unpark_pad_beyond_entitlement")
     notes: list[str] = []
     powers, figures = _lows(scenario, cores, notes)
-    found = [rules.zvm(cores, powers, one, scenario["low_powered"]) for one in wanted]
+    found = [policies.zvm(cores, powers, one, scenario["low_powered"]) for one in wanted]
     counts = {
         "LARGE": [one.large for one in found],
         "MEDIUM": [one.medium for one in found],
@@ -313,13 +313,13 @@ def _decisions(
 def _over_time(uses: Sequence[float | None], counts: dict[str, list[int]]) -> list[Chart]:
     if len(uses) < 2:
         return []
-    places = [rules.ZVM_SECONDS * at for at in range(1, len(uses) + 1)]
+    places = [policies.ZVM_SECONDS * at for at in range(1, len(uses) + 1)]
     series = [Series("used", [None if used is None else used / 100 for used in uses])]
     series += [Series(name, [float(one) for one in of_it]) for name, of_it in counts.items()]
     return [Chart("Use and unparked cores", "lines", places, tuple(series), "cores", "seconds")]
 
 
-def _lows(scenario: Scenario, cores: rules.Cores, notes: list[str]) -> tuple[list[float], list[Figure]]:
+def _lows(scenario: Scenario, cores: policies.Cores, notes: list[str]) -> tuple[list[float], list[Figure]]:
     """Power that each vertical-low appears to have."""
     wrong = scenario.problem.wrong
     setting = scenario["excessuse"]
@@ -351,7 +351,7 @@ def _lows(scenario: Scenario, cores: rules.Cores, notes: list[str]) -> tuple[lis
              one["used"] if one["demand"] is None else max(one["demand"], one["used"]))
             for one in scenario["partition"]
         ]  # fmt: skip
-        spare, excess = rules.excess_power(scenario["weight"], 100.0 * cores.lows, others)
+        spare, excess = policies.excess_power(scenario["weight"], 100.0 * cores.lows, others)
         figures = [Figure("spare", spare, "% of 1", "entitlement that the others leave", 1)]
     if excess is None:
         if cores.lows:
@@ -364,11 +364,11 @@ def _lows(scenario: Scenario, cores: rules.Cores, notes: list[str]) -> tuple[lis
         Figure("excess", excess, "% of 1", "excess power for this partition", 1),
         Figure("counted", counted, "% of 1", f"excess that EXCESSUSE {setting} counts on", 1),
     ]
-    return rules.low_power(counted, cores.lows, evenly=scenario["lows_filled"] == "evenly"), figures
+    return policies.low_power(counted, cores.lows, evenly=scenario["lows_filled"] == "evenly"), figures
 
 
 def _alone(
-    scenario: Scenario, cores: rules.Cores, uses: Sequence[float | None], wanted: Sequence[float]
+    scenario: Scenario, cores: policies.Cores, uses: Sequence[float | None], wanted: Sequence[float]
 ) -> Answer:
     """Global Performance Data off: projection and CPUPAD."""
     for name in _OF["zvm"][2:]:
@@ -377,10 +377,10 @@ def _alone(
     if cores.lows:
         scenario.assume("unpark_lows_without_data")
     pad, beyond = scenario["cpupad"], scenario["pad_beyond_entitlement"]
-    with_pad = [rules.padded(one, pad, cores.entitlement, beyond=beyond) for one in wanted]
+    with_pad = [policies.padded(one, pad, cores.entitlement, beyond=beyond) for one in wanted]
     if all(one + pad <= cores.entitlement for one in wanted):
         scenario.unused("unpark_pad_beyond_entitlement")
-    counts = [rules.zvm_alone(cores, one) for one in with_pad]
+    counts = [policies.zvm_alone(cores, one) for one in with_pad]
     row = _model("GPD off", cores, counts, uses, True)
     figures = [
         Figure("unparked", fmean(counts), "cores", "unparked", 1),
@@ -401,7 +401,7 @@ def _alone(
 
 
 def _model(
-    name: str, cores: rules.Cores, counts: Sequence[int], uses: Sequence[float | None], in_effect: bool
+    name: str, cores: policies.Cores, counts: Sequence[int], uses: Sequence[float | None], in_effect: bool
 ) -> tuple[Any, ...]:
     """Means over the decisions; cores go highs first, then mediums, then lows."""
     mean = fmean(counts)
@@ -419,17 +419,18 @@ def _model(
     )
 
 
-def _linux(scenario: Scenario, cores: rules.Cores) -> Answer:
+def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
     if scenario["steal"] is None:
         raise scenario.problem.wrong("steal is missing: Linux goes by it", "add steal = [0, 10, 40]")
     threshold = scenario["steal_threshold"]
-    ticks = rules.linux(cores.entitled, cores.online, scenario["steal"], threshold, _STEAL_WEIGHT)
+    ticks = policies.linux(cores.entitled, cores.online, scenario["steal"], threshold, _STEAL_WEIGHT)
     rows = [
-        (at, at * rules.LINUX_SECONDS, one.steal, one.average, one.cores) for at, one in enumerate(ticks, 1)
+        (at, at * policies.LINUX_SECONDS, one.steal, one.average, one.cores)
+        for at, one in enumerate(ticks, 1)
     ]
     before = [cores.online, *(one.cores for one in ticks)]
     changes = [at for at, (one, other) in enumerate(pairwise(before), 1) if one != other]
-    first = rules.LINUX_SECONDS * changes[0] if changes else None
+    first = policies.LINUX_SECONDS * changes[0] if changes else None
     figures = [
         Figure("unparked", float(ticks[-1].cores), "cores", "cores of high capacity at the end", 0),
         Figure("entitled", float(cores.entitled), "cores", "cores with entitlement", 0),
@@ -452,22 +453,22 @@ def _linux(scenario: Scenario, cores: rules.Cores) -> Answer:
         Series("steal", [float(one.steal) for one in ticks]),
         Series("average", [float(one.average) for one in ticks]),
     )
-    times = [rules.LINUX_SECONDS * at for at in range(1, len(ticks) + 1)]
+    times = [policies.LINUX_SECONDS * at for at in range(1, len(ticks) + 1)]
     chart = Chart("Steal, and the kernel's average of it", "lines", times, series, "%", "seconds")
     table = Table("ticks", "Quarters of a second", _TICKS, rows)
     return Answer("unparking", "Hiperdispatch of Linux", [table], figures, [chart], notes)
 
 
-def _zos(scenario: Scenario, cores: rules.Cores) -> Answer:
+def _zos(scenario: Scenario, cores: policies.Cores) -> Answer:
     if not scenario["interval"]:
         raise scenario.problem.wrong("interval is missing: WLM goes by what was used", "add [[interval]]")
-    limits = rules.Wlm(scenario["wlm_unpark_busy"], scenario["wlm_park_busy"])
+    limits = policies.Wlm(scenario["wlm_unpark_busy"], scenario["wlm_park_busy"])
     scenario.assume("wlm_order")
     lows = scenario["lows_unparked"]
     rows = []
     for at, one in enumerate(scenario["interval"], 1):
-        interval = rules.Interval(**one)
-        decision = rules.zos(cores, lows, interval, limits)
+        interval = policies.Interval(**one)
+        decision = policies.zos(cores, lows, interval, limits)
         lows = decision.lows
         above = interval.used - cores.entitlement
         rows.append(

@@ -463,7 +463,7 @@ class LinuxCounterSource:
         return found
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that began again: system, microseconds UTC, table, subject, evidence."""
+        """Counters that were reset: system, microseconds UTC, table, subject, evidence."""
         return [
             (info.system, end, "linux_counter", "all CPUs" if cpu is None else f"CPU {cpu}", why)
             for info, end, cpu, why in self._resets

@@ -21,7 +21,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
 from zlens.readers.linux import sysinfo_text as texts
-from zlens.readers.linux import sysinfo_tree as trees
+from zlens.readers.linux import sysinfo_tree
 from zlens.readers.linux.sysinfo_tree import CPUS, SYSINFO, Tree
 from zlens.readers.recognition import FOLDER_SOURCE
 from zlens.readers.row_table import Row, RowTable
@@ -142,7 +142,7 @@ _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 def detect(head: bytes, size: int) -> bool:
     """Whether a file is a /proc/sysinfo or a tar."""
-    return texts.looks_like(head) or trees.is_tar(head)
+    return texts.looks_like(head) or sysinfo_tree.is_tar(head)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SysinfoSource:
@@ -215,14 +215,14 @@ class SysinfoSource:
         damage: list[tuple[str, int, str]] = []
         try:
             if os.path.isdir(path):
-                found = [trees.of_folder(path)]
+                found = [sysinfo_tree.of_folder(path)]
             else:
                 with open(path, "rb") as file:
                     head = file.read(4096)
-                if trees.is_tar(head):
-                    found, damage = trees.of_tar(path)
+                if sysinfo_tree.is_tar(head):
+                    found, damage = sysinfo_tree.of_tar(path)
                 else:
-                    found = [trees.of_file(path)]
+                    found = [sysinfo_tree.of_file(path)]
         except OSError as error:
             what = f"cannot be read: {error.strerror or error}"
             raise InputError(what, file=path, cure="check name and permissions") from None

@@ -296,7 +296,7 @@ class SmfSource:
             yield Problem(system, NAME, file, offset, record, kind, detail, lost)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that began again: system, microseconds UTC, table, processor, evidence."""
+        """Counters that were reset: system, microseconds UTC, table, processor, evidence."""
         self._look()
         if not self._counted:
             return []

@@ -83,7 +83,7 @@ class _File:
     others: int = 0
     paging: int = 0
     code: str | None = None
-    told: list[_Told] = field(default_factory=list)
+    told: list[_Statement] = field(default_factory=list)
     tally: Tally[str] = field(default_factory=Tally)
     notes: list[tuple[str, str, int | None]] = field(default_factory=list)
 
@@ -94,7 +94,7 @@ class _File:
 
 
 @dataclass(slots=True, eq=False)
-class _Told:
+class _Statement:
     """A message, its file, and the system it is of."""
 
     file: _File
@@ -178,7 +178,7 @@ class ZosTextSource:
             for message in self._messages(file, texts.lines(raw, file.code, file.note, step)):
                 message.finish()
                 if message.told:
-                    file.told.append(_Told(file, message, SystemInfo("", NAME)))
+                    file.told.append(_Statement(file, message, SystemInfo("", NAME)))
                 self._held += message.size
             if os.fstat(raw.fileno()).st_size != file.size:
                 file.note("changed", "the file changed while it was read", file.size)
@@ -238,7 +238,7 @@ class ZosTextSource:
             _describe(told)
         self.systems = list({id(told.info): told.info for told in everything}.values())
 
-    def _unnamed(self, told: _Told, everything: Sequence[_Told]) -> SystemInfo:
+    def _unnamed(self, told: _Statement, everything: Sequence[_Statement]) -> SystemInfo:
         """The system of a message that names none."""
         beside = [other for other in everything if other.info.system]
         same = [other for other in beside if other.run_of is not None and other.run_of == told.run_of]
@@ -308,7 +308,7 @@ class ZosTextSource:
         self.systems.sort(key=lambda info: info.system)
         self._make_tables(everything)
 
-    def _time(self, told: _Told) -> int:
+    def _time(self, told: _Statement) -> int:
         """When a display was, or the run of a .CNT file ended."""
         if isinstance(told.message, Run) and (
             ends := [c.end_tod for c in told.message.cpus.values() if c.end_tod]
@@ -327,7 +327,7 @@ class ZosTextSource:
 
     # -- tables --------------------------------------------------------------------------------------
 
-    def _make_tables(self, everything: Sequence[_Told]) -> None:
+    def _make_tables(self, everything: Sequence[_Statement]) -> None:
         rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
         for told in everything:
             message, head = told.message, self._header(told)
@@ -348,7 +348,7 @@ class ZosTextSource:
                     rows[table].append({**head, **own, **row})
         self.tables = {name: [RowTable(name, columns, rows[name])] for name, columns in _COLUMNS.items()}
 
-    def _header(self, told: _Told) -> Row:
+    def _header(self, told: _Statement) -> Row:
         return {
             "system": told.info.system,
             "source": NAME,
@@ -384,7 +384,7 @@ class ZosTextSource:
         """A row per file, system and kind of message."""
         rows = []
         for file in self._files:
-            groups: dict[tuple[str, str], list[_Told]] = {}
+            groups: dict[tuple[str, str], list[_Statement]] = {}
             for told in file.told:
                 groups.setdefault((told.info.system, told.message.start.id), []).append(told)
             for (system, name), group in groups.items():
@@ -449,7 +449,7 @@ def _seconds(message: Run) -> float | None:
     return max((cpu.seconds for cpu in message.cpus.values() if cpu.seconds is not None), default=None)
 
 
-def _describe(told: _Told) -> None:
+def _describe(told: _Statement) -> None:
     """What a message says of its system."""
     info, message = told.info, told.message
     kind, model, serial = message.machine
@@ -479,7 +479,7 @@ def _same(one: tuple[str | None, str | None], other: tuple[str | None, str | Non
     return all(not a or not b or a == b for a, b in zip(one, other, strict=True))
 
 
-def _agree(one: _Told, other: _Told) -> bool:
+def _agree(one: _Statement, other: _Statement) -> bool:
     (kind, _, serial), (its_kind, _, its_serial) = one.message.machine, other.message.machine
     return _same((kind, _serial(serial)), (its_kind, _serial(its_serial)))
 

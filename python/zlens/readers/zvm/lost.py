@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from zlens import _native
 from zlens.catalog import layouts, plans, roles
-from zlens.catalog.choose import choose
+from zlens.catalog.layout_choice import choose
 from zlens.inputs.problems import Problem
 from zlens.readers.zvm.times import MAX_REMARKS, NAME, Group
 

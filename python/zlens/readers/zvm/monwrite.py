@@ -1,7 +1,7 @@
 """z/VM monitor data in MONWRITE files and in captures of the live stream (`/dev/monreader` of Linux).
 
 The native index pass finds the records of a file; this module says which system they are of, which layout
-fits each kind of record, what is evidence of counters that began again, and hands out one raw table per
+fits each kind of record, what is evidence of counters that were reset, and hands out one raw table per
 record (`d0r2`) and per section of one (`d0r16_cpudata`).
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens import _native
-from zlens.catalog import choose, layouts, plans, roles
+from zlens.catalog import layout_choice, layouts, plans, roles
 from zlens.catalog.columns import Column
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -153,7 +153,7 @@ class MonwriteSource:
         self._options = options
         self._leap = options.leap or 0
         self._problems = problems
-        self._choices: dict[tuple[str, str], dict[int, choose.Choice]] = {}
+        self._choices: dict[tuple[str, str], dict[int, layout_choice.Choice]] = {}
         self._plans: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._decoders: dict[tuple[str, str], _native.Decoder] = {}
         self._types: dict[str, dict[str, dict[int, int]]] = {}
@@ -237,7 +237,7 @@ class MonwriteSource:
         if not found:
             return None
         _, data = found[0]
-        layout = choose.choose(record, len(data), release=release).layout
+        layout = layout_choice.choose(record, len(data), release=release).layout
         if layout is None:
             return None
         values = plans.decode(layout, data)
@@ -275,12 +275,14 @@ class MonwriteSource:
                 names.update(dict.fromkeys(plan["table"] for plan in self.plans(group, record)))
         return list(names)
 
-    def choices(self, group: Group, record: str) -> dict[int, choose.Choice]:
+    def choices(self, group: Group, record: str) -> dict[int, layout_choice.Choice]:
         """The layout of each length of a record of one system."""
         key = (group.info.system, record)
         if key not in self._choices:
             self._choices[key] = {
-                length: choose.choose(record, length, callevel=group.call_level, release=group.info.release)
+                length: layout_choice.choose(
+                    record, length, callevel=group.call_level, release=group.info.release
+                )
                 for length in self.types(group)[record]
             }
         return self._choices[key]
@@ -433,7 +435,7 @@ class MonwriteSource:
             self._drained.add(group.info.system)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that began again, in all tables: system, microseconds UTC, table, subject, evidence."""
+        """Counters that were reset, in all tables: system, microseconds UTC, table, subject, evidence."""
         found: dict[tuple[str, int, str, str, str], None] = {}
         for group in self.groups:
             self._drain(group)

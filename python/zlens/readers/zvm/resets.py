@@ -1,4 +1,4 @@
-"""Finds in z/VM monitor records when counters began again: IPL, VARY, logon and their like.
+"""Finds in z/VM monitor records when counters were reset: IPL, VARY, logon and their like.
 
 Which records are evidence of what stands in the catalog; here they are read from the files and turned
 into moments for the decoder.
@@ -26,7 +26,7 @@ _HEADER_TOD = slice(8, 16)
 
 
 def resets(source: MonwriteSource, group: Group, chosen: Iterable[dict[str, Any]]) -> list[Reset]:
-    """The moments at which counters of the planned tables began again, by the records of their system."""
+    """The moments at which counters of the planned tables were reset, by the records of their system."""
     tables: dict[str | None, list[str]] = {}
     for plan in chosen:
         if any(column["difference"] for column in plan["columns"]):
@@ -63,7 +63,7 @@ def _moments(source: MonwriteSource, group: Group, known: Evidence) -> list[tupl
                 tod = stamp
             named = [values.get(name) for name in known.fields]
             if None in named:
-                # Who it was cannot be told: nobody's counters are taken to have begun again.
+                # Who it was cannot be told: nobody's counters are taken to have been reset.
                 continue
             moments[(tod, "/".join(map(str, named)) if named else None)] = None
     return list(moments)

@@ -26,7 +26,7 @@ class Amount:
 
 
 @dataclass(slots=True)
-class HeldSystem:
+class SystemContents:
     """One system of one source. Times in microseconds since 1970, UTC."""
 
     system: str
@@ -40,7 +40,7 @@ class HeldSystem:
 
 
 @dataclass(slots=True)
-class HeldInput:
+class InputContents:
     """One input as it was imported."""
 
     sha256: str
@@ -56,16 +56,16 @@ class HeldInput:
 
 
 @dataclass(slots=True)
-class Held:
+class Contents:
     """All of a lake. `waiting` files are removed when nobody reads the lake any more."""
 
     path: str
-    systems: list[HeldSystem]
-    inputs: list[HeldInput]
+    systems: list[SystemContents]
+    inputs: list[InputContents]
     waiting: int
 
 
-def contents(lake: str | os.PathLike[str]) -> Held:
+def contents(lake: str | os.PathLike[str]) -> Contents:
     """Tell what is in a lake. Only the manifest and its documents are read."""
     path = os.fspath(lake)
     if not is_lake(path):
@@ -73,14 +73,14 @@ def contents(lake: str | os.PathLike[str]) -> Held:
     folder = Folder(path)
     reading = folder.reading()
     now = folder.load()
-    systems: dict[tuple[str, str], HeldSystem] = {}
+    systems: dict[tuple[str, str], SystemContents] = {}
     inputs = []
     for one in now.inputs.values():
         whole = Amount()
         documents = {key: folder.document(one, key) for key in one.documents}
         for part in one.parts.values():
             key = (part.system, one.source)
-            held = systems.setdefault(key, HeldSystem(*key))
+            held = systems.setdefault(key, SystemContents(*key))
             held.inputs += 1
             held.first_us = _first([held.first_us, part.first_us])
             held.last_us = _last([held.last_us, part.last_us])
@@ -94,7 +94,7 @@ def contents(lake: str | os.PathLike[str]) -> Held:
                 ):
                     amount.add(file.rows, file.bytes)
         inputs.append(
-            HeldInput(
+            InputContents(
                 one.sha256,
                 one.path,
                 one.source,
@@ -110,7 +110,7 @@ def contents(lake: str | os.PathLike[str]) -> Held:
     reading.close()
     found = sorted(systems.values(), key=lambda held: (held.system, held.source))
     inputs.sort(key=lambda held: (held.first_us or 0, held.path, held.sha256))
-    return Held(path, found, inputs, len(now.retired))
+    return Contents(path, found, inputs, len(now.retired))
 
 
 def _first(times: Iterable[int | None]) -> int | None:

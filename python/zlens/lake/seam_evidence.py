@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from zlens.catalog import expressions
 from zlens.lake.manifest import Input, Part
-from zlens.lake.workshop import Workshop, parquet
+from zlens.lake.parquet_engine import ParquetEngine, parquet
 from zlens.readers.joints import NEAR_US
 
 #: Part of every key: another way of making seams makes all of them again.
@@ -57,7 +57,7 @@ def _name(pair: Pair) -> str:
     return f"{pair[0].sha256}/{pair[1].document}/{pair[1].system}"
 
 
-def grounds(shop: Workshop, parts: list[Pair], side: Callable[[Pair, str], str]) -> list[Ground]:
+def grounds(shop: ParquetEngine, parts: list[Pair], side: Callable[[Pair, str], str]) -> list[Ground]:
     """What every part's seam rests on. `side` finds a file beside a part's document.
 
     Leaves the tables `seen` (first and last records of subjects), `pairs` (the same with the part before)
@@ -88,7 +88,7 @@ def grounds(shop: Workshop, parts: list[Pair], side: Callable[[Pair, str], str])
     return found
 
 
-def _evidence(shop: Workshop, paths: list[str], found: list[Ground]) -> None:
+def _evidence(shop: ParquetEngine, paths: list[str], found: list[Ground]) -> None:
     """What is known of each subject between its last sample in one part and its first in the next."""
     shop.rows(
         "CREATE OR REPLACE TABLE told AS SELECT DISTINCT moment, us, "

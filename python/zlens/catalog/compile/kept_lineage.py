@@ -31,7 +31,7 @@ class Source:
     roles: list[tuple[str, str]]
 
 
-class Known:
+class KeptLineage:
     """The lineage of columns of measures. `render` gives the text of an expression, `kept` keeps entries."""
 
     def __init__(self, parse: Parse, render: Callable[[Tree], str], kept: Kept) -> None:

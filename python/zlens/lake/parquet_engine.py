@@ -26,7 +26,7 @@ class Written(NamedTuple):
     nulls: int
 
 
-class Workshop:
+class ParquetEngine:
     """A private database. It has one thread: that keeps the order of rows, and a partition in one file."""
 
     def __init__(self, spill: str) -> None:

@@ -15,9 +15,9 @@ from zlens._native import ArrowTable
 from zlens.catalog import expressions
 from zlens.inputs.problems import Problem
 from zlens.lake.document import File, PartDocument, SeamDocument
-from zlens.lake.grounds import Ground, Pair, sql_list
 from zlens.lake.names import UNKNOWN
-from zlens.lake.workshop import parquet
+from zlens.lake.parquet_engine import parquet
+from zlens.lake.seam_evidence import Ground, Pair, sql_list
 from zlens.readers.joints import Rejoined, rejoin
 
 if TYPE_CHECKING:
