@@ -15,6 +15,7 @@ import zlens
 from zlens import lake
 from zlens.errors import InputError, QueryError
 from zlens.inputs.options import Options, parse_moment, parse_zone
+from zlens.lake import parquet_engine
 
 #: Interval 839 is the last of 2 March, UTC.
 DAYS = (range(0, 6), range(838, 842), range(1440, 1446))
