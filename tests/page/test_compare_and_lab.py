@@ -56,7 +56,7 @@ def test_halves_compared_say_what_the_command_says(page: Page, address: str, dif
         sure = "no test possible" if row["p"] is None else "beyond" if row["beyond_noise"] else "within"
         assert cells["Test"].startswith(sure)
     assert told >= 5
-    expect(page.locator('[data-testid="warnings"]')).to_contain_text("synthetic data, not measured")
+    expect(page.locator('[data-testid="warnings"]')).to_contain_text("synthetic, not measured")
 
 
 def test_a_brush_chooses_a_side_and_the_link_restores_it(page: Page, address: str):

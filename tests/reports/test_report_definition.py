@@ -157,7 +157,7 @@ def test_a_dotted_column_names_its_page() -> None:
     text = explain_report("prclog")
     sigp = text[text.index("SIGP [sigp_rate]") : text.index("SSCH [ssch_rate]")]
     assert "status   derived" in sigp
-    assert "dotted   it needs role communication.signals: the page of D0R11 (MRSYTCOM)" in sigp
+    assert "n/a      it needs role communication.signals: the page of D0R11 (MRSYTCOM)" in sigp
 
 
 def test_a_folder_of_ones_own(tmp_path: Path) -> None:

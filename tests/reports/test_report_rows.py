@@ -309,7 +309,7 @@ def test_header_and_what_is_lacking_fit_a_terminal() -> None:
         REPORT.replace("records of proc", "records of very, " * 9 + "proc"), "x", "every"
     )
     text = reports.render(longer, FakeSession({"system": [made]}), now=NOW, width=80)
-    assert '"synthetic data, not measured" z/VM zlens-sim' in text
+    assert '"synthetic, not measured" z/VM zlens-sim' in text
     assert f"It needs: {'records of very, ' * 9}processors *" in " ".join(text.split())
     assert max(map(len, text.split("\n"))) == 80
 
@@ -411,7 +411,7 @@ def test_footnotes() -> None:
         "* More about every column: zlens explain every",
         "* Times are UTC.",
     ]
-    assert '"synthetic data, not measured"' in text
+    assert '"synthetic, not measured"' in text
 
 
 def test_a_status_to_be_remarked_is_a_footnote() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from zlens.lake import Held
-    from zlens.lake.contents import Amount, SystemContents
+    from zlens.lake.summary import Amount, SystemContents
 
 #: Faults that are listed without --all.
 _MOST = 20

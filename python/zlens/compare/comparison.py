@@ -302,7 +302,7 @@ def _unlike(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[
         found.append(f"lengths differ: intervals of {said} (the longer side holds more kinds of work)")
     made = [side.name for side, each in zip(sides, runs, strict=True) if any(run.made for run in each)]
     if made:
-        found.append(f"synthetic data, not measured: {', '.join(made)}")
+        found.append(f"synthetic, not measured: {', '.join(made)}")
     return found
 
 

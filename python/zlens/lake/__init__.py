@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from zlens.lake.checks import Fault, check
-    from zlens.lake.contents import Contents, contents
     from zlens.lake.imports import Added, add
     from zlens.lake.removal import Forgotten, forget
+    from zlens.lake.summary import Contents, contents
 
 __all__ = ["Added", "Contents", "Fault", "Forgotten", "add", "check", "contents", "forget"]
 
@@ -22,8 +22,8 @@ _WHERE = {
     "Added": "imports",
     "check": "checks",
     "Fault": "checks",
-    "contents": "contents",
-    "Contents": "contents",
+    "contents": "summary",
+    "Contents": "summary",
     "forget": "removal",
     "Forgotten": "removal",
 }

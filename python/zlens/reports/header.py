@@ -36,7 +36,7 @@ def header(
     if block.start and block.end:
         seconds = round((block.end - block.start).total_seconds())
         span = f"{seconds:>6} Secs {hours(seconds)}"
-    made = '"synthetic data, not measured"' if block.made else ""
+    made = '"synthetic, not measured"' if block.made else ""
     return [
         _ends(f"{first:<{_PLACE}}{definition.name.upper()}", program(), width),
         definition.title,
