@@ -120,7 +120,7 @@ def test_a_wrong_rule_of_the_user_is_one_line(
     (tmp_path / "own.toml").write_text('id = "OWN-1"\ntitel = "x"\n', encoding="utf-8")
     status, _, err = run(capsys, "findings", str(folder / "busy.monwrite"), "--rules", str(tmp_path))
     assert status == 2
-    assert f"{tmp_path / 'own.toml'}:2: a rule has no titel" in err
+    assert f"{tmp_path / 'own.toml'}:2: titel is not known here" in err
     assert err.count("\n") == 1
 
 

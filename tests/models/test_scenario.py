@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from zlens import models, studies
 from zlens.errors import ScenarioError
 from zlens.models import constants, scenario, sweeps
-from zlens.models.scenario import Choice, Flag, Integer, Key, Many, Named, Number, Spec, Text
+from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Number, Spec
 
 SPEC = Spec(
     (
@@ -24,7 +24,7 @@ SPEC = Spec(
         Key("names", Named(Number()), "by name", default=None),
         Key(
             "row",
-            Many(Spec((Key("name", Text(), "its name"), Key("n", Integer(0, 9), "n", default=0)))),
+            Many(Spec((Key("name", Line(), "its name"), Key("n", Integer(0, 9), "n", default=0)))),
             "rows",
         ),
     )
@@ -45,7 +45,7 @@ def test_what_is_left_out_has_its_default() -> None:
     [
         ({"count": 9}, "count is 9; expected a whole number from 1 to 8"),
         ({"count": 2.0}, "count is 2.0; expected a whole number"),
-        ({"count": True}, "count is True; expected a whole number"),
+        ({"count": True}, "count is true; expected a whole number"),
         ({"count": "2"}, 'count is "2"; expected a whole number'),
         ({"part": 0}, "part is 0; expected a number above 0, to 1"),
         ({"part": float("nan")}, "part is nan; expected a number"),

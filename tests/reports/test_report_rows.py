@@ -14,7 +14,7 @@ import zlens
 from zlens import reports
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
-from zlens.reports import as_text, definition, rows
+from zlens.reports import as_text, definition, definition_file, rows
 
 NOW = datetime(2026, 11, 21, 8, 0, 0)
 START = datetime(2026, 11, 20, 23, 58, 0, tzinfo=UTC)
@@ -94,7 +94,7 @@ NULL AS user_pct FROM cpu GROUP BY system, interval_end'''
 
 
 def report(text: str = REPORT) -> definition.Definition:
-    return definition.read(text, "every.toml", "every")
+    return definition_file.read(text, "every.toml", "every")
 
 
 def cpu(
@@ -305,7 +305,7 @@ def test_folded_in_a_terminal_only() -> None:
 
 def test_header_and_what_is_lacking_fit_a_terminal() -> None:
     made = system("A") | {"release": "zlens-sim", "source": "zvm-monitor", "made": True}
-    longer = definition.read(
+    longer = definition_file.read(
         REPORT.replace("records of proc", "records of very, " * 9 + "proc"), "x", "every"
     )
     text = reports.render(longer, FakeSession({"system": [made]}), now=NOW, width=80)
@@ -322,7 +322,7 @@ label = ">>None>>"
 cells = { busy_pct = "--" }
 query = "SELECT system, cpu_id, cpu_type, busy_pct, user_pct FROM cpu"
 """
-    only = definition.read(REPORT.split("[[tables.rows]]")[0] + own, "x", "every")
+    only = definition_file.read(REPORT.split("[[tables.rows]]")[0] + own, "x", "every")
     row = cpu("A", 3, 0, 10.0) | {"busy_pct": None, "user_pct": None}
     (block,) = rows.fetch(only, FakeSession({"system": [system("A")], "cpu": [row]}))
     assert [column.key for column in rows.dotted(block)] == ["user_pct"]

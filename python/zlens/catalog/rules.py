@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from zlens.catalog import layouts
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
+from zlens.schema.kinds import Choice, Key, Line, Many, Named, Number, Problem, Prose, Spec, Text
+from zlens.schema.toml_lines import line_of
 
 #: What a file of the folder can be.
 KINDS = {
@@ -63,13 +65,6 @@ COLUMNS = ("system", "source", "interval_end", "seconds", "subject", "value")
 OPTIONAL = ("detail", "holds", "threshold")
 
 _ID = re.compile(r"[A-Z][A-Z0-9]*-[A-Z0-9]+")
-_LINE = re.compile(r"\(at line (\d+)")
-_TEXTS = frozenset(
-    {"id", "area", "kind", "severity", "class", "title", "condition", "query", "baseline_query", "compare"}
-    | {"limit", "unit", "meaning", "action", "source", "guard", "status", "reason"}
-)
-_KEYS = _TEXTS | {"threshold", "critical", "needs", "disagrees", "baseline"}
-_WANTED = ("id", "area", "severity", "class", "title", "condition", "meaning", "source", "status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +131,7 @@ class Rule:
 
     def line(self, key: str) -> int | None:
         """The line of its file where a key stands."""
-        return _line_of(self.file.read_text(encoding="utf-8"), key)
+        return line_of(self.file.read_text(encoding="utf-8"), key)
 
     def where(self, key: str) -> str:
         """File and line of a key, as errors name them."""
@@ -170,7 +165,7 @@ def load(*folders: str | os.PathLike[str]) -> dict[str, Rule]:
             if rule.id in seen:
                 raise CatalogError(
                     f"the rule {rule.id} is also in {seen[rule.id].name}",
-                    file=_at(path, "id"),
+                    file=rule.where("id"),
                     cure="give one of them another id",
                 )
             seen[rule.id] = path
@@ -203,159 +198,84 @@ def names() -> list[str]:
 
 def read(path: Path, *, own: bool = False) -> Rule:
     """One file; CatalogError with file and line where something is wrong in it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CatalogError(f"cannot be read: {error}", file=str(path)) from None
-    try:
-        data = toml.loads(text)
-    except toml.TOMLDecodeError as error:
-        found = _LINE.search(str(error))
-        where = f"{path}:{found[1]}" if found else str(path)
-        raise CatalogError(f"this is not TOML: {error}", file=where) from None
-    return _Reader(path, text).rule(data, own)
+    text = document.text_of(path)
+    problem = Problem(str(path), root="the rule", text=text)
+    values = _RULE.check(document.parsed(text, str(path)), "", problem)
+    rule = Rule(**values, file=path, own=own)
+    for key, message, expected in _faults(rule):
+        raise problem.wrong(message, _SEE, expected, key)
+    return rule
 
 
-class _Reader:
-    """Turns what a file holds into a rule, and says where it cannot."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self._path = path
-        self._text = text
-
-    def wrong(self, key: str | None, message: str, *, expected: str | None = None) -> CatalogError:
-        line = _line_of(self._text, key) if key else None
-        where = str(self._path) if line is None else f"{self._path}:{line}"
-        return CatalogError(message, file=where, expected=expected, cure=None if expected else _SEE)
-
-    def rule(self, data: dict[str, Any], own: bool) -> Rule:
-        for key in data:
-            if key not in _KEYS:
-                raise self.wrong(key, f"a rule has no {key}", expected=f"one of {', '.join(sorted(_KEYS))}")
-        texts = {key: self._word(data, key) for key in _TEXTS}
-        for key in _WANTED:
-            if not texts[key]:
-                raise self.wrong(key if key in data else None, f"the rule has no {key}")
-        kind = texts["kind"] or "rule"
-        for key, value, known in (
-            ("kind", kind, tuple(KINDS)),
-            ("severity", texts["severity"], SEVERITIES),
-            ("class", texts["class"], tuple(CLASSES)),
-            ("compare", texts["compare"], ("", *COMPARES)),
-            ("status", texts["status"], tuple(STATUSES)),
-        ):
-            if value not in known:
-                listed = ", ".join(filter(None, known))
-                raise self.wrong(key, f"{key} is {value!r}", expected=f"one of {listed}")
-        if not is_id(texts["id"]):
-            raise self.wrong(
-                "id", f"{texts['id']!r} is not the id of a rule", expected="an id such as CPU-001"
-            )
-        rule = Rule(
-            id=texts["id"],
-            area=texts["area"],
-            kind=kind,
-            severity=texts["severity"],
-            threshold_class=texts["class"],
-            title=texts["title"],
-            condition=texts["condition"],
-            query=texts["query"],
-            baseline_query=texts["baseline_query"],
-            compare=texts["compare"],
-            threshold=self._numbers(data),
-            critical=self._number(data, "critical"),
-            limit=texts["limit"],
-            unit=texts["unit"],
-            needs=self._words(data, "needs"),
-            baseline=self._baseline(data),
-            disagrees=self._words(data, "disagrees"),
-            meaning=texts["meaning"],
-            action=texts["action"],
-            source=texts["source"],
-            guard=texts["guard"],
-            status=texts["status"],
-            reason=texts["reason"],
-            file=self._path,
-            own=own,
-        )
-        self._agrees(rule)
-        return rule
-
-    def _agrees(self, rule: Rule) -> None:
-        """A rule computes something, a note says why it does not."""
-        if rule.kind == "note":
-            if rule.query or rule.compare or rule.baseline:
-                key = "query" if rule.query else "compare" if rule.compare else "baseline"
-                raise self.wrong(key, "a note has no condition", expected='kind = "rule"')
-            if not rule.reason:
-                raise self.wrong("kind", "the note does not say why it is no condition", expected="a reason")
-            return
-        if not rule.query or not rule.needs:
-            key = "query" if not rule.query else "needs"
-            raise self.wrong(None, f"the rule has no {key}")
-        if not rule.compare and rule.baseline is None:
-            raise self.wrong(None, "nothing says when the rule holds", expected="compare, or baseline")
-        numeric = rule.compare in (">", ">=", "<", "<=")
-        if numeric and "T" not in rule.threshold and not rule.gives("threshold"):
-            raise self.wrong("compare", "there is no threshold T to compare with")
-        if rule.compare == "holds" and not rule.gives("holds"):
-            raise self.wrong("query", "the query has no column holds")
-        known = {f"{{{name}}}" for name in rule.threshold}
-        for query in (rule.query, rule.baseline_query, rule.limit):
-            for place in re.findall(r"\{\w+\}", query):
-                if place not in known:
-                    raise self.wrong("query", f"{place} is not a threshold of the rule")
-
-    def _word(self, data: dict[str, Any], key: str) -> str:
-        value = data.get(key, "")
-        if not isinstance(value, str):
-            raise self.wrong(key, f"{key} is not text")
-        return value.strip()
-
-    def _words(self, data: dict[str, Any], key: str) -> tuple[str, ...]:
-        value = data.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self.wrong(key, f"{key} is not a list of names")
-        return tuple(value)
-
-    def _number(self, data: dict[str, Any], key: str) -> float | None:
-        value = data.get(key)
-        if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-            return value
-        raise self.wrong(key, f"{key} is not a number")
-
-    def _numbers(self, data: dict[str, Any]) -> dict[str, float]:
-        table = data.get("threshold", {})
-        if not isinstance(table, dict):
-            raise self.wrong("threshold", "threshold is not a table", expected="{ T = 85 }")
-        for name, value in table.items():
-            if not isinstance(value, int | float) or isinstance(value, bool):
-                raise self.wrong("threshold", f"the threshold {name} is not a number", expected="{ T = 85 }")
-        return dict(table)
-
-    def _baseline(self, data: dict[str, Any]) -> tuple[str, float] | None:
-        table = data.get("baseline")
-        if table is None:
-            return None
-        expected = '{ how = "rise", T = 0.1 }'
-        if not isinstance(table, dict) or set(table) - {"how", "T"}:
-            raise self.wrong("baseline", "baseline is not understood", expected=expected)
-        how, least = table.get("how"), table.get("T", 0)
-        if how not in BASELINES or not isinstance(least, int | float) or isinstance(least, bool):
-            raise self.wrong("baseline", f"baseline has how = {how!r}", expected=", ".join(BASELINES))
-        return how, float(least)
+def _baseline(how: str, T: float) -> tuple[str, float]:  # noqa: N803
+    return how, T
 
 
+_WORDS = Prose(empty=True)
+_NAMES = Many(Line(), into=tuple)
+_RULE = Spec(
+    (
+        Key("id", Text(80, 1, _ID, "an id such as CPU-001"), "its name"),
+        Key("area", Prose(), "what it is about"),
+        Key("kind", Choice(tuple(KINDS)), "what it is", default="rule"),
+        Key("severity", Choice(SEVERITIES), "how bad it is"),
+        Key("class", Choice(tuple(CLASSES)), "where its threshold is from"),
+        Key("title", Prose(), "what a finding is called"),
+        Key("condition", Prose(), "the condition in words"),
+        Key("query", _WORDS, "what is tested", default=""),
+        Key("baseline_query", _WORDS, "what is held against a baseline", default=""),
+        Key("compare", Choice(("", *COMPARES)), "how its value is held against T", default=""),
+        Key("threshold", Named(Number(), 0), "the numbers by name: { T = 85 }", default={}),
+        Key("critical", Number(), "the value from which on it is critical", default=None),
+        Key("limit", _WORDS, "the threshold in words", default=""),
+        Key("unit", _WORDS, "the unit of its value", default=""),
+        Key("needs", _NAMES, "what it cannot do without", default=()),
+        Key(
+            "baseline",
+            Spec(
+                (
+                    Key("how", Choice(tuple(BASELINES)), "how they differ"),
+                    Key("T", Number(), "from which difference on", default=0.0),
+                ),
+                _baseline,
+            ),
+            'how it is held against a baseline: { how = "rise", T = 0.1 }',
+            default=None,
+        ),
+        Key("disagrees", _NAMES, "rules that say something else", default=()),
+        Key("meaning", Prose(), "what a finding means"),
+        Key("action", _WORDS, "what to do", default=""),
+        Key("source", Prose(), "where it is published"),
+        Key("guard", _WORDS, "where it may mislead", default=""),
+        Key("status", Choice(tuple(STATUSES)), "how well it is known"),
+        Key("reason", _WORDS, "why a note is no condition", default=""),
+    ),
+    lambda **values: values | {"threshold_class": values.pop("class")},
+)
 _SEE = "facts/rules/_skeleton.toml shows what a rule has"
 
 
-def _line_of(text: str, key: str | None) -> int | None:
-    if key is None:
-        return None
-    wanted = re.compile(rf"\s*\[?{re.escape(key)}\b\s*[=\].]")
-    return next((i for i, line in enumerate(text.splitlines(), 1) if wanted.match(line)), None)
-
-
-def _at(path: Path, key: str) -> str:
-    line = _line_of(path.read_text(encoding="utf-8"), key)
-    return str(path) if line is None else f"{path}:{line}"
+def _faults(rule: Rule) -> Iterator[tuple[str, str, str | None]]:
+    """Keys that are each right, but not together, with what is wrong and what was expected."""
+    if rule.kind == "note":
+        if rule.query or rule.compare or rule.baseline:
+            key = "query" if rule.query else "compare" if rule.compare else "baseline"
+            yield key, "a note has no condition", 'kind = "rule"'
+        if not rule.reason:
+            yield "kind", "the note does not say why it is no condition", "a reason"
+        return
+    if not rule.query or not rule.needs:
+        key = "query" if not rule.query else "needs"
+        yield "", f"the rule has no {key}", None
+    if not rule.compare and rule.baseline is None:
+        yield "", "nothing says when the rule holds", "compare, or baseline"
+    numeric = rule.compare in (">", ">=", "<", "<=")
+    if numeric and "T" not in rule.threshold and not rule.gives("threshold"):
+        yield "compare", "there is no threshold T to compare with", None
+    if rule.compare == "holds" and not rule.gives("holds"):
+        yield "query", "the query has no column holds", None
+    known = {f"{{{name}}}" for name in rule.threshold}
+    for query in (rule.query, rule.baseline_query, rule.limit):
+        for place in re.findall(r"\{\w+\}", query):
+            if place not in known:
+                yield "query", f"{place} is not a threshold of the rule", None

@@ -182,12 +182,12 @@ def _read(file: str, _when: int, size: int) -> tuple[Binding, ...]:
         if said or "end of document" in str(error):
             where = f"{file}:{said[1] if said else len(text.splitlines())}"
         raise CatalogError(f"is not TOML: {error}", file=where, cure="correct the line") from error
-    return tuple(_bindings(data, file, text.splitlines()))
+    return tuple(_bindings(data, file, text))
 
 
-def _bindings(data: Mapping[str, Any], file: str, lines: list[str]) -> Iterator[Binding]:
+def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[Binding]:
     for entity, table in data.items():
-        at = line_of(lines, entity, None)
+        at = line_of(text, entity)
         if entity not in roles.entities():
             raise _error(f"there is no entity {entity!r}", roles.entities(), entity, file, at)
         if not isinstance(table, dict):
@@ -198,7 +198,7 @@ def _bindings(data: Mapping[str, Any], file: str, lines: list[str]) -> Iterator[
             )
         known = roles.catalogued(entity)
         for role, how in table.items():
-            at = line_of(lines, entity, role)
+            at = line_of(text, f"{entity}.{role}")
             if role not in known.roles:
                 raise _error(f"{entity} has no role {role!r}", known.roles, role, file, at)
             yield _binding(known, known.roles[role], how, file, at)

@@ -2,253 +2,38 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from zlens.errors import InputError, ScenarioError
+from zlens.errors import InputError, ScenarioError, ZlensError
 from zlens.models.answer import Assumption
 from zlens.models.constants import constant
-from zlens.schema import toml, user_files
+from zlens.schema import kinds, toml, user_files
+from zlens.schema.kinds import MOST, Key, Line, Many, Named, Spec
 
 #: Longest scenario that is read: some ten thousand users.
 LONGEST = 16_000_000
-#: Most entries of one list or table.
-MOST = 100_000
-
-
-class _Required:
-    """Stands for: there is no default."""
-
-
-REQUIRED: Final = _Required()
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number from low to high; above: low itself is not allowed."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    above: bool = False
-
-    def words(self) -> str:
-        if self.above:
-            return f"a number above {self.low:g}" + ("" if self.high == math.inf else f", to {self.high:g}")
-        if self.low == -math.inf:
-            return "a number" + ("" if self.high == math.inf else f" to {self.high:g}")
-        return f"a number from {self.low:g}" + (" up" if self.high == math.inf else f" to {self.high:g}")
-
-    def check(self, value: Any, where: str, problem: Problem) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise problem.value(where, value, self.words())
-        if not self.low <= value <= self.high or (self.above and value == self.low):
-            raise problem.value(where, value, self.words())
-        return float(value)
-
-
-@dataclass(frozen=True, slots=True)
-class NumberOr:
-    """A number, or one word that stands for there being none: NOLIMIT."""
-
-    of: Number
-    word: str
-
-    def words(self) -> str:
-        return f'{self.of.words()}, or "{self.word}"'
-
-    def check(self, value: Any, where: str, problem: Problem) -> float | str:
-        if value == self.word:
-            return self.word
-        if isinstance(value, str):
-            raise problem.value(where, value, self.words())
-        return self.of.check(value, where, problem)
-
-
-@dataclass(frozen=True, slots=True)
-class Integer:
-    """A whole number from low to high."""
-
-    low: int
-    high: int
-
-    def words(self) -> str:
-        return f"a whole number from {self.low:,} to {self.high:,}"
-
-    def check(self, value: Any, where: str, problem: Problem) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
-            raise problem.value(where, value, self.words())
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """true or false."""
-
-    def words(self) -> str:
-        return "true or false"
-
-    def check(self, value: Any, where: str, problem: Problem) -> bool:
-        if not isinstance(value, bool):
-            raise problem.value(where, value, self.words())
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A word or a line."""
-
-    def words(self) -> str:
-        return "a text in quotes"
-
-    def check(self, value: Any, where: str, problem: Problem) -> str:
-        if not isinstance(value, str) or not value or len(value) > 1000 or not value.isprintable():
-            raise problem.value(where, value, self.words())
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of some words."""
-
-    of: tuple[str, ...]
-
-    def words(self) -> str:
-        return "one of " + ", ".join(f'"{word}"' for word in self.of)
-
-    def check(self, value: Any, where: str, problem: Problem) -> str:
-        # 7.4 without quotes is a number to TOML.
-        if str(value) not in self.of:
-            raise problem.value(where, value, self.words())
-        return str(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Many:
-    """A list, each of the same kind."""
-
-    of: Kind
-    least: int = 0
-
-    def words(self) -> str:
-        return f"a list of which each is {self.of.words()}"
-
-    def check(self, value: Any, where: str, problem: Problem) -> list[Any]:
-        if not isinstance(value, list) or not self.least <= len(value) <= MOST:
-            raise problem.value(where, value, self.words())
-        return [self.of.check(one, f"{where}[{at}]", problem) for at, one in enumerate(value, 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A table whose keys are names of the user's own, each value of the same kind."""
-
-    of: Kind
-    least: int = 1
-
-    def words(self) -> str:
-        return f"a table of names, each with {self.of.words()}"
-
-    def check(self, value: Any, where: str, problem: Problem) -> dict[str, Any]:
-        if not isinstance(value, dict) or not self.least <= len(value) <= MOST:
-            raise problem.value(where, value, self.words())
-        return {name: self.of.check(one, f"{where}.{name}", problem) for name, one in value.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One key of a scenario.
-
-    default   what holds where it is left out; REQUIRED; or None
-    constant  name of the constant (see constants.py) that is its default
-    """
-
-    name: str
-    kind: Kind
-    text: str
-    unit: str = ""
-    default: Any = REQUIRED
-    constant: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """The keys of a scenario, or of a table in it; `tables` of them are lists of tables ([[user]])."""
-
-    keys: tuple[Key, ...]
-
-    def words(self) -> str:
-        return "a table with " + ", ".join(key.name for key in self.keys)
-
-    def check(self, value: Any, where: str, problem: Problem) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise problem.value(where, value, self.words())
-        before = f"{where}." if where else ""
-        known = {key.name for key in self.keys}
-        if not value.keys() <= known:
-            name = next(name for name in value if name not in known)
-            raise problem.unknown(before + name, name, known)
-        found: dict[str, Any] = {}
-        for key in self.keys:
-            name = key.name
-            if name in value:
-                found[name] = key.kind.check(value[name], before + name, problem)
-            elif key.constant is not None:
-                assumed = constant(key.constant)
-                problem.assumed.setdefault(key.constant, assumed.assumed())
-                found[name] = assumed.default
-            elif isinstance(key.default, _Required):
-                raise problem.missing(before + name, key)
-            else:
-                found[name] = key.default
-        return found
-
-
-Kind = Number | NumberOr | Integer | Flag | Text | Choice | Many | Named | Spec
-
 #: What every scenario may say beside what its model understands.
 _COMMON = (
-    Key("model", Text(), "the model it is for", default=None),
-    Key("title", Text(), "what it is, for the heading of the answer", default=None),
+    Key("model", Line(), "the model it is for", default=None),
+    Key("title", Line(), "what it is, for the heading of the answer", default=None),
 )
 
 
 @dataclass(slots=True)
-class Problem:
-    """Makes the errors of one file, and keeps what had to be assumed."""
+class Problem(kinds.Problem):
+    """Makes the errors of one scenario, and keeps what had to be assumed."""
 
-    file: str | None
+    error: type[ZlensError] = ScenarioError
+    root: str = "the scenario"
     assumed: dict[str, Assumption] = field(default_factory=dict)
 
-    def value(self, where: str, value: Any, allowed: str) -> ScenarioError:
-        return ScenarioError(
-            f"{where or 'the scenario'} is {_shown(value)}",
-            file=self.file,
-            expected=allowed,
-            cure=f"change {where}" if where else "write key = value",
-        )
-
-    def unknown(self, where: str, name: str, known: Iterable[str]) -> ScenarioError:
-        names = sorted(known)
-        near = difflib.get_close_matches(name, names, 1)
-        cure = f"did you mean {near[0]}?" if near else "leave it out"
-        return ScenarioError(
-            f"{where} is not known here", file=self.file, expected=f"one of {', '.join(names)}", cure=cure
-        )
-
-    def missing(self, where: str, key: Key) -> ScenarioError:
-        return ScenarioError(
-            f"{where} is missing: {key.text}",
-            file=self.file,
-            expected=key.kind.words(),
-            cure=f"add {key.name}",
-        )
-
-    def wrong(self, what: str, cure: str, expected: str | None = None) -> ScenarioError:
-        """Keys that are each right, but not together."""
-        return ScenarioError(what, file=self.file, expected=expected, cure=cure)
+    def constant(self, name: str) -> Any:
+        assumption = constant(name)
+        self.assumed.setdefault(name, assumption.assumed())
+        return assumption.default
 
 
 @dataclass(slots=True)
@@ -292,7 +77,7 @@ def described(spec: Spec, indent: str = "") -> Iterator[str]:
     for key in spec.keys if indent else (*_COMMON, *spec.keys):
         kind = key.kind
         unit = f", {key.unit}" if key.unit else ""
-        if isinstance(key.default, _Required) and key.constant is None:
+        if key.needed:
             begin = "must be there"
         elif key.constant is not None:
             begin = f"if left out {constant(key.constant).default}, which is assumed"
@@ -382,12 +167,3 @@ def values_of(sweep: str) -> Iterator[float | int]:
     for at in range(math.floor(count + 1e-9) + 1):
         value = start + at * step
         yield int(value) if value == int(value) and "." not in sweep else value
-
-
-def _shown(value: Any) -> str:
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    if isinstance(value, dict):
-        text = "a table"
-    elif isinstance(value, list):
-        text = f"a list of {len(value):,}"
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -299,17 +299,17 @@ def _apply_user(folder: Path) -> list[str]:
     for saved in sorted(imported.glob("*.toml")) if imported.is_dir() else ():
         saved.replace(folder / saved.name)
     wrong: list[str] = []
-    lines = path.read_text(encoding="utf-8").splitlines() if said else []
+    text = path.read_text(encoding="utf-8") if said else ""
     for record, table in said.items():
         target = folder / layouts.file_name(record) if _RECORD.fullmatch(record) else None
         if target is None or not target.is_file():
-            wrong.append(f"{_at(lines, record)}the pack has no layout of {record[:40]!r}")
+            wrong.append(f"{_at(text, record)}the pack has no layout of {record[:40]!r}")
             continue
         if not isinstance(table, dict):
-            wrong.append(f"{_at(lines, record)}{record} is not a table such as [{record}.FIELD]")
+            wrong.append(f"{_at(text, record)}{record} is not a table such as [{record}.FIELD]")
             continue
         file = layouts.parse(target.read_text(encoding="utf-8"), path=str(target))
-        changed = _User(record, table, wrong, lines).record_file(file)
+        changed = _User(record, table, wrong, text).record_file(file)
         imported.mkdir(exist_ok=True)
         target.replace(imported / target.name)
         write.save(changed, target)
@@ -318,19 +318,19 @@ def _apply_user(folder: Path) -> list[str]:
     return wrong
 
 
-def _at(lines: list[str], record: str, key: str | None = None) -> str:
+def _at(text: str, where: str) -> str:
     """Where the user says it: `user.toml:12: `."""
-    line = line_of(lines, record, key)
+    line = line_of(text, where)
     return f"{USER_FILE}:{line}: " if line is not None else ""
 
 
 class _User:
     """What the user says of one record."""
 
-    def __init__(self, record: str, table: dict[str, Any], wrong: list[str], lines: list[str]) -> None:
+    def __init__(self, record: str, table: dict[str, Any], wrong: list[str], text: str) -> None:
         self.record = record
         self.wrong = wrong
-        self.lines = lines
+        self.text = text
         self.lists = {key: self.names(key, table[key]) for key in ("subject", "reset_on") if key in table}
         self.callevel = self.bits(table.get("callevel", []))
         sections = table.get("section", {})
@@ -342,12 +342,13 @@ class _User:
         self.met: set[str] = set()
 
     def refuse(self, what: str, key: str) -> None:
-        self.wrong.append(f"{_at(self.lines, self.record, key)}{self.record}: {what}")
+        where = _at(self.text, f"{self.record}.{key}")
+        self.wrong.append(f"{where}{self.record}: {what}")
 
     def names(self, key: str, value: Any) -> tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(name, str) for name in value):
             return tuple(value)
-        self.refuse(f"{key} is not a list of field names", key.split()[-1])
+        self.refuse(f"{key} is not a list of field names", key.replace(": ", ".").replace(" ", "."))
         return ()
 
     def bits(self, value: Any) -> tuple[int, ...] | None:
@@ -360,7 +361,7 @@ class _User:
     def tables(self, what: str, given: dict[str, Any]) -> dict[str, dict[str, Any]]:
         for name, value in given.items():
             if not isinstance(value, dict):
-                self.refuse(f"{what}{name} is not a table", name or "section")
+                self.refuse(f"{what}{name} is not a table", what.replace(" ", ".") + (name or "section"))
         return {name: value for name, value in given.items() if isinstance(value, dict)}
 
     def pairs(self, given: Any) -> dict[str, str]:
@@ -429,10 +430,13 @@ class _User:
     def allowed(self, field: Field, key: str, value: Any) -> bool:
         values = {"kind": KINDS, "direction": DIRECTIONS, "unit": (), "text": ()}.get(key)
         if values is None:
-            self.refuse(f"{field.name}: {key} cannot be said; kind, direction, unit and text can", field.name)
+            self.refuse(
+                f"{field.name}: {key} cannot be said; kind, direction, unit and text can",
+                f"{field.name}.{key}",
+            )
         elif not isinstance(value, str) or (values and value not in values):
             wanted = f"one of {', '.join(values)}" if values else "a string"
-            self.refuse(f"{field.name}: {key} is {value!r}, not {wanted}", field.name)
+            self.refuse(f"{field.name}: {key} is {value!r}, not {wanted}", f"{field.name}.{key}")
         else:
             return True
         return False
@@ -444,18 +448,21 @@ class _User:
         subject = self.names(f"{where}: subject", said.pop("subject")) if "subject" in said else ()
         unknown = [name for name in subject if name not in {field.name for field in section.fields}]
         if unknown:
-            self.refuse(f"{where}: subject names {unknown[0]}, which is no field of an entry", section.name)
+            self.refuse(
+                f"{where}: subject names {unknown[0]}, which is no field of an entry",
+                f"section.{section.name}.subject",
+            )
             subject = ()
         for key, value in said.items():
             number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
             if key not in ("offset", "stride", "count"):
                 what = f"{where}: {key} cannot be said; offset, stride, count and subject can"
-                self.refuse(what, section.name)
+                self.refuse(what, f"section.{section.name}")
                 said = {}
                 break
             if not number and (not isinstance(value, str) or layout.field(value) is None):
                 what = f"{where}: {key} is {value!r}, neither a number nor a field of the record"
-                self.refuse(what, section.name)
+                self.refuse(what, f"section.{section.name}")
                 said = {}
                 break
         fields = tuple(self.field(old, told=bool(subject)) for old in section.fields)

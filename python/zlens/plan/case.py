@@ -13,8 +13,9 @@ from zlens.models.answer import Assumption, Value
 from zlens.models.constants import constant
 from zlens.models.partitions import measured as partitions
 from zlens.models.partitions.measured import Pair
-from zlens.models.scenario import Integer, Number, Problem
+from zlens.models.scenario import Problem
 from zlens.models.shares import measured as shares
+from zlens.schema.kinds import Integer, Number
 
 
 @dataclass(frozen=True, slots=True)

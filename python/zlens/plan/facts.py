@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from zlens.models.scenario import Choice, Number, Problem
+from zlens.models.scenario import Problem
 from zlens.plan.case import Asked, Case, Form
+from zlens.schema.kinds import Choice, Number
 
 NEEDS = "machine"
 _SCOPES = ("partition",)

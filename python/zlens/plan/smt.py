@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from zlens.models import moments
 from zlens.models.answer import Answer
-from zlens.models.scenario import Choice, Problem
+from zlens.models.scenario import Problem
 from zlens.models.smt import measured
+from zlens.schema.kinds import Choice
 
 KEY = "smt"
 TEXT = "multithreading of the cores of the system, by itself"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from zlens.models.scenario import Choice, Integer, Number, Problem
+from zlens.models.scenario import Problem
 from zlens.plan.case import Asked, Case, Form
+from zlens.schema.kinds import Choice, Integer, Number
 
 NEEDS = "guests"
 _ONLY = ("user",)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from zlens.models.scenario import Integer
 from zlens.plan.case import Asked, Case, Form
+from zlens.schema.kinds import Integer
 
 NEEDS = "machine"
 FORMS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from zlens.catalog import metrics
@@ -48,5 +49,5 @@ def check(folder: Path = FOLDER) -> list[str]:
                 for column in table.columns:
                     facts(column)
         except CatalogError as error:
-            found.append(f"reports/{name}.toml: {error.message}")
+            found.append(str(error).replace(f"{folder}{os.sep}", f"reports{os.sep}"))
     return found

@@ -16,11 +16,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zlens.errors import CatalogError, InputError, QueryError, ZlensError
+from zlens.schema.kinds import Many
 from zlens.server import guard as guards
 from zlens.server import openapi, static_files, values
-from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint
+from zlens.server.endpoints import ENDPOINTS, ROOT, Endpoint, WrongParameterError
 from zlens.server.guard import BODY, Guard, Refusal
-from zlens.server.kinds import Many, WrongParameterError
 from zlens.server.place import Place
 from zlens.server.running import BusyError, Running
 
@@ -106,7 +106,7 @@ async def _answer(endpoint: Endpoint, request: Request, place: Place, running: R
 
 def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
     """The parameters of an address as the values they stand for."""
-    kinds = {one.name: one.kind for one in endpoint.record.parameters}
+    kinds = {one.name: one.kind for one in endpoint.record.keys}
     found: dict[str, Any] = {}
     for name, text in query.multi_items():
         kind = kinds.get(name)

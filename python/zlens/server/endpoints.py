@@ -9,35 +9,53 @@ from typing import Any
 from zlens import models
 from zlens.catalog.aggregation import STATISTICS
 from zlens.compare import AGAINST, FORMS
+from zlens.errors import QueryError
+from zlens.schema.kinds import (
+    Anything,
+    Choice,
+    Either,
+    Flag,
+    Integer,
+    Key,
+    Many,
+    Moment,
+    Named,
+    Problem,
+    Spec,
+    Text,
+)
 from zlens.server.aggregate import MOST
-from zlens.server.kinds import Anything, Either, Flag, Integer, Many, Moment, Named, Parameter, Record, Text
 from zlens.server.place import Place
 
 ROOT = "/api/v1"
 _NAME = Text(120, 1)
 
-_ID = Parameter("id", Text(64, 1), "a name by which POST /cancel ends the question")
-_SYSTEM = Parameter("system", _NAME, "only this system")
-_FROM = Parameter("from", Moment(), "intervals that end after this time")
-_TO = Parameter("to", Moment(), "intervals that end not after this time")
-_INPUT = Parameter("input", Text(1000, 1), "only this input, by its name in /schema")
+_ID = Key("id", Text(64, 1), "a name by which POST /cancel ends the question", default=None)
+_SYSTEM = Key("system", _NAME, "only this system", default=None)
+_FROM = Key("from", Moment(), "intervals that end after this time", default=None)
+_TO = Key("to", Moment(), "intervals that end not after this time", default=None)
+_INPUT = Key("input", Text(1000, 1), "only this input, by its name in /schema", default=None)
 _WINDOW = (_SYSTEM, _FROM, _TO, _INPUT)
-_WHERE = Parameter(
+_WHERE = Key(
     "where",
-    Named(Either(Many(Anything(), 1000), Anything()), 20),
+    Named(Either(Many(Anything(), 0, 1000), Anything()), 0, 20),
     "what columns are to be: a value or a list of them",
     default={},
 )
-_STATISTICS = Many(Text(of=STATISTICS), len(STATISTICS), 1)
-_COURSE = Record(
+_STATISTICS = Many(Choice(STATISTICS), 1, len(STATISTICS))
+_COURSE = Spec(
     (
-        Parameter("column", _NAME, "the column", needed=True),
-        Parameter("statistic", Text(of=STATISTICS), "what is told of each bucket (max)", default="max"),
-        Parameter("buckets", Integer(1, 1000), "at most so many", needed=True),
+        Key("column", _NAME, "the column"),
+        Key("statistic", Choice(STATISTICS), "what is told of each bucket (max)", default="max"),
+        Key("buckets", Integer(1, 1000), "at most so many"),
     )
 )
-_SET = Parameter("set", Many(Text(500), 200), "other values: KEY=VALUE", default=[])
-_SIDE = Record((*_WINDOW, Parameter("name", Text(40, 1), "what the side is called")))
+_SET = Key("set", Many(Text(500), 0, 200), "other values: KEY=VALUE", default=[])
+_SIDE = Spec((*_WINDOW, Key("name", Text(40, 1), "what the side is called", default=None)))
+
+
+class WrongParameterError(QueryError):
+    """A parameter of a question is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +72,7 @@ class Endpoint:
     name: str
     summary: str
     work: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Key, ...]
     gives: dict[str, str]
     lists: str = ""
 
@@ -63,13 +81,15 @@ class Endpoint:
         return f"{ROOT}/{self.name}"
 
     @property
-    def record(self) -> Record:
+    def record(self) -> Spec:
         named = any(one.name == "id" for one in self.parameters)
-        return Record(self.parameters if named else (*self.parameters, _ID))
+        return Spec(self.parameters if named else (*self.parameters, _ID))
 
     def check(self, given: Any) -> dict[str, Any]:
         """The parameters of a question, checked; QueryError with what is allowed."""
-        found: dict[str, Any] = self.record.check(given, "")
+        found: dict[str, Any] = self.record.check(
+            given, "", Problem(error=WrongParameterError, root="the question", json=True)
+        )
         return found
 
     def answer(self, place: Place, asked: dict[str, Any]) -> Any:
@@ -113,13 +133,11 @@ ENDPOINTS = (
         "Any question in SQL",
         "sql:answer",
         (
-            Parameter(
-                "query", Text(200_000), "one SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)", needed=True
-            ),
-            Parameter("rows", Integer(0, 200_000), "most rows that are handed out (10000)", default=10_000),
-            Parameter(
+            Key("query", Text(200_000), "one SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)"),
+            Key("rows", Integer(0, 200_000), "most rows that are handed out (10000)", default=10_000),
+            Key(
                 "keep",
-                Named(Many(_NAME, 200), 20),
+                Named(Many(_NAME, 0, 200), 0, 20),
                 "columns of measures that are worked out once: {guest} in the query is a table with them",
                 default={},
             ),
@@ -138,40 +156,47 @@ ENDPOINTS = (
         "Columns of a measure by subject and time, each aggregated as the catalog states of it",
         "aggregate:answer",
         (
-            Parameter("table", _NAME, "a measure", needed=True),
-            Parameter(
+            Key("table", _NAME, "a measure"),
+            Key(
                 "columns",
-                Either(Many(_NAME, 60, 1), Named(_STATISTICS, 60)),
+                Either(Many(_NAME, 1, 60), Named(_STATISTICS, 0, 60)),
                 "its columns, or for each of them its statistics",
-                needed=True,
             ),
-            Parameter(
+            Key(
                 "statistics",
                 _STATISTICS,
                 "what is told of each column that has it; left out: its total, its mean or its last value",
+                default=None,
             ),
-            Parameter("by", Many(_NAME, 10), "columns whose values get rows of their own", default=[]),
-            Parameter(
+            Key("by", Many(_NAME, 0, 10), "columns whose values get rows of their own", default=[]),
+            Key(
                 "top",
                 Integer(1, 1000),
                 "only so many values of the first of `by`: the largest of the first column, in mean and once",
+                default=None,
             ),
             _SYSTEM,
             _WHERE,
             _FROM,
             _TO,
-            Parameter("buckets", Integer(1, 10_000), "rows over time, at most so many; left out: one row"),
-            Parameter(
+            Key(
+                "buckets",
+                Integer(1, 10_000),
+                "rows over time, at most so many; left out: one row",
+                default=None,
+            ),
+            Key(
                 "course",
                 _COURSE,
                 "a column over time beside each row",
+                default=None,
             ),
-            Parameter("order", _NAME, "a column of the answer to sort by (its keys)"),
-            Parameter("descending", Flag(), "the largest first (true)", default=True),
-            Parameter("limit", Integer(1, MOST), "most rows that are handed out (10000)", default=10_000),
-            Parameter(
+            Key("order", _NAME, "a column of the answer to sort by (its keys)", default=None),
+            Key("descending", Flag(), "the largest first (true)", default=True),
+            Key("limit", Integer(1, MOST), "most rows that are handed out (10000)", default=10_000),
+            Key(
                 "keep",
-                Many(_NAME, 100),
+                Many(_NAME, 0, 100),
                 "columns that other questions will be about, worked out at once with those of this one",
                 default=[],
             ),
@@ -196,15 +221,15 @@ ENDPOINTS = (
         "Rows of a measure as they are",
         "rows:answer",
         (
-            Parameter("table", _NAME, "a measure", needed=True),
-            Parameter("columns", Many(_NAME, 100), "its columns (all)", default=[]),
+            Key("table", _NAME, "a measure"),
+            Key("columns", Many(_NAME, 0, 100), "its columns (all)", default=[]),
             _SYSTEM,
             _WHERE,
             _FROM,
             _TO,
-            Parameter("order", _NAME, "a column to sort by (the time)"),
-            Parameter("descending", Flag(), "the largest first (false)", default=False),
-            Parameter("limit", Integer(1, MOST), "most rows that are handed out (10000)", default=10_000),
+            Key("order", _NAME, "a column to sort by (the time)", default=None),
+            Key("descending", Flag(), "the largest first (false)", default=False),
+            Key("limit", Integer(1, MOST), "most rows that are handed out (10000)", default=10_000),
         ),
         {
             "columns": "names",
@@ -219,7 +244,7 @@ ENDPOINTS = (
         "explain",
         "Where a number comes from: formula, inputs, unit, source, status",
         "explain:answer",
-        (Parameter("name", _NAME, "a measure, TABLE.COLUMN, a report, a rule, a record", needed=True),),
+        (Key("name", _NAME, "a measure, TABLE.COLUMN, a report, a rule, a record"),),
         {"name": "as asked for", "text": "as zlens explain prints it"},
     ),
     Endpoint(
@@ -228,14 +253,14 @@ ENDPOINTS = (
         "A classic report",
         "reports:answer",
         (
-            Parameter("name", _NAME, "short name or FCX number", needed=True),
-            Parameter(
+            Key("name", _NAME, "short name or FCX number"),
+            Key(
                 "format",
-                Text(of=("text", "csv", "json", "html", "table")),
+                Choice(("text", "csv", "json", "html", "table")),
                 "form of the report (text)",
                 default="text",
             ),
-            Parameter("only", Many(_NAME, 50), "only these subjects; * and ? may be in it", default=[]),
+            Key("only", Many(_NAME, 0, 50), "only these subjects; * and ? may be in it", default=[]),
             *_WINDOW,
         ),
         {
@@ -250,7 +275,7 @@ ENDPOINTS = (
         "What stands out, worst first",
         "findings:answer",
         (
-            Parameter("classes", Many(_NAME, 10), "classes of rules; all: every class"),
+            Key("classes", Many(_NAME, 0, 10), "classes of rules; all: every class", default=None),
             *_WINDOW,
         ),
         {
@@ -266,9 +291,9 @@ ENDPOINTS = (
         "What a rule looked at: its value over time beside the threshold",
         "findings:evidence",
         (
-            Parameter("rule", _NAME, "the rule", needed=True),
-            Parameter("system", _NAME, "the system", needed=True),
-            Parameter("subject", Text(200), "the subject of the finding", default=""),
+            Key("rule", _NAME, "the rule"),
+            Key("system", _NAME, "the system"),
+            Key("subject", Text(200), "the subject of the finding", default=""),
         ),
         {
             "rule": "the rule",
@@ -286,18 +311,18 @@ ENDPOINTS = (
         "Systems, stretches of time or inputs side by side",
         "compare:answer",
         (
-            Parameter("base", _SIDE, "what the others are held against", needed=True),
-            Parameter("others", Many(_SIDE, 8, 1), "the other sides", needed=True),
-            Parameter("form", Text(of=FORMS), "form of differences (new/base)", default="new/base"),
-            Parameter("against", Text(of=AGAINST), "first or previous (first)", default="first"),
-            Parameter("burg", Flag(), "base/new of everything, shares too", default=False),
-            Parameter(
+            Key("base", _SIDE, "what the others are held against"),
+            Key("others", Many(_SIDE, 1, 8), "the other sides"),
+            Key("form", Choice(FORMS), "form of differences (new/base)", default="new/base"),
+            Key("against", Choice(AGAINST), "first or previous (first)", default="first"),
+            Key("burg", Flag(), "base/new of everything, shares too", default=False),
+            Key(
                 "across_generations",
                 Flag(),
                 "everything, though the machines are of different generations",
                 default=False,
             ),
-            Parameter("format", Text(of=("data", "html")), "data, or one HTML file (data)", default="data"),
+            Key("format", Choice(("data", "html")), "data, or one HTML file (data)", default="data"),
         ),
         {
             "sides": "names, systems and time spans",
@@ -314,7 +339,7 @@ ENDPOINTS = (
         "model",
         "What a scenario of a model may say",
         "laboratory:keys",
-        (Parameter("model", Text(of=models.MODELS), "the model", needed=True),),
+        (Key("model", Choice(models.MODELS), "the model"),),
         {"name": "of the model", "summary": "what it is", "example": "a scenario", "keys": "what it may say"},
     ),
     Endpoint(
@@ -323,11 +348,11 @@ ENDPOINTS = (
         "What should happen: an exact answer to a scenario",
         "laboratory:solve",
         (
-            Parameter("model", Text(of=models.MODELS), "the model", needed=True),
-            Parameter("scenario", Text(1_000_000), "the scenario, in TOML; it names no files", needed=True),
+            Key("model", Choice(models.MODELS), "the model"),
+            Key("scenario", Text(1_000_000), "the scenario, in TOML; it names no files"),
             _SET,
-            Parameter("sweep", Text(200), "KEY=START:STOP[:STEP]"),
-            Parameter("check", Flag(), "check the scenario only", default=False),
+            Key("sweep", Text(200), "KEY=START:STOP[:STEP]", default=None),
+            Key("check", Flag(), "check the scenario only", default=False),
         ),
         {
             **_ANSWER,
@@ -341,9 +366,9 @@ ENDPOINTS = (
         "What should have happened in a measured interval beside what did",
         "laboratory:expected",
         (
-            Parameter("model", Text(of=models.MEASURED), "the model", needed=True),
+            Key("model", Choice(models.MEASURED), "the model"),
             _SYSTEM,
-            Parameter("at", Moment(), "a time in the interval; the busiest where it is left out"),
+            Key("at", Moment(), "a time in the interval; the busiest where it is left out", default=None),
             _SET,
         ),
         {**_ANSWER, "system": "the system", "at": "end of the interval"},
@@ -355,8 +380,8 @@ ENDPOINTS = (
         "laboratory:plan",
         (
             _SYSTEM,
-            Parameter("at", Moment(), "a time in the interval; the busiest where it is left out"),
-            Parameter("set", Many(Text(500), 200), "what to change; nothing: what can be asked", default=[]),
+            Key("at", Moment(), "a time in the interval; the busiest where it is left out", default=None),
+            Key("set", Many(Text(500), 0, 200), "what to change; nothing: what can be asked", default=[]),
         ),
         _ANSWER,
     ),
@@ -374,7 +399,7 @@ ENDPOINTS = (
         "cancel",
         "End a question",
         "",
-        (Parameter("id", Text(64, 1), "the name of the question", needed=True),),
+        (Key("id", Text(64, 1), "the name of the question"),),
         {"cancelled": "how many questions of that name there were"},
     ),
     Endpoint("GET", "openapi.json", "This description", "", (), {"openapi": "3.1.0"}),

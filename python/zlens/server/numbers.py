@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from zlens.models.scenario import Integer, Key, Kind, Many, Named, Number, NumberOr, Spec
+from zlens.schema.kinds import Integer, Key, Kind, Many, Named, Number, NumberOr, Spec
 
 #: More numbers of one scenario are not listed: nobody moves hundreds of sliders.
 _MOST = 400

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from zlens.schema.kinds import Key
 from zlens.server.endpoints import ENDPOINTS, Endpoint
-from zlens.server.kinds import Parameter
 from zlens.version import VERSION
 
 _ERROR = {
@@ -73,7 +73,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         },
     }
     if endpoint.method == "GET":
-        found["parameters"] = [_parameter(one) for one in endpoint.record.parameters]
+        found["parameters"] = [_parameter(one) for one in endpoint.record.keys]
     else:
         schema = endpoint.record.schema()
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
@@ -87,7 +87,7 @@ def _given(endpoint: Endpoint) -> dict[str, Any]:
     return {"type": "object", "properties": told}
 
 
-def _parameter(one: Parameter) -> dict[str, Any]:
+def _parameter(one: Key) -> dict[str, Any]:
     schema = one.kind.schema()
     found = {
         "name": one.name,

@@ -12,7 +12,7 @@ from typing import Any
 from zlens._native import json_rows
 from zlens.engine.answers import Answer
 from zlens.present.rows import iso
-from zlens.server.kinds import EXACT
+from zlens.schema.kinds import EXACT
 
 
 def plain(value: Any) -> Any:

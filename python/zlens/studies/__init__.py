@@ -12,7 +12,8 @@ from typing import Any, Protocol, cast
 
 from zlens.errors import QueryError
 from zlens.models.answer import Answer
-from zlens.models.scenario import Scenario, Spec, checked
+from zlens.models.scenario import Scenario, checked
+from zlens.schema.kinds import Spec
 
 #: In the order of the list that is shown.
 STUDIES = ("scaling", "regression")

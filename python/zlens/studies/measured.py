@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from zlens.catalog import aggregation, expressions, metrics
 from zlens.errors import InputError
-from zlens.models.scenario import Kind, Number, Text
+from zlens.schema.kinds import Kind, Line, Number
 
 if TYPE_CHECKING:
     from zlens.session.session import Session
 
 #: Which data of the files, and what was achieved: key, kind, what it is, unit.
 WINDOW: tuple[tuple[str, Kind, str, str], ...] = (
-    ("throughput", Text(), "CSV of what was achieved, as zlens report --throughput takes it", ""),
-    ("throughput_columns", Text(), 'which of its columns is what: "rate=Load:per min"', ""),
+    ("throughput", Line(), "CSV of what was achieved, as zlens report --throughput takes it", ""),
+    ("throughput_columns", Line(), 'which of its columns is what: "rate=Load:per min"', ""),
     ("throughput_offset", Number(), "what to add to its times to fit the system's clock", "s"),
-    ("system", Text(), "only this system of the files", ""),
-    ("from", Text(), 'intervals after this time: "2026-03-02 09:15" or "09:15"', ""),
-    ("to", Text(), "intervals up to this time", ""),
-    ("shift", Text(), 'only these hours: "Mon-Fri 08:00-17:00"', ""),
-    ("peak", Text(), 'only the busiest stretch: "60m"', ""),
-    ("tz", Text(), 'zone of files with local times only: "Europe/Berlin"', ""),
+    ("system", Line(), "only this system of the files", ""),
+    ("from", Line(), 'intervals after this time: "2026-03-02 09:15" or "09:15"', ""),
+    ("to", Line(), "intervals up to this time", ""),
+    ("shift", Line(), 'only these hours: "Mon-Fri 08:00-17:00"', ""),
+    ("peak", Line(), 'only the busiest stretch: "60m"', ""),
+    ("tz", Line(), 'zone of files with local times only: "Europe/Berlin"', ""),
 )
 
 #: What is averaged: names of columns, each with the measure that says how and the table of the question.

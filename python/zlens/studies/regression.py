@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.capacity import scaling
-from zlens.models.scenario import Key, Many, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.present.charts import MOST_BARS, Chart, Series
+from zlens.schema.kinds import Key, Line, Many, Number, Spec
 from zlens.studies.measured import Measured
 from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
 from zlens.studies.run_keys import KEYS, run_of
@@ -31,8 +32,8 @@ SPEC = Spec(
             Many(
                 Spec(
                     (
-                        Key("name", Text(), "name of the workload"),
-                        Key("group", Text(), "kind of workload, for a line of its own", default=None),
+                        Key("name", Line(), "name of the workload"),
+                        Key("group", Line(), "kind of workload, for a line of its own", default=None),
                         Key("base", Spec(KEYS), "the run before the change", default=None),
                         Key("comparison", Spec(KEYS), "the run after it", default=None),
                         Key("etrr", _RATIO, "ratio of ETR, comparison / base, without runs", default=None),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from zlens.errors import ZlensError
-from zlens.models.scenario import Key, Named, Number, Problem, Spec, Text
+from zlens.models.scenario import Problem
+from zlens.schema.kinds import Key, Line, Named, Number, Spec
 from zlens.studies.measured import WINDOW, Measured, measured
 from zlens.studies.runs import Run
 
@@ -45,11 +46,11 @@ _OF_BUSY = ("busy_pct", "total_pct", "guest_pct", "chargeable_pct", "nonchargeab
 KEYS = (
     *_TOLD,
     Key("also", Named(Number()), "other numbers that belong to the run, shown as they are", default=None),
-    Key("file", Text(), "data to take measures from; numbers given beside it hold before them", default=None),
+    Key("file", Line(), "data to take measures from; numbers given beside it hold before them", default=None),
     *(Key(name, kind, text, unit, default=None) for name, kind, text, unit in WINDOW),
 )
 
-NAMED = Spec((Key("name", Text(), "name of the run"), *KEYS))
+NAMED = Spec((Key("name", Line(), "name of the run"), *KEYS))
 
 
 def run_of(

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from zlens.catalog.machines import Point
 from zlens.models.answer import Answer, Figure
 from zlens.models.capacity import measured_curve, scaling, usl
-from zlens.models.scenario import Flag, Integer, Key, Many, Named, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
+from zlens.schema.kinds import Flag, Integer, Key, Line, Many, Named, Number, Spec
 from zlens.studies import scaling_notes, scaling_tables
 from zlens.studies.beside import Beside
 from zlens.studies.measured import Measured, placed
@@ -23,7 +24,7 @@ SUMMARY = "a workload in larger and larger partitions, beside what the machine l
 SPEC = Spec(
     (
         Key("run", Many(NAMED, least=1), "the runs, in any order; ratios are to the smallest"),
-        Key("machine", Text(), "whose factors: a machine of the catalog, such as z14-m05", default=None),
+        Key("machine", Line(), "whose factors: a machine of the catalog, such as z14-m05", default=None),
         Key(
             "factors",
             Named(Number(0, 2, above=True)),
@@ -37,8 +38,8 @@ SPEC = Spec(
             "65,536ths",
             default=None,
         ),
-        Key("data", Text(), "a file that tells the factors: /proc/sysinfo, or monitor data", default=None),
-        Key("system", Text(), "which system of that file", default=None),
+        Key("data", Line(), "a file that tells the factors: /proc/sysinfo, or monitor data", default=None),
+        Key("system", Line(), "which system of that file", default=None),
         Key("relative", Flag(), "ETR are ratios, not transactions per second", default=False),
         Key(
             "rolloff_gain",

@@ -15,8 +15,9 @@ from typing import Any
 from zlens.models.aliases import dasd
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.fill import water_fill
-from zlens.models.scenario import Choice, Integer, Key, Many, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Number, Spec
 
 SUMMARY = "HyperPAV aliases: shares of a pool, and response of volumes with a base and aliases"
 
@@ -25,7 +26,7 @@ _MS = Number(0, 1_000_000)
 
 _USE = Spec(
     (
-        Key("name", Text(), "MDISK, PAGING or a name of your own"),
+        Key("name", Line(), "MDISK, PAGING or a name of your own"),
         Key("share", Integer(0, 1_000_000), "its share (SET CU)"),
         Key("wants", _ALIASES, "aliases it would have in use if nothing held it", "aliases", default=None),
         Key("in_use", _ALIASES, "aliases it had in use, as measured (HPALIAS)", "aliases", default=None),
@@ -35,8 +36,8 @@ _USE = Spec(
 
 _DEVICE = Spec(
     (
-        Key("name", Text(), "name of the volume"),
-        Key("use", Text(), "whose aliases it takes; needed where there is more than one use", default=None),
+        Key("name", Line(), "name of the volume"),
+        Key("use", Line(), "whose aliases it takes; needed where there is more than one use", default=None),
         Key("rate", Number(0, 1e9), "operations of the volume, over base and aliases", "per second"),
         Key("serv", _MS, "service time; or pend, disc and conn", "ms", default=None),
         Key("pend", _MS, "pending", "ms", default=None),

@@ -16,14 +16,15 @@ from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.capacity import runs as capacity_runs
 from zlens.models.capacity import scaling
 from zlens.models.capacity.measured_curve import NamedCurve, known
-from zlens.models.scenario import Choice, Integer, Key, Many, Named, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
 SUMMARY = "capability of n processors, whole or over partitions, and how runs of a workload scale beside it"
 
 _RUN = Spec(
     (
-        Key("name", Text(), "name of the run", default=None),
+        Key("name", Line(), "name of the run", default=None),
         Key("processors", Integer(1, 10_000), "logical processors of the partition"),
         Key("etr", Number(0, 1e15, above=True), "external throughput rate", "per second", default=None),
         Key("busy", Number(0, 100, above=True), "average logical processor busy", "%", default=None),
@@ -39,7 +40,7 @@ _RUN = Spec(
 
 SPEC = Spec(
     (
-        Key("machine", Text(), "whose curve: a machine of the catalog, such as z14-m05", default=None),
+        Key("machine", Line(), "whose curve: a machine of the catalog, such as z14-m05", default=None),
         Key(
             "factors",
             Named(Number(0, 2, above=True)),
@@ -55,11 +56,11 @@ SPEC = Spec(
         ),
         Key(
             "data",
-            Text(),
+            Line(),
             "a file that tells the curve: /proc/sysinfo of a Linux, or monitor data of z/VM",
             default=None,
         ),
-        Key("system", Text(), "which system of that file", default=None),
+        Key("system", Line(), "which system of that file", default=None),
         Key("sizes", Many(Integer(1, 10_000), 1), "sizes of partitions to compare", default=None),
         Key("processors", Integer(1, 10_000), "processors to spread over partitions", default=None),
         Key(

@@ -7,8 +7,9 @@ from typing import Any
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.paging import page_space
 from zlens.models.paging.page_space import GB, PAGE
-from zlens.models.scenario import Choice, Integer, Key, Many, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Number, Spec
 
 SUMMARY = "paging: space that guests can ask for, how full it gets, and pages per I/O on the paging volumes"
 
@@ -16,14 +17,14 @@ _SIZE = Number(0, 1e9)
 
 _GUEST = Spec(
     (
-        Key("name", Text(), "name of the guest, or of guests that are alike"),
+        Key("name", Line(), "name of the guest, or of guests that are alike"),
         Key("storage", _SIZE, "size of its primary address space", "GB"),
         Key("count", Integer(1, 100_000), "how many there are of it", default=1),
     )
 )
 _VOLUME = Spec(
     (
-        Key("name", Text(), "label of the volume, or of volumes that are alike"),
+        Key("name", Line(), "label of the volume, or of volumes that are alike"),
         Key("count", Integer(1, 100_000), "how many there are of it", default=1),
         Key("cylinders", Integer(1, 1_200_000), "cylinders of a 3390 that are given to paging", default=None),
         Key("slots", Integer(1, 2**40), "pages it holds, where it is no 3390", default=None),

@@ -14,8 +14,9 @@ from zlens.models.answer import Answer, Figure
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
 from zlens.models.partitions.tables import NOTHING, Member, Pool
-from zlens.models.scenario import Choice, Flag, Integer, Key, Many, Named, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Number, Spec
 
 SUMMARY = (
     "PR/SM partitions: weights, caps, entitlement, excess, polarity of cores, vertical-lows, z/VM's limits"
@@ -26,7 +27,7 @@ _CORES = Number(0, 1000)
 
 _PARTITION = Spec(
     (
-        Key("name", Text(), "name of the partition; once for each of its types"),
+        Key("name", Line(), "name of the partition; once for each of its types"),
         Key("type", Choice(TYPES), "type of its cores", default="CP"),
         Key("cores", Integer(1, 1000), "logical cores that are online"),
         Key("weight", Integer(1, 999), "processing weight; none where dedicated", default=None),
@@ -47,9 +48,9 @@ _PARTITION = Spec(
         Key("unparked", Integer(1, 1000), "cores it uses, high ones first; left out: all", default=None),
         Key("capped", Flag(), "initial capping: never more than its weight gives", default=False),
         Key("absolute_cap", Number(0, 1000, above=True), "absolute capping", "cores", default=None),
-        Key("group", Text(), "its group of absolute group capping", default=None),
+        Key("group", Line(), "its group of absolute group capping", default=None),
         Key("defined_capacity", Number(0, above=True), "defined capacity of z/OS", "MSU", default=None),
-        Key("capacity_group", Text(), "its group of z/OS group capacity", default=None),
+        Key("capacity_group", Line(), "its group of z/OS group capacity", default=None),
         Key("zvm", Choice(zvm_limits.releases()), "release of z/VM that runs in it", default=None),
         Key("mode", Choice(zvm_limits.modes()), "mode of the partition, for z/VM", default="z/VM"),
         Key("smt", Choice(zvm_limits.SMT), "multithreading, for z/VM", default="non-SMT"),
@@ -58,7 +59,7 @@ _PARTITION = Spec(
 
 _GROUP = Spec(
     (
-        Key("name", Text(), "name of the group"),
+        Key("name", Line(), "name of the group"),
         Key("type", Choice(TYPES), "type of cores it limits", default="CP"),
         Key("absolute_cap", _CORES, "absolute group capping", "cores", default=None),
         Key("capacity", Number(0), "group capacity of z/OS", "MSU", default=None),

@@ -7,8 +7,9 @@ from typing import Any
 
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.queueing import queues
-from zlens.models.scenario import Choice, Integer, Key, Many, Named, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
 SUMMARY = "queues: throughput, response and utilisation, exact for open and closed systems"
 
@@ -16,7 +17,7 @@ _TIME = Number(0, 1e9)
 
 _STATION = Spec(
     (
-        Key("name", Text(), "name of the station"),
+        Key("name", Line(), "name of the station"),
         Key("kind", Choice(("queue", "delay")), "whether anybody waits there", default="queue"),
         Key("servers", Integer(1, 1000), "servers behind one queue", default=1),
         Key(
@@ -37,7 +38,7 @@ _STATION = Spec(
 
 _CLASS = Spec(
     (
-        Key("name", Text(), "name of the class of work"),
+        Key("name", Line(), "name of the class of work"),
         Key("rate", Number(0, 1e12), "arrivals of an open class", "per second", default=None),
         Key("customers", Integer(0, 10_000), "customers of a closed class", default=None),
         Key("think", _TIME, "time a customer spends outside", "seconds", default=0.0),

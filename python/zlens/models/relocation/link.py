@@ -8,17 +8,18 @@ from typing import Any
 
 from zlens.models.answer import Column, Figure, Table
 from zlens.models.relocation import isfc
-from zlens.models.scenario import Integer, Key, Many, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
+from zlens.schema.kinds import Integer, Key, Line, Many, Number, Spec
 
 #: A MiB in MB of 10^6 bytes.
 MB_IN_MIB = 1.048576
 
 _CHPID = Spec(
     (
-        Key("name", Text(), "the chpid"),
+        Key("name", Line(), "the chpid"),
         Key("speed", Number(0, 1000, above=True), "its speed", "Gb/s"),
         Key("ctcs", Integer(1, 16), "CTC devices on it, numbered in the order of the chpids", default=None),
-        Key("rdevs", Many(Text(), 1), 'their device numbers instead: ["D000", "D001"]', default=None),
+        Key("rdevs", Many(Line(), 1), 'their device numbers instead: ["D000", "D001"]', default=None),
         Key("share", Number(0, 100, above=True), "what the link has of it, where others use it", "%",
             default=100.0),
     )
@@ -27,8 +28,8 @@ _CHPID = Spec(
 SPEC = Spec(
     (
         Key("rate", Number(0, 1e9, above=True), "what it carries, if that is known", "MiB/s", default=None),
-        Key("from", Text(), "system the guests leave; names decide which devices it writes on", default=None),
-        Key("to", Text(), "system they go to", default=None),
+        Key("from", Line(), "system the guests leave; names decide which devices it writes on", default=None),
+        Key("to", Line(), "system they go to", default=None),
         Key("rate_per_gb", Number(0, 1000, above=True), "what a chpid carries for each Gb/s", "MB/s",
             constant="isfc_rate_per_gb"),
         Key("ssch_per_device", Number(0, 1e6, above=True), "starts of one CTC device at most", "per second",

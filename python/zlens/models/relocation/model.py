@@ -17,8 +17,9 @@ from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.constants import constant
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
-from zlens.models.scenario import Choice, Flag, Integer, Key, Many, Number, NumberOr, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.present.charts import COLOURS, Chart, Series
+from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Number, NumberOr, Spec
 
 SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, the ISFC link"
 
@@ -32,7 +33,7 @@ _PART = Number(0, 100)
 
 _GUEST = Spec(
     (
-        Key("name", Text(), "name of the guest"),
+        Key("name", Line(), "name of the guest"),
         Key("memory", Number(0, 1e9, above=True), "its storage", "MiB"),
         Key("touched", _MIB, "what of it was ever touched, and is sent first; all if left out", "MiB",
             default=None),

@@ -19,6 +19,7 @@ from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value, by_name
 from zlens.models.constants import constant
 from zlens.models.moments import BUSY, Asked, at_end
+from zlens.schema.kinds import Number
 
 TABLE = "guest"
 
@@ -145,7 +146,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     for setting in settings:
         key, _, text = setting.partition("=")
         if key.strip() == "hungry_above":
-            above = scenarios.Number(0, 100).check(_number(text), "hungry_above", scenarios.Problem(None))
+            above = Number(0, 100).check(_number(text), "hungry_above", scenarios.Problem(None))
         else:
             rest.append(setting)
     found = measured(session, system, end, hungry_above=above)

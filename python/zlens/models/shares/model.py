@@ -13,8 +13,9 @@ from typing import Any
 
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.fill import Group, group_fill
-from zlens.models.scenario import Choice, Integer, Key, Many, Named, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what holds each user"
 
@@ -25,7 +26,7 @@ _OF_ALL = "% of all processors of the type"
 
 _USER = Spec(
     (
-        Key("name", Text(), "name of the user"),
+        Key("name", Line(), "name of the user"),
         Key("type", Choice(TYPES), "type of its virtual processors", default="CP"),
         Key("virtual_cpus", Integer(1, 128), "virtual processors that are started", default=1),
         Key("dedicated", Integer(0, 128), "how many of them have a processor for themselves", default=0),
@@ -48,13 +49,13 @@ _USER = Spec(
             "% of one processor",
             default=None,
         ),
-        Key("pool", Text(), "its CPU pool", default=None),
+        Key("pool", Line(), "its CPU pool", default=None),
     )
 )
 
 _POOL = Spec(
     (
-        Key("name", Text(), "name of the CPU pool"),
+        Key("name", Line(), "name of the CPU pool"),
         Key("type", Choice(("CP", "IFL")), "type of processor it limits", default="CP"),
         Key(
             "limithard",

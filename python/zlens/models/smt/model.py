@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zlens.models.answer import Answer, Column, Figure, Table, Value
-from zlens.models.scenario import Choice, Key, Many, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.models.smt import metrics as smt_metrics
 from zlens.models.smt import throughput as smt_throughput
 from zlens.models.smt.metrics import Counted, Metrics, Times
 from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Choice, Key, Line, Many, Number, Spec
 
 SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"
 
@@ -31,7 +32,7 @@ _SURPRISING = 0.1
 
 _CORE = Spec(
     (
-        Key("name", Text(), "name of the core"),
+        Key("name", Line(), "name of the core"),
         Key("type", Choice(TYPES), "its type", default="IFL"),
         Key("share", Number(0, 100), "what it is entitled to", "% of a core", default=100.0),
         Key(
@@ -69,7 +70,7 @@ _CORE = Spec(
 
 _TIME = Spec(
     (
-        Key("name", Text(), "whose time it is"),
+        Key("name", Line(), "whose time it is"),
         Key("alone", _SECONDS, "raw time while the core's other thread was idle", "s", default=None),
         Key("beside", _SECONDS, "raw time while the other thread was active", "s", default=None),
         Key("mt1", _SECONDS, "MT-1 equivalent time, where it is known instead", "s", default=None),
@@ -80,7 +81,7 @@ _TIME = Spec(
 
 _HYPTOP = Spec(
     (
-        Key("name", Text(), "name of the partition (system)"),
+        Key("name", Line(), "name of the partition (system)"),
         Key("cores", Number(0, 1000), "its cores (#core)", default=None),
         Key("core", Number(0, 1e6), "core dispatch time (core)", "% of 1"),
         Key("thread", Number(0, 1e6), "thread time (the)", "% of 1"),
@@ -95,7 +96,7 @@ SPEC = Spec(
         Key("time", Many(_TIME), "CPU time of a guest or of a service class", default=[]),
         Key("hyptop", Many(_HYPTOP), "a partition as hyptop of Linux shows it", default=[]),
         Key("run", Many(smt_throughput.RUN), "a run of a workload, measured or to be predicted", default=[]),
-        Key("base", Text(), "run that others are held against; the first measured one", default=None),
+        Key("base", Line(), "run that others are held against; the first measured one", default=None),
     )
 )
 

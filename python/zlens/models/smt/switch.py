@@ -20,6 +20,7 @@ from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import tables as smt_tables
 from zlens.models.smt.bounds import Bound, Part
 from zlens.models.smt.throughput import MISSES
+from zlens.schema.kinds import Integer, Number
 
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
@@ -179,7 +180,7 @@ def switched(
 def _told(settings: Sequence[str]) -> Settings:
     """Settings, each checked."""
     problem, told = scenarios.Problem(None), Settings()
-    factor = scenarios.Number(0, 1000, above=True)
+    factor = Number(0, 1000, above=True)
     for setting in settings:
         key, _, text = setting.partition("=")
         key = key.strip()
@@ -187,16 +188,16 @@ def _told(settings: Sequence[str]) -> Settings:
         kind, _, rest = key.partition(".")
         name, _, last = rest.rpartition(".")
         if key == "max_capacity_factor":
-            told.maximum = scenarios.Number(100, 200).check(given, key, problem) / 100.0
+            told.maximum = Number(100, 200).check(given, key, problem) / 100.0
         elif key == "path":
             told.path[""] = factor.check(given, key, problem)
         elif kind == "guest" and name and last == "path":
             told.path[name] = factor.check(given, key, problem)
         elif kind == "guest" and name and last == "serial":
-            told.serial[name] = scenarios.Number(0, 100, above=True).check(given, key, problem) / 100.0
+            told.serial[name] = Number(0, 100, above=True).check(given, key, problem) / 100.0
         elif kind == "guest" and name and last == "serial_at_once":
             whole = int(given) if isinstance(given, float) and given == int(given) else given
-            told.at_once[name] = scenarios.Integer(1, 100_000).check(whole, key, problem)
+            told.at_once[name] = Integer(1, 100_000).check(whole, key, problem)
         else:
             known = ("guest.NAME.path", "guest.NAME.serial", "guest.NAME.serial_at_once")
             raise problem.unknown(key, key, ("max_capacity_factor", "path", *known))

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from zlens.models.answer import Answer, Figure, Table, Value
-from zlens.models.scenario import Integer, Key, Many, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt.bounds import Bound, Part
 from zlens.models.smt.tables import AGAINST, BOUNDS, DEMANDS, RUNS, published
 from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Integer, Key, Line, Many, Number, Spec
 
 #: Rounding of printed percentages can lead this far beyond 1 or 2 threads.
 _ROUNDING = 0.02
@@ -33,7 +34,7 @@ _BEYOND = 1.02
 
 PART = Spec(
     (
-        Key("name", Text(), "name of the part: clients, servers, ..."),
+        Key("name", Line(), "name of the part: clients, servers, ..."),
         Key("guests", Integer(1, 100_000), "guests that run it", default=1),
         Key("virtual_cpus", Integer(1, 128), "virtual processors of each guest", default=1),
         Key(
@@ -52,7 +53,7 @@ PART = Spec(
 
 RUN = Spec(
     (
-        Key("name", Text(), "name of the run"),
+        Key("name", Line(), "name of the run"),
         Key("cores", Integer(1, 1000), "logical cores"),
         Key("threads", Integer(1, 2), "threads activated on each core", default=1),
         Key("etr", Number(0, 1e12, above=True), "measured throughput", "transactions/s", default=None),
@@ -68,7 +69,7 @@ RUN = Spec(
         Key("capacity_factor", Number(50, 400), "measured; else from thread density", "%", default=None),
         Key("max_capacity_factor", Number(100, 200), "its largest capacity factor", "%", default=None),
         Key("in_system", Number(0, 1e12), "transactions in the system, mean", default=None),
-        Key("calibrated_by", Text(), "measured run whose path factors hold for this one", default=None),
+        Key("calibrated_by", Line(), "measured run whose path factors hold for this one", default=None),
         Key("part", Many(PART, least=1), "who runs a part of each transaction"),
     )
 )

@@ -8,9 +8,10 @@ from statistics import fmean
 from typing import Any
 
 from zlens.models.answer import Answer, Column, Figure, Table
-from zlens.models.scenario import Choice, Flag, Integer, Key, Many, Number, Scenario, Spec, Text
+from zlens.models.scenario import Scenario
 from zlens.models.unparking import policies
 from zlens.present.charts import Chart, Series
+from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Number, Spec
 
 SUMMARY = "unparking: cores that z/VM runs in (LARGE, MEDIUM, SMALL), and the rules of Linux and z/OS"
 
@@ -21,7 +22,7 @@ _LMS = ("LARGE", "MEDIUM", "SMALL")
 
 _PARTITION = Spec(
     (
-        Key("name", Text(), "name of another partition"),
+        Key("name", Line(), "name of another partition"),
         Key("weight", Number(0, 1_000_000), "its weight"),
         Key("entitlement", _CORE, "its entitlement", _ONE),
         Key("used", _CORE, "what it uses", _ONE),

@@ -1,0 +1,292 @@
+"""The files of reports: their keys, and what must fit together; `_skeleton.toml` explains every key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from zlens.catalog import aggregation, metrics
+from zlens.errors import CatalogError
+from zlens.reports.definition import (
+    KINDS,
+    LABEL_WIDTH,
+    MEAN_RULES,
+    MEANS,
+    STATUSES,
+    TOTAL_RULES,
+    TYPES,
+    Absent,
+    Column,
+    Definition,
+    Group,
+    Note,
+    Rows,
+    Table,
+    group_spans,
+)
+from zlens.schema import document
+from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Problem, Prose, Spec, Text
+
+#: Keys and columns go into SQL between quotes: only plain lower-case names are let through.
+_NAME = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*"), "a name of lower-case letters, digits and _")
+_MEASURE = Text(200, 1, re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*"), "table.column")
+_WORDS = Prose(empty=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A SELECT, and only one, with the means it names written out."""
+
+    empty: bool = False
+
+    def words(self) -> str:
+        return "one SELECT (or WITH ... SELECT) without a semicolon"
+
+    def schema(self) -> dict[str, Any]:
+        return _WORDS.schema()
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> str:
+        query = Prose(self.empty).check(value, where, problem)
+        if query and (not re.match(r"(?i)(select|with)\b", query) or ";" in query):
+            raise problem.value(where, query, self.words())
+        try:
+            return aggregation.expanded(query)
+        except CatalogError as error:
+            raise problem.wrong(f"{where}: {error.message}", error.cure, error.expected, where) from None
+
+
+def _column(**values: Any) -> Column:
+    """A column; what it leaves out follows from its type and heading."""
+    kind, heading = values["type"], values["heading"]
+    defaults = {
+        "column": values["key"],
+        "name": " ".join(line.strip() for line in heading if line.strip()),
+        "align": "right" if kind in ("number", "id") else "left",
+        "mean": "mix" if kind != "number" else "",
+    }
+    return Column(**values | {key: values[key] or default for key, default in defaults.items()})
+
+
+_COLUMN = Spec(
+    (
+        Key("key", _NAME, "the name of its values in CSV and JSON"),
+        Key("column", _NAME, "the column of the query that it shows", default=""),
+        Key("name", _WORDS, "its full name", default=""),
+        Key("heading", Many(Line(200, 0), into=tuple), "the lines of its heading"),
+        Key("group", _NAME, "the heading over several columns that it is under", default=None),
+        Key("type", Choice(TYPES), "what its values are", default="number"),
+        Key("width", Integer(1, 200), "how many characters wide it is"),
+        Key("decimals", Integer(0, 9), "how many digits it has behind the point", default=0),
+        Key("align", Choice(("left", "right")), "where in the column values stand", default=""),
+        Key("keep", Flag(), "whether it is repeated on every part of a folded report", default=False),
+        Key("mean", Choice(MEAN_RULES), "how its mean is made", default=""),
+        Key("total", Choice(TOTAL_RULES), "how its total is made", default="none"),
+        Key("measures", Many(_MEASURE, into=tuple), "the measures that it shows", default=()),
+        Key("text", Prose(), "what it shows", default=""),
+        Key("unit", _WORDS, "the unit of its values", default=""),
+        Key("source_note", Prose(), "where it is from", default=""),
+        Key("status", Choice(STATUSES), "how well that is known", default=""),
+        Key("missing", _WORDS, "why it may have no value", default=""),
+    ),
+    _column,
+)
+_ROWS = Spec(
+    (
+        Key("kind", Choice(KINDS), "what its rows are"),
+        Key("label", _WORDS, "what stands in place of the time", default=""),
+        Key("of", Choice(("mean", "interval", "row")), "the kind of row it adds up", default="mean"),
+        Key("by", Many(_NAME, into=tuple), "columns whose values get totals of their own", default=()),
+        Key("rule", Choice(TOTAL_RULES), "one rule for every column", default=None),
+        Key("cells", Named(_WORDS, 0), "fixed texts by column key", default={}),
+        Key("query", _Question(empty=True), "a query of its own", default=""),
+        Key("blank", Flag(), "whether a blank line parts intervals", default=False),
+    ),
+    Rows,
+)
+_GROUP = Spec((Key("key", _NAME, "its name"), Key("heading", Prose(), "its text")), Group)
+_TABLE = Spec(
+    (
+        Key("key", _NAME, "its name in CSV and JSON"),
+        Key("title", _WORDS, "its heading", default=""),
+        Key("query", _Question(), "what its rows are made of"),
+        Key("time", _NAME, "the query's column of times", default=None),
+        Key("subject", Many(_NAME, into=tuple), "the columns that tell its rows apart", default=()),
+        Key(
+            "groups",
+            Many(
+                Spec((Key("key", _NAME, "its name"), Key("heading", Prose(), "its text")), Group), into=tuple
+            ),
+            "headings over several columns",
+            default=(),
+        ),
+        Key("columns", Many(_COLUMN, into=tuple), "what it shows", default=()),
+        Key("rows", Many(_ROWS, into=tuple), "the kinds of its rows", default=()),
+        Key("lines", Named(_WORDS, 0), "columns of names, each with that of their values", default={}),
+        Key("line_count", Integer(0, 1000), "how many names its rows have", default=0),
+    ),
+    Table,
+)
+_NOTE = Spec(
+    (
+        Key("text", Prose(), "the footnote"),
+        Key("when", _Question(empty=True), "a query that has a row where it applies", default=""),
+    ),
+    Note,
+)
+_ABSENT = Spec(
+    (
+        Key("columns", Many(Prose(), 1, into=tuple), "the headings of the columns it leaves out"),
+        Key("role", Prose(), "what would give them"),
+        Key("why", Prose(), "why nothing does"),
+    ),
+    Absent,
+)
+_REPORT = Spec(
+    (
+        Key("name", Prose(), "its short name, that of its file"),
+        Key("number", _WORDS, "its number", default=""),
+        Key("title", Prose(), "its title"),
+        Key("group", Prose(), "what it is listed under"),
+        Key("text", Prose(), "what it shows"),
+        Key("source", Prose(), "where it is described"),
+        Key("status", Choice(STATUSES), "how well it is known"),
+        Key("needs", Prose(), "the records it is made of"),
+        Key("block", _NAME, "the column whose values get a header each", default="system"),
+        Key("members", _Question(empty=True), "which systems a block is of", default=""),
+        Key("means", Choice(MEANS), "what its means are", default="weighted"),
+        Key("tables", Many(_TABLE, into=tuple), "its tables", default=()),
+        Key("notes", Many(_NOTE, into=tuple), "its footnotes", default=()),
+        Key("absent", Many(_ABSENT, into=tuple), "columns it leaves out", default=()),
+    ),
+)
+
+
+@lru_cache(maxsize=128)
+def read(text: str, file: str, stem: str) -> Definition:
+    """A definition from the text of its file; CatalogError says what is wrong in it."""
+    problem = Problem(file, root="the report", text=text)
+    values = _REPORT.check(document.parsed(text, file), "", problem)
+    if values["name"] != stem:
+        raise problem.value("name", values["name"], f'the name of its file, "{stem}"')
+    mean = "plain" if values.pop("means") == "plain" else "mean"
+    tables = values.pop("tables")
+    if not tables:
+        raise problem.wrong("the report has no table", "add [[tables]]")
+    _once([table.key for table in tables], "tables", problem)
+    for at, table in enumerate(tables, 1):
+        _check_columns(table, f"tables[{at}]", problem)
+        _check_rows(table, mean, f"tables[{at}]", problem)
+    return Definition(**values, tables=tuple(_with_means(table, mean) for table in tables), file=file)
+
+
+def _with_means(table: Table, mean: str) -> Table:
+    """The table whose columns without a rule of their own have the report's."""
+    columns = (column if column.mean else replace(column, mean=mean) for column in table.columns)
+    return replace(table, columns=tuple(columns))
+
+
+def _once(keys: list[str], where: str, problem: Problem) -> None:
+    for at, key in enumerate(keys, 1):
+        if key in keys[: at - 1]:
+            raise problem.wrong(
+                f'{where}[{at}].key is "{key}" again', "give it a key of its own", None, where
+            )
+
+
+def _check_columns(table: Table, where: str, problem: Problem) -> None:
+    wrong = problem.wrong
+    if not table.columns:
+        raise wrong(f"{where} has no column", "add [[tables.columns]]", None, where)
+    if not table.subject:
+        raise wrong(
+            f"{where}.subject is empty", "name columns", "the columns that tell its rows apart", where
+        )
+    _once([column.key for column in table.columns], f"{where}.columns", problem)
+    _once([group.key for group in table.groups], f"{where}.groups", problem)
+    for at, column in enumerate(table.columns, 1):
+        for message, expected in _faults(table, column):
+            raise wrong(
+                f"{where}.columns[{at}] ({column.key}): {message}", None, expected, f"{where}.columns[{at}]"
+            )
+    spans = group_spans(table.columns)
+    for at, group in enumerate(table.groups, 1):
+        here = f"{where}.groups[{at}]"
+        runs = [span for span in spans if span[0] == group.key]
+        if len(runs) != 1:
+            what = "over no column" if not runs else "over columns that are not neighbors"
+            raise wrong(f'the group "{group.key}" is {what}', None, "one run of neighboring columns", here)
+        _, first, last = runs[0]
+        width = sum(column.width for column in table.columns[first : last + 1]) + last - first
+        if len(group.heading) + 2 > width:
+            message = f'the group heading "{group.heading}" is wider than its columns'
+            raise wrong(message, None, f"at most {width - 2} characters", here)
+    if bool(table.lines) != bool(table.line_count):
+        raise wrong(f"{where} has lines or line_count alone", None, "both or none", f"{where}.line_count")
+    strange = {*table.lines, *table.lines.values()} - {column.key for column in table.columns}
+    if strange:
+        raise wrong(f'lines of the column "{min(strange)}"', None, "keys of columns", f"{where}.lines")
+
+
+def _faults(table: Table, column: Column) -> Iterator[tuple[str, str]]:
+    """What is wrong with a column, and what was expected."""
+    number = column.type == "number"
+    if column.key in ("row", "table", "flag", "system", "interval_end"):
+        yield f'the key "{column.key}" is the name of a field every row has', "another key"
+    # What no measure explains, the report explains itself.
+    for key in ("text", "source_note", "status"):
+        if not column.measures and not getattr(column, key):
+            yield f"{key} is missing", f"{key}, or measures"
+    if column.decimals and not number:
+        yield f'{column.decimals} decimals and the type "{column.type}"', "decimals of a number"
+    if not number and {column.mean, column.total} & {"mean", "plain", "sum"}:
+        yield f'its mean or total adds up a column of type "{column.type}"', "mix, last, count or none"
+    for line in column.heading:
+        if len(line) > column.width:
+            yield f'the heading "{line}" is wider than the column', f"at most {column.width} characters"
+    if column.group and column.group not in {group.key for group in table.groups}:
+        yield f'it is in the group "{column.group}"', "a group of [[tables.groups]]"
+
+
+def _check_rows(table: Table, mean: str, where: str, problem: Problem) -> None:
+    if not table.rows:
+        raise problem.wrong(f"{where} has no rows", "add [[tables.rows]]", None, where)
+    kinds = {rows.kind for rows in table.rows}
+    if mean == "mean" and "mean" in kinds:
+        for at, column in enumerate(table.columns, 1):
+            known = any(metrics.columns_named(name) for name in column.measures)
+            if not column.mean and known and column.declared is None:
+                here = f"{where}.columns[{at}]"
+                message = f"{here} ({column.key}) is of a measure that has no mean"
+                raise problem.wrong(message, None, "another rule: last, mix, none", here)
+    for at, rows in enumerate(table.rows, 1):
+        for message, expected in _row_faults(table, rows, kinds):
+            here = f"{where}.rows[{at}]"
+            raise problem.wrong(f"{here}: {message}", None, expected, here)
+
+
+def _row_faults(table: Table, rows: Rows, kinds: set[str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with a kind of rows, and what was expected."""
+    if (rows.kind == "query") != bool(rows.query):
+        yield f'rows of kind "{rows.kind}" and a query of their own', 'a query with kind "query" only'
+    if rows.kind in ("mean", "interval") and not table.time:
+        yield f'rows of kind "{rows.kind}" need a time', "time = the query's column for it"
+    if rows.kind == "row" and table.time:
+        yield 'rows of kind "row" have no time', 'kind "interval", or no time in the table'
+    if rows.kind == "total" and rows.of not in kinds:
+        yield f'a total of "{rows.of}" rows, of which it has none', f"one of {', '.join(sorted(kinds))}"
+    if rows.kind != "total" and (rows.by or rows.rule):
+        yield f'by or rule in rows of kind "{rows.kind}"', 'them in rows of kind "total" only'
+    unknown = {*rows.by} - {column.column for column in table.columns} - {*table.subject}
+    if unknown:
+        yield f'a total by "{min(unknown)}"', "a column of the subject, or one that is shown"
+    strange = {*rows.cells} - {column.key for column in table.columns}
+    if strange:
+        yield f'a fixed text for the column "{min(strange)}"', "the key of a column"
+    if table.time and len(rows.label) > LABEL_WIDTH:
+        yield f'the label "{rows.label}" is too long', f"at most {LABEL_WIDTH} characters"

@@ -1,0 +1,63 @@
+"""Documents of TOML and JSON: read, parsed and checked, with errors that say file, line and cure."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from zlens.errors import CatalogError, ZlensError
+from zlens.schema import toml
+from zlens.schema.kinds import Kind, Problem
+
+_LINE = re.compile(r"\(at line (\d+)")
+
+
+def text_of(path: Path) -> str:
+    """The text of a file of the catalog; CatalogError where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise CatalogError(f"cannot be read: {what}", file=str(path), cure="check the name") from None
+
+
+def parsed(
+    text: str, file: str, error: type[ZlensError] = CatalogError, cure: str = "correct the line"
+) -> dict[str, Any]:
+    """What a text of TOML says, a catalog's from the cache; an error of the class given with the line."""
+    try:
+        return toml.loads(text) if error is CatalogError else toml.parse(text)
+    except (ValueError, RecursionError) as problem:
+        raise error(f"is not valid TOML: {problem}", file=_place(file, text, problem), cure=cure) from None
+
+
+def checked(text: str, file: str, kind: Kind, root: str = "the file") -> Any:
+    """What a text of TOML of the catalog says, as the kind of its document has it."""
+    return kind.check(parsed(text, file), "", Problem(file, root=root, text=text))
+
+
+def load(path: Path, kind: Kind, root: str = "the file") -> Any:
+    """What a file of the catalog says, as the kind of its document has it."""
+    return checked(text_of(path), str(path), kind, root)
+
+
+def facts(path: Path) -> dict[str, Any]:
+    """What a file of the catalog says, unchecked."""
+    return parsed(text_of(path), str(path))
+
+
+def from_json(data: bytes, problem: Problem) -> Any:
+    """What bytes of JSON say."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise problem.wrong("is not JSON", "write it again") from None
+
+
+def _place(file: str, text: str, problem: Exception) -> str:
+    match = _LINE.search(str(problem))
+    if match:
+        return f"{file}:{match[1]}"
+    return f"{file}:{len(text.splitlines())}" if "end of document" in str(problem) else file

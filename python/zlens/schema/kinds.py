@@ -1,0 +1,567 @@
+"""Kinds of values: the one validator of what comes as TOML, JSON or options.
+
+A kind states what it allows in words and as a JSON Schema, reads a value from the text of an option, and
+checks values. `Problem` makes the errors: file and line or key, the value, what is allowed, and a cure.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from zlens.errors import CatalogError, ZlensError
+from zlens.schema.toml_lines import line_of
+
+#: Whole numbers that JavaScript holds exactly.
+EXACT = 2**53
+#: Most entries of one list or table.
+MOST = 100_000
+_LARGEST = 2**63 - 1
+#: What no text may hold: half of a surrogate pair, which is no character, and NUL.
+_NO_TEXT = re.compile("[\ud800-\udfff\x00]")
+
+
+class _Required:
+    """Stands for: there is no default."""
+
+
+REQUIRED: Final = _Required()
+
+
+class Kind(Protocol):
+    """What values are allowed."""
+
+    def words(self) -> str:
+        """What is allowed, as an error says it after `expected`."""
+
+    def schema(self) -> dict[str, Any]:
+        """The same as a JSON Schema."""
+
+    def read(self, text: str) -> Any:
+        """A value from the text of an option; text that is none stays as it is, for `check` to refuse."""
+
+    def check(self, value: Any, where: str, problem: Problem) -> Any:
+        """The value as code takes it; raises what `problem` makes."""
+
+
+@dataclass(slots=True)
+class Problem:
+    """Makes the errors of one document.
+
+    file       its path, or None
+    error      the class of the errors
+    root       what the document is called
+    text       its TOML, for lines
+    cure       what to do about all errors; None: each says its own
+    json       whether it is JSON, where null counts as left out, and 3.0 is a whole number
+    """
+
+    file: str | None = None
+    error: type[ZlensError] = CatalogError
+    root: str = "the file"
+    text: str | None = None
+    cure: str | None = None
+    json: bool = False
+
+    def value(self, where: str, value: Any, expected: str) -> ZlensError:
+        """A value that is not allowed."""
+        cure = f"change {where}" if where else "write key = value"
+        return self.wrong(f"{where or self.root} is {shown(value)}", cure, expected, where)
+
+    def unknown(self, where: str, name: str, known: Iterable[str]) -> ZlensError:
+        """A key that does not exist."""
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, 1)
+        cure = f"did you mean {near[0]}?" if near else "leave it out"
+        return self.wrong(f"{printable(where)} is not known here", cure, f"one of {', '.join(names)}", where)
+
+    def missing(self, where: str, key: Key) -> ZlensError:
+        """A key without a default that is not there."""
+        text = f": {key.text}" if key.text else ""
+        return self.wrong(f"{where} is missing{text}", f"add {key.name}", key.kind.words(), where)
+
+    def wrong(
+        self, what: str, cure: str | None = None, expected: str | None = None, where: str = ""
+    ) -> ZlensError:
+        """Whatever else is wrong, such as keys that are each right, but not together."""
+        return self.error(what, file=self.place(where), expected=expected, cure=self.cure or cure)
+
+    def constant(self, name: str) -> Any:
+        """The value of a constant that is a key's default."""
+        raise LookupError(name)
+
+    def place(self, where: str = "") -> str | None:
+        """The file, with the line of a key or of what is around it."""
+        line = line_of(self.text, where) if self.text is not None and where else None
+        return self.file if line is None else f"{self.file}:{line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any text, over several lines too; `form` is what it must match, `what` names that."""
+
+    longest: int = 100_000
+    least: int = 0
+    form: re.Pattern[str] | None = None
+    what: str = ""
+
+    def words(self) -> str:
+        return self.what or f"a text of up to {self.longest:,} characters"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "minLength": self.least, "maxLength": self.longest}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> str:
+        if not isinstance(value, str) or not self.least <= len(value) <= self.longest:
+            raise problem.value(where, value, self.words())
+        if _NO_TEXT.search(value) or (self.form is not None and not self.form.fullmatch(value)):
+            raise problem.value(where, value, self.words())
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Words, over several lines too; without the spaces around them."""
+
+    empty: bool = False
+
+    def words(self) -> str:
+        return "a text"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "minLength": 0 if self.empty else 1}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> str:
+        if not isinstance(value, str) or not (self.empty or value.strip()) or _NO_TEXT.search(value):
+            raise problem.value(where, value, self.words())
+        return value.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A word or a line that can be printed."""
+
+    longest: int = 1000
+    least: int = 1
+
+    def words(self) -> str:
+        return "a text in quotes" if self.longest == 1000 else f"a text of up to {self.longest:,} characters"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "minLength": self.least, "maxLength": self.longest}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> str:
+        if not isinstance(value, str) or not self.least <= len(value) <= self.longest:
+            raise problem.value(where, value, self.words())
+        if not value.isprintable():
+            raise problem.value(where, value, self.words())
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of some words."""
+
+    of: tuple[str, ...]
+
+    def words(self) -> str:
+        return "one of " + ", ".join(f'"{word}"' for word in self.of)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "enum": [*self.of]}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> str:
+        # 7.4 without quotes is a number to TOML.
+        if str(value) not in self.of:
+            raise problem.value(where, value, self.words())
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number from low to high."""
+
+    low: int = -_LARGEST
+    high: int = _LARGEST
+
+    def words(self) -> str:
+        if self.low == -_LARGEST:
+            return "a whole number" + ("" if self.high == _LARGEST else f" to {self.high:,}")
+        to = " up" if self.high == _LARGEST else f" to {self.high:,}"
+        return f"a whole number from {self.low:,}{to}"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.low, "maximum": self.high}
+
+    def read(self, text: str) -> Any:
+        return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+
+    def check(self, value: Any, where: str, problem: Problem) -> int:
+        if problem.json and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
+            raise problem.value(where, value, self.words())
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number from low to high; above: low itself is not allowed."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False
+
+    def words(self) -> str:
+        if self.above:
+            return f"a number above {self.low:g}" + ("" if self.high == math.inf else f", to {self.high:g}")
+        if self.low == -math.inf:
+            return "a number" + ("" if self.high == math.inf else f" to {self.high:g}")
+        return f"a number from {self.low:g}" + (" up" if self.high == math.inf else f" to {self.high:g}")
+
+    def schema(self) -> dict[str, Any]:
+        bounds = {("exclusiveMinimum" if self.above else "minimum"): self.low, "maximum": self.high}
+        return {"type": "number", **{name: bound for name, bound in bounds.items() if math.isfinite(bound)}}
+
+    def read(self, text: str) -> Any:
+        try:
+            number = float(text)
+        except ValueError:
+            return text
+        return number if math.isfinite(number) else text
+
+    def check(self, value: Any, where: str, problem: Problem) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise problem.value(where, value, self.words())
+        if not self.low <= value <= self.high or (self.above and value == self.low):
+            raise problem.value(where, value, self.words())
+        return float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOr:
+    """A number, or one word that stands for there being none: NOLIMIT."""
+
+    of: Number
+    word: str
+
+    def words(self) -> str:
+        return f'{self.of.words()}, or "{self.word}"'
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [self.of.schema(), {"const": self.word}]}
+
+    def read(self, text: str) -> Any:
+        return text if text == self.word else self.of.read(text)
+
+    def check(self, value: Any, where: str, problem: Problem) -> float | str:
+        if value == self.word:
+            return self.word
+        if isinstance(value, str):
+            raise problem.value(where, value, self.words())
+        return self.of.check(value, where, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """true or false."""
+
+    def words(self) -> str:
+        return "true or false"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+    def read(self, text: str) -> Any:
+        return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
+
+    def check(self, value: Any, where: str, problem: Problem) -> bool:
+        if not isinstance(value, bool):
+            raise problem.value(where, value, self.words())
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """A value of a column: a text, a number, true or false, or null."""
+
+    def words(self) -> str:
+        return "a text, a number, true, false or null"
+
+    def schema(self) -> dict[str, Any]:
+        return {
+            "anyOf": [
+                {"type": "string", "maxLength": 1000},
+                {"type": "number", "minimum": -EXACT, "maximum": EXACT},
+                {"type": "boolean"},
+                {"type": "null"},
+            ]
+        }
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> Any:
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return Text(1000).check(value, where, problem)
+        if isinstance(value, int | float) and -EXACT <= value <= EXACT:
+            return value
+        raise problem.value(where, value, self.words())
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time: seconds since 1970 (UTC), or as --from takes it."""
+
+    def words(self) -> str:
+        return "seconds since 1970, or something like 2026-03-02T09:15:00Z"
+
+    def schema(self) -> dict[str, Any]:
+        return {
+            "anyOf": [
+                {"type": "number", "minimum": -1e10, "maximum": 1e11},
+                {"type": "string", "minLength": 1, "maxLength": 40},
+            ]
+        }
+
+    def read(self, text: str) -> Any:
+        return Number().read(text)
+
+    def check(self, value: Any, where: str, problem: Problem) -> Any:
+        if isinstance(value, str):
+            return Text(40, 1).check(value, where, problem)
+        return Number(-1e10, 1e11).check(value, where, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A list, each of the same kind; in an address the parameter repeated, or its values between commas.
+
+    into   what the list becomes
+    """
+
+    of: Kind
+    least: int = 0
+    most: int = MOST
+    into: Callable[[list[Any]], Any] = list
+
+    def words(self) -> str:
+        count = "" if self.most == MOST else f" of up to {self.most:,}"
+        return f"a list{count}, each {self.of.words()}"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": self.of.schema(), "minItems": self.least, "maxItems": self.most}
+
+    def read(self, text: str) -> Any:
+        return [self.of.read(part) for part in text.split(",")] if text else []
+
+    def check(self, value: Any, where: str, problem: Problem) -> Any:
+        if not isinstance(value, list) or not self.least <= len(value) <= self.most:
+            raise problem.value(where, value, self.words())
+        return self.into(
+            [self.of.check(entry, f"{where}[{at}]", problem) for at, entry in enumerate(value, 1)]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A list with a kind for each place; in JSON a place may hold null where its kind is Maybe."""
+
+    of: tuple[Kind, ...]
+    what: str
+    into: Callable[..., Any] = lambda *values: values
+
+    def words(self) -> str:
+        return self.what
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "prefixItems": [kind.schema() for kind in self.of], "items": False}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> Any:
+        if not isinstance(value, list) or len(value) != len(self.of):
+            raise problem.value(where, value, self.words())
+        entries = enumerate(zip(self.of, value, strict=True), 1)
+        return self.into(*(kind.check(entry, f"{where}[{at}]", problem) for at, (kind, entry) in entries))
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """A kind, or null."""
+
+    of: Kind
+
+    def words(self) -> str:
+        return f"{self.of.words()}, or null"
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [self.of.schema(), {"type": "null"}]}
+
+    def read(self, text: str) -> Any:
+        return self.of.read(text)
+
+    def check(self, value: Any, where: str, problem: Problem) -> Any:
+        return None if value is None else self.of.check(value, where, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A table whose keys are names of the user's own, each value of the same kind."""
+
+    of: Kind
+    least: int = 1
+    most: int = MOST
+
+    def words(self) -> str:
+        count = "names" if self.most == MOST else f"up to {self.most:,} names"
+        return f"a table of {count}, each with {self.of.words()}"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": self.of.schema(), "maxProperties": self.most}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> dict[str, Any]:
+        if not isinstance(value, dict) or not self.least <= len(value) <= self.most:
+            raise problem.value(where, value, self.words())
+        before = f"{where}." if where else ""
+        return {
+            Text(1000).check(name, f"a name in {where or problem.root}", problem): self.of.check(
+                entry, before + name, problem
+            )
+            for name, entry in value.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of two kinds: the first that it fits."""
+
+    first: Kind
+    second: Kind
+
+    def words(self) -> str:
+        return f"{self.first.words()}, or {self.second.words()}"
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [self.first.schema(), self.second.schema()]}
+
+    def read(self, text: str) -> Any:
+        return self.first.read(text)
+
+    def check(self, value: Any, where: str, problem: Problem) -> Any:
+        try:
+            return self.first.check(value, where, problem)
+        except ZlensError:
+            return self.second.check(value, where, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a table, or one parameter of a question.
+
+    default   what holds where it is left out; REQUIRED; or None
+    constant  name of the constant that is its default (Problem.constants knows its value)
+    """
+
+    name: str
+    kind: Kind
+    text: str = ""
+    unit: str = ""
+    default: Any = REQUIRED
+    constant: str | None = None
+
+    @property
+    def needed(self) -> bool:
+        return isinstance(self.default, _Required) and self.constant is None
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A table, or a JSON object, of known keys.
+
+    into   what its values become, by name
+    """
+
+    keys: tuple[Key, ...]
+    into: Callable[..., Any] = dict
+    by_name: Mapping[str, Key] = field(init=False, repr=False)
+    defaults: Mapping[str, Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_name", {key.name: key for key in self.keys})
+        object.__setattr__(self, "defaults", {key.name: key.default for key in self.keys})
+
+    def words(self) -> str:
+        return "a table with " + ", ".join(key.name for key in self.keys)
+
+    def schema(self) -> dict[str, Any]:
+        needed = [key.name for key in self.keys if key.needed]
+        properties = {}
+        for key in self.keys:
+            schema = key.kind.schema()
+            if not key.needed:
+                schema = {"anyOf": [schema, {"type": "null"}]}
+            properties[key.name] = {"description": key.text, **schema}
+        schema = {"type": "object", "properties": properties, "additionalProperties": False}
+        return schema | ({"required": needed} if needed else {})
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> Any:
+        if not isinstance(value, Mapping):
+            raise problem.value(where, value, self.words())
+        before = f"{where}." if where else ""
+        values = dict(self.defaults)
+        for name, entry in value.items():
+            key = self.by_name.get(name)
+            if key is None:
+                raise problem.unknown(before + name, name, self.by_name)
+            if entry is not None or not problem.json:
+                values[name] = key.kind.check(entry, before + name, problem)
+        for name, entry in values.items():
+            if entry is REQUIRED:
+                key = self.by_name[name]
+                if key.constant is None:
+                    raise problem.missing(before + name, key)
+                values[name] = problem.constant(key.constant)
+        return self.into(**values)
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it: short, and printable."""
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return f"a list of {len(value):,}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = "null" if value is None else f'"{value}"' if isinstance(value, str) else str(value)
+    return printable(text if len(text) <= 60 else text[:57] + "...")
+
+
+def printable(text: str) -> str:
+    """A text that comes from outside, without what moves the cursor."""
+    return "".join(character if character.isprintable() else "?" for character in text[:200])
