@@ -51,7 +51,7 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Fi
         ("length = 108", "length = 106", "ends at 108, beyond the 106 bytes"),
         ('status = "verified-secondary"', 'status = "sure"', "the status 'sure'"),
         ("complete = true", "complete = true\nstable_to = 4", "stable_to is 4"),
-        ("complete = true", "complete = true\ncallevel = [-1]", "callevel bit is negative"),
+        ("complete = true", "complete = true\ncallevel = [-1]", "callevel[1] is -1"),
         ('subject = ["SYTPRP_PFXCPUAD"]', 'subject = ["SYTPRP_X"]', "SYTPRP_X of subject"),
         (UTIME, UTIME.replace("at = 32", "at = 36"), "overlap"),
         (UTIME, UTIME.replace("at = 32", "at = 36"), "no field has bytes 32 to 36"),
@@ -76,7 +76,7 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Fi
             'kind = "time", kind_status = "stated"',
             "is a",
         ),
-        ("[[layout]]", "[[layout", "is not TOML"),
+        ("[[layout]]", "[[layout", "is not valid TOML"),
     ],
 )
 def test_what_is_wrong_is_told(old: str, new: str, words: str, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_what_is_wrong_is_told(old: str, new: str, words: str, tmp_path: Path) -
         ("length = 40", "length = 39", "beyond the 39 bytes"),
         ('\nstatus = "inferred"', '\nstatus = "guessed"', "the status 'guessed'"),
         ('offset = "SYTCUP_CALCPUOF"', 'offset = "SYTCUP_X"', "found by SYTCUP_X"),
-        ('stride = "SYTCUP_CALCPULN"', "stride = -4", "found by -4"),
+        ('stride = "SYTCUP_CALCPULN"', "stride = -4", "stride is -4"),
         ('count = "SYTCUP_LCUPCPCT"', 'within = "OTHER"', "is within OTHER"),
         ('count = "SYTCUP_LCUPCPCT"', 'match = { field = "SYTCUP_X", hex = "00" }', "match that cannot be"),
         (

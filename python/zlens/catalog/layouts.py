@@ -13,11 +13,10 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from zlens.catalog.fields import DIFFERENCED, CounterSet, Field, Join, Section
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 __all__ = [
@@ -335,259 +334,18 @@ def forget() -> None:
 
 @cache
 def _head(path: str, pack: str) -> Head:
-    text = _text(path).split("\n[[", 1)[0]
-    return _Reader(path, pack).head(_parse(path, text))
+    from zlens.catalog import layout_file
+
+    return layout_file.head(document.text_of(Path(path)).split("\n[[", 1)[0], pack, path)
 
 
 @cache
 def _file(path: str, pack: str) -> RecordFile:
-    return _Reader(path, pack).file(_parse(path, _text(path)))
+    return parse(document.text_of(Path(path)), pack, path)
 
 
 def parse(text: str, pack: str = BUILTIN, path: str = "<text>") -> RecordFile:
     """Reads the text of a record file."""
-    return _Reader(path, pack).file(_parse(path, text))
+    from zlens.catalog import layout_file
 
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CatalogError(f"cannot be read: {error}", file=path) from error
-
-
-def _parse(path: str, text: str) -> dict[str, Any]:
-    try:
-        return toml.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CatalogError(
-            f"is not TOML: {error}", file=path, cure="correct the file or import the pages again"
-        ) from error
-
-
-_MISSING: Any = object()
-
-
-class _Reader:
-    """Turns parsed TOML into layouts; says where it stands when something does not fit."""
-
-    def __init__(self, path: str, pack: str) -> None:
-        self.path = path
-        self.pack = pack
-
-    def error(self, what: str, where: str, expected: str | None = None) -> CatalogError:
-        return CatalogError(f"{where}: {what}", file=self.path, expected=expected)
-
-    def take(self, table: dict[str, Any], key: str, kind: type, where: str, default: Any = _MISSING) -> Any:
-        if key not in table:
-            if default is _MISSING:
-                raise self.error(f"{key} is missing", where)
-            return default
-        value = table.pop(key)
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise self.error(f"{key} is {value!r}", where, expected=kind.__name__)
-        return value
-
-    def number(self, table: dict[str, Any], key: str, where: str, least: int, default: Any = _MISSING) -> int:
-        value: int = self.take(table, key, int, where, default)
-        if not least <= value <= LARGEST:
-            raise self.error(f"{key} is {value}", where, expected=f"{least} to {LARGEST}")
-        return value
-
-    def strings(
-        self, table: dict[str, Any], key: str, where: str, default: tuple[str, ...] = ()
-    ) -> tuple[str, ...]:
-        value = self.take(table, key, list, where, None)
-        if value is None:
-            return default
-        if not all(isinstance(item, str) for item in value):
-            raise self.error(f"{key} holds what is not a string", where, expected="a list of strings")
-        return tuple(value)
-
-    def nothing_left(self, table: dict[str, Any], where: str) -> None:
-        if table:
-            raise self.error(f"unknown key {sorted(table)[0]}", where)
-
-    def head(self, data: dict[str, Any]) -> Head:
-        record = self.take(data, "record", str, "head")
-        domain, number = record_key(record)
-        lengths = self.take(data, "lengths", dict, record, {})
-        for release, length in lengths.items():
-            if not isinstance(length, int) or isinstance(length, bool):
-                raise self.error(f"length of release {release} is {length!r}", record, expected="an integer")
-        return Head(
-            record=record,
-            domain=domain,
-            number=number,
-            dsect=self.take(data, "dsect", str, record),
-            title=self.take(data, "title", str, record),
-            kind=self.take(data, "kind", str, record),
-            lengths=dict(lengths),
-            variable=self.take(data, "variable", bool, record, False),
-            note=self.take(data, "note", str, record, None),
-            pack=self.pack,
-        )
-
-    def file(self, data: dict[str, Any]) -> RecordFile:
-        head = self.head(data)
-        subject = self.strings(data, "subject", head.record)
-        subject_kind = self.take(data, "subject_kind", str, head.record, None)
-        reset_on = self.strings(data, "reset_on", head.record)
-        tables = self.take(data, "layout", list, head.record, [])
-        self.nothing_left(data, head.record)
-        found = [self.layout(table, head, subject, subject_kind, reset_on) for table in tables]
-        return RecordFile(head, subject, subject_kind, reset_on, tuple(found))
-
-    def layout(
-        self,
-        table: dict[str, Any],
-        head: Head,
-        subject: tuple[str, ...],
-        subject_kind: str | None,
-        reset_on: tuple[str, ...],
-    ) -> Layout:
-        release = self.take(table, "release", str, head.record)
-        where = f"{head.record} {release}"
-        fields = self.fields(table, where)
-        names = {field.name for field in fields}
-        sections = [self.section(s, where, fields) for s in self.take(table, "section", list, where, [])]
-        bits = self.take(table, "callevel", list, where, [])
-        if not all(isinstance(bit, int) for bit in bits):
-            raise self.error("callevel holds what is not a bit number", where)
-        layout = Layout(
-            record=head.record,
-            domain=head.domain,
-            number=head.number,
-            dsect=head.dsect,
-            title=head.title,
-            kind=head.kind,
-            release=release,
-            length=self.number(table, "length", where, 0),
-            variable=self.take(table, "variable", bool, where, False),
-            complete=self.take(table, "complete", bool, where, False),
-            source=self.take(table, "source", str, where),
-            status=self.take(table, "status", str, where),
-            note=self.take(table, "note", str, where, None),
-            pack=self.pack,
-            fields=fields,
-            # A partial layout may lack some of what identifies a subject or resets it.
-            subject=tuple(name for name in subject if name in names),
-            subject_kind=subject_kind,
-            reset_on=tuple(name for name in reset_on if name in names),
-            sections=tuple(sections),
-            callevel=tuple(bits),
-            stable_to=self.take(table, "stable_to", int, where, None),
-        )
-        self.nothing_left(table, where)
-        return layout
-
-    def section(self, table: dict[str, Any], where: str, fields: tuple[Field, ...]) -> Section:
-        name = self.take(table, "name", str, where)
-        here = f"{where} section {name}"
-        match = self.take(table, "match", dict, here, None)
-        arrays = self.take(table, "arrays", dict, here, {})
-        if arrays:
-            # Where they stand follows from the arrays.
-            table |= {"length": 0, "offset": 0, "stride": 1, "count": 0}
-        section = Section(
-            name=name,
-            title=self.take(table, "title", str, here),
-            length=self.number(table, "length", here, 0),
-            offset=self.place(table, "offset", here),
-            stride=self.place(table, "stride", here),
-            count=self.place(table, "count", here) if "count" in table else None,
-            fields=self.fields(table, here),
-            subject=self.strings(table, "subject", here),
-            subject_kind=self.take(table, "subject_kind", str, here, None),
-            match=None
-            if match is None
-            else (self.take(match, "field", str, here), self.take(match, "hex", str, here)),
-            within=self.take(table, "within", str, here, None),
-            source=self.take(table, "source", str, here),
-            status=self.take(table, "status", str, here),
-            note=self.take(table, "note", str, here, None),
-            bound=self.take(table, "bound", str, here, None),
-            inner=self.pair(table, "inner", here),
-            equal=self.pair(table, "equal", here),
-            ordinal=self.take(table, "ordinal", str, here, None),
-            texts_at=self.number(table, "texts_at", here, 0, 0),
-            texts=self.strings(table, "texts", here),
-            tail=self.fields(table, here, "tail"),
-            arrays=tuple((column, self.take(arrays, column, str, here)) for column in list(arrays)),
-            join=self.join(table, here),
-        )
-        self.nothing_left(match or {}, here)
-        self.nothing_left(table, here)
-        placed = section.placed(fields)
-        if placed is None:
-            raise self.error("one of its arrays is no field of the record", here)
-        return placed
-
-    def pair(self, table: dict[str, Any], key: str, where: str) -> tuple[str, str] | None:
-        names = self.strings(table, key, where)
-        if names and len(names) != 2:
-            raise self.error(f"{key} holds {len(names)} names", where, expected="two")
-        return (names[0], names[1]) if names else None
-
-    def join(self, table: dict[str, Any], where: str) -> Join | None:
-        given = self.take(table, "join", dict, where, None)
-        if given is None:
-            return None
-        here = f"{where} join"
-        sets = self.take(given, "sets", list, here)
-        join = Join(
-            more=self.take(given, "more", str, here),
-            more_bit=self.number(given, "more_bit", here, 1),
-            same=self.strings(given, "same", here),
-            within_us=self.take(given, "within_us", int, here),
-            length=self.take(given, "length", str, here, None),
-            active=self.take(given, "active", str, here),
-            cfvn=self.take(given, "cfvn", str, here),
-            csvn=self.take(given, "csvn", str, here),
-            sets=tuple(self.counter_set(each, here) for each in sets if isinstance(each, dict)),
-        )
-        self.nothing_left(given, here)
-        return join
-
-    def counter_set(self, table: dict[str, Any], where: str) -> CounterSet:
-        found = CounterSet(
-            name=self.take(table, "name", str, where),
-            bit=self.number(table, "bit", where, 1),
-            offset=self.take(table, "offset", str, where, None),
-            length=self.take(table, "length", str, where, None),
-        )
-        self.nothing_left(table, where)
-        return found
-
-    def place(self, table: dict[str, Any], key: str, where: str) -> str | int:
-        kind = str if isinstance(table.get(key), str) else int
-        value: str | int = self.take(table, key, kind, where)
-        return value
-
-    def fields(self, table: dict[str, Any], where: str, key: str = "fields") -> tuple[Field, ...]:
-        items = self.take(table, key, list, where, [])
-        if not all(isinstance(item, dict) for item in items):
-            raise self.error(f"{key} holds what is not a table", where, expected="a list of inline tables")
-        return tuple(self.field(item, where) for item in items)
-
-    def field(self, table: dict[str, Any], where: str) -> Field:
-        name = self.take(table, "name", str, where)
-        here = f"{where} {name}"
-        field = Field(
-            name=name,
-            offset=self.number(table, "at", here, 0),
-            length=self.number(table, "len", here, 0),
-            # What a reserved area holds is not known: it is bytes.
-            type=self.take(table, "type", str, here, "character" if name == "*" else _MISSING),
-            kind=self.take(table, "kind", str, here, "unknown"),
-            kind_status=self.take(table, "kind_status", str, here, "unknown"),
-            unit=self.take(table, "unit", str, here, None),
-            text=self.take(table, "text", str, here, None),
-            direction=self.take(table, "direction", str, here, None),
-            overlay=self.take(table, "overlay", bool, here, False),
-            count=self.number(table, "count", here, 1, 1),
-            first=self.number(table, "first", here, 0, 1),
-            note=self.take(table, "note", str, here, None),
-        )
-        self.nothing_left(table, here)
-        return field
+    return layout_file.file(text, pack, path)

@@ -21,8 +21,8 @@ EXACT = 2**53
 #: Most entries of one list or table.
 MOST = 100_000
 _LARGEST = 2**63 - 1
-#: What no text may hold: half of a surrogate pair, which is no character, and NUL.
-_NO_TEXT = re.compile("[\ud800-\udfff\x00]")
+#: Half of a pair, which is no character.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Required:
@@ -119,9 +119,9 @@ class Text:
         return text
 
     def check(self, value: Any, where: str, problem: Problem) -> str:
-        if not isinstance(value, str) or not self.least <= len(value) <= self.longest:
+        if not isinstance(value, str) or not self.least <= len(value) <= self.longest or not _is_text(value):
             raise problem.value(where, value, self.words())
-        if _NO_TEXT.search(value) or (self.form is not None and not self.form.fullmatch(value)):
+        if self.form is not None and not self.form.fullmatch(value):
             raise problem.value(where, value, self.words())
         return value
 
@@ -142,7 +142,7 @@ class Prose:
         return text
 
     def check(self, value: Any, where: str, problem: Problem) -> str:
-        if not isinstance(value, str) or not (self.empty or value.strip()) or _NO_TEXT.search(value):
+        if not isinstance(value, str) or not (self.empty or value.strip()) or not _is_text(value):
             raise problem.value(where, value, self.words())
         return value.strip()
 
@@ -472,7 +472,8 @@ class Either:
 
     def check(self, value: Any, where: str, problem: Problem) -> Any:
         try:
-            return self.first.check(value, where, problem)
+            # Without the text: a line is not looked for in vain.
+            return self.first.check(value, where, Problem(json=problem.json))
         except ZlensError:
             return self.second.check(value, where, problem)
 
@@ -508,10 +509,13 @@ class Spec:
     into: Callable[..., Any] = dict
     by_name: Mapping[str, Key] = field(init=False, repr=False)
     defaults: Mapping[str, Any] = field(init=False, repr=False)
+    required: frozenset[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {key.name: key for key in self.keys})
         object.__setattr__(self, "defaults", {key.name: key.default for key in self.keys})
+        required = frozenset(key.name for key in self.keys if key.default is REQUIRED)
+        object.__setattr__(self, "required", required)
 
     def words(self) -> str:
         return "a table with " + ", ".join(key.name for key in self.keys)
@@ -541,13 +545,17 @@ class Spec:
                 raise problem.unknown(before + name, name, self.by_name)
             if entry is not None or not problem.json:
                 values[name] = key.kind.check(entry, before + name, problem)
-        for name, entry in values.items():
-            if entry is REQUIRED:
+        if problem.json or not self.required <= value.keys():
+            for name in [name for name, entry in values.items() if entry is REQUIRED]:
                 key = self.by_name[name]
                 if key.constant is None:
                     raise problem.missing(before + name, key)
                 values[name] = problem.constant(key.constant)
         return self.into(**values)
+
+
+def _is_text(value: str) -> bool:
+    return "\0" not in value and (value.isascii() or not _SURROGATE.search(value))
 
 
 def shown(value: Any) -> str:

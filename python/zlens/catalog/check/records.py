@@ -235,8 +235,6 @@ def _layout(layout: Layout) -> _Found:
         yield None, f"{where} has no source", "say where it is from"
     if layout.stable_to is not None and not HEADER_LENGTH <= layout.stable_to <= layout.length:
         yield None, f"{where}: stable_to is {layout.stable_to}", "give a place inside the record"
-    if any(bit < 0 for bit in layout.callevel):
-        yield None, f"{where}: a callevel bit is negative", "number bits from 0"
     yield from _fields(layout.fields, layout.length, HEADER_LENGTH, where)
     if layout.complete:
         yield from _holes(layout.fields, layout.length, HEADER_LENGTH, where)
@@ -271,8 +269,6 @@ def _section(section: Section, layout: Layout, where: str) -> _Found:
                 f"{here} is found by {place}, which there is not",
                 "name a field of the record",
             )
-        if isinstance(place, int) and place < 0:
-            yield section.name, f"{here} is found by {place}", "give a number that is not negative"
     if section.match:
         field = layout.field(section.match[0])
         try:
@@ -357,8 +353,6 @@ def _field(field: Field, here: str) -> _Found:
         )
     if field.unit is not None and field.unit not in (*UNITS, *ENCODINGS):
         yield name, f"{here} has the unit {field.unit!r}", f"use one of {', '.join((*UNITS, *ENCODINGS))}"
-    if field.offset < 0 or field.length < 0 or field.count < 1:
-        yield name, f"{here} has a negative place or no elements", "correct it"
     if field.kind in _NUMBERS and not 1 <= field.length <= 8:
         yield name, f"{here} is a {field.kind} of {field.length} bytes", "a number has 1 to 8"
     if field.kind == "time" and field.length not in (4, 8):

@@ -1,0 +1,217 @@
+"""The files of records: their keys, and what must fit together in them. `_skeleton.toml` shows every key."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from zlens.catalog.fields import CounterSet, Field, Join, Section
+from zlens.catalog.layouts import LARGEST, Head, Layout, RecordFile, record_key
+from zlens.schema import document
+from zlens.schema.kinds import Either, Flag, Integer, Key, Many, Named, Problem, Spec, Text
+
+_CURE = "correct the file or import the pages again"
+_TEXT = Text()
+_RECORD = Text(12, 1, re.compile(r"D\d{1,2}R\d{1,5}"), "a monitor record: an id such as D0R2")
+_NAMES = Many(_TEXT, into=tuple)
+_PAIR = Many(_TEXT, 2, 2, into=tuple)
+_SIZE = Integer(0, LARGEST)
+_COUNT = Integer(1, LARGEST)
+_PLACE = Either(_SIZE, _TEXT)
+
+
+def _field(at: int, len: int, type: Any, **values: Any) -> Field:
+    # What a reserved area holds is not known: it is bytes. _typed refuses any other field without a type.
+    kind = "character" if type is None and values["name"] == "*" else type
+    return Field(offset=at, length=len, type=kind, **values)
+
+
+_FIELDS = Many(
+    Spec(
+        (
+            Key("name", _TEXT, "the name on its page"),
+            Key("at", _SIZE, "its offset"),
+            Key("len", _SIZE, "its length in bytes"),
+            Key("type", _TEXT, "how its bytes are read", default=None),
+            Key("kind", _TEXT, "what it is", default="unknown"),
+            Key("kind_status", _TEXT, "how well that is known", default="unknown"),
+            Key("unit", _TEXT, "what it counts", default=None),
+            Key("text", _TEXT, "what the page says of it", default=None),
+            Key("direction", _TEXT, "whether it counts up", default=None),
+            Key("overlay", Flag(), "whether it lies over another", default=False),
+            Key("count", _COUNT, "how many elements it has", default=1),
+            Key("first", _SIZE, "the number of the first of them", default=1),
+            Key("note", _TEXT, "what else there is to say", default=None),
+        ),
+        _field,
+    ),
+    into=tuple,
+)
+_JOIN = Spec(
+    (
+        Key("more", _TEXT, "the field that says that more follows"),
+        Key("more_bit", _COUNT, "its bit"),
+        Key("same", _NAMES, "fields that are the same in all parts", default=()),
+        Key("within_us", Integer(), "how far apart parts may be, in microseconds"),
+        Key("length", _TEXT, "the field with the length", default=None),
+        Key("active", _TEXT, "the field with the active sets"),
+        Key("cfvn", _TEXT, "the field with the first version number"),
+        Key("csvn", _TEXT, "the field with the second version number"),
+        Key(
+            "sets",
+            Many(
+                Spec(
+                    (
+                        Key("name", _TEXT, "its letter"),
+                        Key("bit", _COUNT, "its bit in the active sets"),
+                        Key("offset", _TEXT, "the field with its offset", default=None),
+                        Key("length", _TEXT, "the field with its length", default=None),
+                    ),
+                    CounterSet,
+                ),
+                into=tuple,
+            ),
+            "the counter sets",
+        ),
+    ),
+    Join,
+)
+_MATCH = Spec(
+    (Key("field", _TEXT, "a field of an entry"), Key("hex", _TEXT, "what it is")),
+    lambda field, hex: (field, hex),
+)
+_SECTION = Spec(
+    (
+        Key("name", _TEXT, "its name"),
+        Key("title", _TEXT, "what it is"),
+        Key("length", _SIZE, "the length of an entry", default=None),
+        Key("offset", _PLACE, "where it begins: a number, or the field that says it", default=None),
+        Key("stride", _PLACE, "from entry to entry: a number, or the field that says it", default=None),
+        Key("count", _PLACE, "how many entries: a number, or the field that says it", default=None),
+        Key("fields", _FIELDS, "the fields of an entry", default=()),
+        Key("subject", _NAMES, "fields that tell entries apart", default=()),
+        Key("subject_kind", _TEXT, "what an entry is of", default=None),
+        Key("match", _MATCH, "which entries belong to it", default=None),
+        Key("within", _TEXT, "the section it is in", default=None),
+        Key("source", _TEXT, "where it is described"),
+        Key("status", _TEXT, "how well it is known"),
+        Key("note", _TEXT, "what else there is to say", default=None),
+        Key("bound", _TEXT, "the field that says where it ends", default=None),
+        Key("inner", _PAIR, "fields with place and number of what is in an entry", default=None),
+        Key("equal", _PAIR, "fields that are equal", default=None),
+        Key("ordinal", _TEXT, "the name of an entry's number", default=None),
+        Key("texts_at", _SIZE, "where texts begin", default=0),
+        Key("texts", _NAMES, "the names of texts", default=()),
+        Key("tail", _FIELDS, "fields behind the texts", default=()),
+        Key("arrays", Named(_TEXT), "arrays of the record that are its columns", default={}),
+        Key("join", _JOIN, "how parts in several records are put together", default=None),
+    ),
+)
+_LAYOUT = Spec(
+    (
+        Key("release", _TEXT, "the release"),
+        Key("length", _SIZE, "the length of the record"),
+        Key("variable", Flag(), "whether that is the least", default=False),
+        Key("complete", Flag(), "whether all its fields are known", default=False),
+        Key("source", _TEXT, "where it is described"),
+        Key("status", _TEXT, "how well it is known"),
+        Key("note", _TEXT, "what else there is to say", default=None),
+        Key("fields", _FIELDS, "its fields", default=()),
+        Key("section", Many(_SECTION), "its sections", default=()),
+        Key("callevel", Many(Integer(0, LARGEST), into=tuple), "bits that must be on", default=()),
+        Key("stable_to", Integer(0, LARGEST), "how far longer records share it", default=None),
+    ),
+)
+_HEAD = (
+    Key(
+        "record",
+        Text(12, 1, re.compile(r"D\d{1,2}R\d{1,5}"), "a monitor record: an id such as D0R2"),
+        "its id",
+    ),
+    Key("dsect", _TEXT, "the name of its page"),
+    Key("title", _TEXT, "its title"),
+    Key("kind", _TEXT, "sample or event"),
+    Key("lengths", Named(_SIZE, 0), "its length by release", default={}),
+    Key("variable", Flag(), "whether these are the least", default=False),
+    Key("note", _TEXT, "what else there is to say", default=None),
+)
+_SHARED = (
+    Key("subject", _NAMES, "fields that tell what it is of", default=()),
+    Key("subject_kind", _TEXT, "what that is", default=None),
+    Key("reset_on", _NAMES, "fields whose change resets its counters", default=()),
+    Key("layout", Many(_LAYOUT), "its layouts", default=()),
+)
+_ONLY_HEAD = Spec((*_HEAD, *_SHARED[:-1]))
+_FILE = Spec((*_HEAD, *_SHARED))
+
+
+def head(text: str, pack: str, path: str) -> Head:
+    """What a record is, from the lines of its file before its layouts."""
+    values = _ONLY_HEAD.check(document.parsed(text, path, cure=_CURE), "", Problem(path, text=text))
+    return _head(values, pack)
+
+
+def file(text: str, pack: str, path: str) -> RecordFile:
+    """A record and its layouts from the text of its file; CatalogError says what is wrong in it."""
+    problem = Problem(path, text=text)
+    values = _FILE.check(document.parsed(text, path, cure=_CURE), "", problem)
+    known = _head(values, pack)
+    layouts = [
+        _layout(entry, known, values, f"layout[{at}]", problem)
+        for at, entry in enumerate(values["layout"], 1)
+    ]
+    return RecordFile(known, values["subject"], values["subject_kind"], values["reset_on"], tuple(layouts))
+
+
+def _head(values: dict[str, Any], pack: str) -> Head:
+    domain, number = record_key(values["record"])
+    return Head(**{key.name: values[key.name] for key in _HEAD}, domain=domain, number=number, pack=pack)
+
+
+def _layout(
+    entry: dict[str, Any], known: Head, shared: dict[str, Any], where: str, problem: Problem
+) -> Layout:
+    fields: tuple[Field, ...] = entry["fields"]
+    _typed(fields, f"{where}.fields", problem)
+    names = {field.name for field in fields}
+    sections = [
+        _section(section, fields, f"{where}.section[{at}]", problem)
+        for at, section in enumerate(entry.pop("section"), 1)
+    ]
+    return Layout(
+        **entry,
+        record=known.record,
+        domain=known.domain,
+        number=known.number,
+        dsect=known.dsect,
+        title=known.title,
+        kind=known.kind,
+        pack=known.pack,
+        # A partial layout may lack some of what identifies a subject or resets it.
+        subject=tuple(name for name in shared["subject"] if name in names),
+        subject_kind=shared["subject_kind"],
+        reset_on=tuple(name for name in shared["reset_on"] if name in names),
+        sections=tuple(sections),
+    )
+
+
+def _section(entry: dict[str, Any], fields: tuple[Field, ...], where: str, problem: Problem) -> Section:
+    _typed(entry["fields"], f"{where}.fields", problem)
+    _typed(entry["tail"], f"{where}.tail", problem)
+    if entry["arrays"]:
+        # Where they stand follows from the arrays.
+        entry |= {"length": 0, "offset": 0, "stride": 1, "count": 0}
+    for key in ("length", "offset", "stride"):
+        if entry[key] is None:
+            raise problem.wrong(f"{where}.{key} is missing", f"add {key}", where=where)
+    placed = Section(**entry | {"arrays": tuple(entry["arrays"].items())}).placed(fields)
+    if placed is None:
+        raise problem.wrong(f"{where}.arrays names no field of the record", where=f"{where}.arrays")
+    return placed
+
+
+def _typed(fields: tuple[Field, ...], where: str, problem: Problem) -> None:
+    for at, field in enumerate(fields, 1):
+        if field.type is None:
+            here = f"{where}[{at}]"
+            raise problem.wrong(f"{here}.type is missing ({field.name})", "add type", where=here)
