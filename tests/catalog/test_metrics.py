@@ -151,9 +151,9 @@ def test_what_is_wrong_is_found(was: str, now: str, said: str) -> None:
     [
         ("table = [", "TOML"),
         (GOOD.replace("grain", "grian"), "grian"),
-        (GOOD.replace('source = "nowhere"', ""), "lacks the key 'source'"),
+        (GOOD.replace('source = "nowhere"', ""), "column[1].source is missing"),
         (GOOD.replace('unit = "%"', 'unti = "%"'), "unti"),
-        (GOOD.replace('unit = "%"', "unit = 1"), "every key is text"),
+        (GOOD.replace('unit = "%"', "unit = 1"), "unit is 1; expected a text"),
     ],
 )
 def test_wrong_files_are_errors(text: str, said: str) -> None:

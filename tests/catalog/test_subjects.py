@@ -54,15 +54,15 @@ def test_the_file_to_copy_is_understood() -> None:
     [
         ("guest", 'column = "mt1_s"\nheading', 'column = "mt2_s"\nheading', "guest has no column 'mt2_s'"),
         ("guest", 'spent = "cpu_s"', 'spent = "cpu_pct"', "guest.cpu_pct has no total"),
-        ("guest", 'spent = "cpu_s"', "spent = 1", "spent = 1"),
+        ("guest", 'spent = "cpu_s"', "spent = 1", "spent is 1"),
         ("guest", 'table = "guest"', 'table = "gest"', "no measure 'gest'"),
-        ("guest", 'title = "Guests"', 'titel = "Guests"', "the key 'titel'"),
-        ("guest", 'many = "guests"\n', "", "lacks the key 'many'"),
+        ("guest", 'title = "Guests"', 'titel = "Guests"', "titel is not known here"),
+        ("guest", 'many = "guests"\n', "", "many is missing"),
         ("guest", 'statistic = "p95"', 'statistic = "p99"', "has no p99"),
         ("guest", 'column = "cpu_wait_pct"', 'column = "transaction_rate"', "has no mean: it is NULL"),
         ("guest", 'heading = "T/V"\ndecimals = 3', 'heading = "T/V"', "decimals"),
         ("guest", 'heading = "Account"', 'heading = "Account"\ndecimals = 2', "decimals"),
-        ("guest", 'heading = "p95"', 'heading = "p95"\npercent = true', "the key 'percent'"),
+        ("guest", 'heading = "p95"', 'heading = "p95"\npercent = true', "percent is not known here"),
         ("guest", '"{share_kind}", " {share}", ', '"{kind_of_share}", ', "no column 'kind_of_share'"),
         ("guest", 'pieces = ["{cpu_pool}"]', 'pieces = ["pool"]', "name no column"),
         ("guest", 'column = "page_steal_rate"', 'column = "cpu_pct"', "different units"),
@@ -70,9 +70,9 @@ def test_the_file_to_copy_is_understood() -> None:
         ("guest", 'columns = ["io_wait_pct"]', 'columns = ["running_pct"]', "running_pct is there twice"),
         ("guest", 'columns = ["io_wait_pct"]', 'columns = ["account"]', "guest.account has no mean"),
         ("guest", 'table = "guest_cpu"', 'table = "guest_wait"', "has no column 'cpu_pct'"),
-        ("guest", 'level = [["{userid}"]]', 'level = ["{userid}"]', "pieces ="),
-        ("workload", "most = 100", "most = true", "most = True"),
-        ("workload", 'where = { class_kind = "report" }', "where = { class_kind = 7 }", "class_kind = 7"),
+        ("guest", 'level = [["{userid}"]]', 'level = ["{userid}"]', "owners.level[1] is"),
+        ("workload", "most = 100", "most = true", "most is true"),
+        ("workload", 'where = { class_kind = "report" }', "where = { class_kind = 7 }", "class_kind is 7"),
         ("job", '"last interval", ', '"job", ', "different kind are never put together"),
         ("job", "order = 3", "order = 3\norder = 4", "not valid TOML"),
     ],
@@ -82,4 +82,4 @@ def test_a_wrong_file_is_refused(name: str, there: str, instead: str, said: str)
     assert there in whole
     with pytest.raises(CatalogError, match=re.escape(said)) as error:
         subjects.parse(whole.replace(there, instead, 1), f"{name}.toml")
-    assert error.value.file == f"{name}.toml"
+    assert str(error.value.file).startswith(f"{name}.toml")

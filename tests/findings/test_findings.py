@@ -289,20 +289,20 @@ def test_a_rule_of_the_user_stands_in_the_place_of_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "sentence"),
     [
-        ("area =", "area = = ", 3, "not TOML"),
-        ("unit =", "units =", 16, "a rule has no units"),
-        ('"info"', '"bad"', 4, "severity is 'bad'"),
-        ('compare = ">"', 'compare = "=>"', 14, "compare is '=>'"),
+        ("area =", "area = = ", 3, "is not valid TOML"),
+        ("unit =", "units =", 16, "units is not known here"),
+        ('"info"', '"bad"', 4, 'severity is "bad"'),
+        ('compare = ">"', 'compare = "=>"', 14, 'compare is "=>"'),
         ("T = 10", "U = 10", 14, "no threshold T"),
-        ("T = 10", 'T = "ten"', 15, "the threshold T is not a number"),
-        ('["load.busy_pct"]', "7", 8, "needs is not a list"),
+        ("T = 10", 'T = "ten"', 15, 'threshold.T is "ten"; expected a number'),
+        ('["load.busy_pct"]', "7", 8, "needs is 7; expected a list"),
         ("load.busy_pct", "load.bussy_pct", 8, "load.bussy_pct is neither a column"),
         ("busy_pct AS value", "bussy_pct AS value", 9, "the query of OWN-001 is wrong"),
         ("busy_pct AS value", "busy_pct AS amount", 9, "the query of OWN-001 is wrong"),
         ("WHERE flag", "WHERE ) flag", 9, "the query of OWN-001 is wrong"),
         ("busy_pct AS value", "busy_pct + {B} AS value", 9, "{B} is not a threshold"),
-        ('id = "OWN-001"', 'id = "own 1"', 2, "'own 1' is not the id"),
-        ('meaning = "Somebody works."', "", None, "the rule has no meaning"),
+        ('id = "OWN-001"', 'id = "own 1"', 2, 'id is "own 1"; expected an id such as CPU-001'),
+        ('meaning = "Somebody works."', "", None, "meaning is missing"),
     ],
 )
 def test_errors_name_file_and_line(

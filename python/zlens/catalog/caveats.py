@@ -6,19 +6,17 @@ One file per fault in `caveats/`; `caveats/_skeleton.toml` is one to copy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from zlens.catalog import layouts, metrics
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
+from zlens.schema.kinds import Choice, Key, Many, Spec, Text
 
 STATUSES = ("verified", "verified-secondary", "derived")
-_LISTS = ("reports", "records", "measures")
-_TEXTS = ("id", "of", "from", "before", "apar", "text", "source", "status")
 #: The operating system a fault is of, and the sources whose systems may have it.
 _OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf3-xml")}
 
@@ -80,23 +78,27 @@ def caveats() -> tuple[Caveat, ...]:
     return tuple(_read(path) for path in sorted(root().glob("*.toml")) if not path.name.startswith("_"))
 
 
+_TEXT = Text()
+_NAMES = Many(_TEXT, into=tuple)
+_CAVEAT = Spec(
+    (
+        Key("id", _TEXT, "its name"),
+        Key("of", Choice(tuple(_OF)), "the operating system", default="z/VM"),
+        Key("from", _TEXT, "the first level that has it", default=""),
+        Key("before", _TEXT, "the first level that does not", default=""),
+        Key("apar", _TEXT, "the APAR that corrects it", default=""),
+        *(Key(name, _NAMES, "what it touches", default=()) for name in ("reports", "records", "measures")),
+        Key("text", _TEXT, "the fault"),
+        Key("source", _TEXT, "where it is described"),
+        Key("status", _TEXT, "how well it is known"),
+    ),
+    lambda **values: Caveat(first=values.pop("from"), **values),
+)
+
+
 def _read(path: Path) -> Caveat:
-    try:
-        data = toml.load(path)
-    except toml.TOMLDecodeError as error:
-        raise CatalogError(f"this is not TOML: {error}", file=str(path)) from None
-    strange = set(data) - {*_TEXTS, *_LISTS}
-    if strange:
-        raise CatalogError(f"a caveat has no {', '.join(sorted(strange))}", file=str(path))
-    texts = {key: data.get(key, "") for key in _TEXTS}
-    lists = {key: tuple(data.get(key, ())) for key in _LISTS}
-    texts["first"] = texts.pop("from")
-    texts["of"] = texts["of"] or "z/VM"
-    values: dict[str, Any] = {**texts, **lists}
-    made = Caveat(**values)
-    if not all(isinstance(getattr(made, field.name), str | tuple) for field in fields(made)):
-        raise CatalogError("a caveat holds texts and lists of names", file=str(path))
-    return made
+    caveat: Caveat = document.load(path, _CAVEAT, "the caveat")
+    return caveat
 
 
 def of_report(name: str, systems: Iterable[Mapping[str, object]]) -> list[Caveat]:
@@ -132,7 +134,7 @@ def check() -> list[str]:
     found = []
     try:
         every = caveats()
-    except (CatalogError, TypeError) as error:
+    except CatalogError as error:
         return [str(error)]
     for each in every:
         where = f"{root() / each.id}.toml"

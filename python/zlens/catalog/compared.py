@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,18 +10,14 @@ from typing import Any
 
 from zlens.catalog import aggregation, metrics
 from zlens.errors import CatalogError, QueryError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
+from zlens.schema.kinds import Choice, Flag, Key, Many, Named, Number, Spec, Text
 
 _ROOT = FACTS / "compare"
 _FACTS = _ROOT.parent / "comparable.toml"
 FORMS = ("ratio", "points")
 DIRECTIONS = ("higher", "lower", "none")
-_KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "table": str, "column": str, "heading": str, "by": list, "where": dict, "form": str, "direction": str,
-    "criterion": bool, "across": bool, "scale": (int, float), "unit": str, "published": str,
-}  # fmt: skip
-_WORD = re.compile(r"[\w *.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +59,45 @@ def declared() -> tuple[Metric, ...]:
     return read(_ROOT)
 
 
+_TEXT = Text()
+_WORDS = Text(200, 0, re.compile(r"[\w *.-]*"), "a name, without quotes and commas")
+_METRIC = Spec(
+    (
+        Key("table", _TEXT, "the measure"),
+        Key("column", _TEXT, "its column"),
+        Key("heading", _TEXT, "what it is called"),
+        Key("unit", _TEXT, "its unit", default=None),
+        Key("by", Many(_TEXT, into=tuple), "columns whose values get rows of their own", default=()),
+        Key("where", Named(_WORDS), "what columns are to be", default={}),
+        Key("form", Choice(FORMS), "how it is compared", default="ratio"),
+        Key("direction", Choice(DIRECTIONS), "what is better", default="none"),
+        Key("criterion", Flag(), "whether IBM's criterion is about it", default=False),
+        Key("across", Flag(), "whether it is compared across generations", default=False),
+        Key("scale", Number(), "what it is multiplied with for its unit", default=1.0),
+        Key("published", _TEXT, "where the comparison is published", default=""),
+    )
+)
+_GROUP = Spec(
+    (
+        Key("title", _TEXT, "what the group is called"),
+        Key("order", Number(), "where it stands among the groups"),
+        Key("metric", Many(_METRIC), "its rows"),
+    )
+)
+_FACT = Spec(
+    (
+        Key("name", _TEXT, "what it is"),
+        Key("table", _TEXT, "the measure"),
+        Key("why", _TEXT, "why it must be alike"),
+        Key("query", _TEXT, "what tells it of each system"),
+    ),
+    Fact,
+)
+
+
 def read(root: Path) -> tuple[Metric, ...]:
     """The metrics of the files of a folder."""
-    files = [(path, _toml(path)) for path in sorted(root.glob("[!_]*.toml"))]
-    for path, data in files:
-        if set(data) != {"title", "order", "metric"}:
-            raise CatalogError("is no group of metrics", file=str(path), expected="title, order and metrics")
+    files = [(path, document.load(path, _GROUP, "the group")) for path in sorted(root.glob("[!_]*.toml"))]
     files.sort(key=lambda each: each[1]["order"])
     found = [_metric(data["title"], entry, str(path)) for path, data in files for entry in data["metric"]]
     keys = [metric.key for metric in found]
@@ -80,38 +108,19 @@ def read(root: Path) -> tuple[Metric, ...]:
 
 
 def _metric(group: str, entry: dict[str, Any], path: str) -> Metric:
-    name = f"{entry.get('table', '?')}.{entry.get('column', '?')}"
-    for key, value in entry.items():
-        if key not in _KEYS or not isinstance(value, _KEYS[key]):
-            raise CatalogError(
-                f"{name}: {key} = {value!r} is not understood", file=path, expected=", ".join(_KEYS)
-            )
-    missing = {"table", "column", "heading"} - set(entry)
-    if missing:
-        raise CatalogError(f"{name} lacks {sorted(missing)[0]}", file=path)
+    name = f"{entry['table']}.{entry['column']}"
     table = metrics.table(entry["table"])
     columns = {column.name: column for column in table.columns}
     column = columns.get(entry["column"])
     if column is None or column.type not in ("int", "float"):
         raise CatalogError(f"{name} is no column of numbers", file=path)
-    facts: dict[str, Any] = {"unit": column.unit, **entry}
-    facts["by"] = tuple(entry.get("by", ()))
-    facts["where"] = tuple(entry.get("where", {}).items())
-    metric = Metric(group, **facts)
+    unit = column.unit if entry["unit"] is None else entry["unit"]
+    metric = Metric(group, **entry | {"unit": unit, "where": tuple(entry["where"].items())})
     for other in (*metric.by, *(name for name, _ in metric.where)):
         if other not in columns:
             raise CatalogError(f"{name}: {table.name} has no column {other!r}", file=path)
-    allowed = (
-        ("form", metric.form, FORMS),
-        ("direction", metric.direction, DIRECTIONS),
-    )
-    for key, value, known in allowed:
-        if value not in known:
-            raise CatalogError(f"{name}: {key} is {value!r}", file=path, expected=" or ".join(known))
     if "mean" not in aggregation.gives(column) or column.unweighted:
         raise CatalogError(f"{name} has no mean", file=path, expected="a column with a weight")
-    if not all(isinstance(value, str) and _WORD.fullmatch(value) for _, value in metric.where):
-        raise CatalogError(f"{name}: where takes names", file=path)
     if set(metric.by) - set(table.key):
         raise CatalogError(f"{name}: by takes columns of the key", file=path, expected=", ".join(table.key))
     try:
@@ -126,11 +135,8 @@ def _metric(group: str, entry: dict[str, Any], path: str) -> Metric:
 @cache
 def facts() -> tuple[Fact, ...]:
     """What must be alike for two runs to be comparable."""
-    entries = _toml(_FACTS).get("fact", [])
-    try:
-        return tuple(Fact(**entry) for entry in entries)
-    except TypeError:
-        raise CatalogError("a fact has a name, a table, a why and a query", file=str(_FACTS)) from None
+    entries: list[Fact] = document.load(_FACTS, Spec((Key("fact", Many(_FACT), default=[]),)))["fact"]
+    return tuple(entries)
 
 
 def check() -> list[str]:
@@ -141,10 +147,3 @@ def check() -> list[str]:
     except CatalogError as error:
         return [str(error)]
     return []
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return toml.load(path)
-    except toml.TOMLDecodeError as error:
-        raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None

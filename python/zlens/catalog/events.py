@@ -12,7 +12,7 @@ from typing import Any
 
 from zlens.catalog import expressions
 from zlens.catalog.roles import coded
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?\}")
@@ -20,7 +20,7 @@ PLACE = re.compile(r"\{([A-Za-z0-9_]+(?:\.before)?)(?:(:hex\d?)|\|([a-z0-9_]+))?
 
 @cache
 def _listed() -> tuple[dict[str, Any], ...]:
-    return tuple(toml.load(FACTS / "zvm" / "events.toml")["event"])
+    return tuple(document.facts(FACTS / "zvm" / "events.toml")["event"])
 
 
 def events() -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ from typing import Any
 from zlens.catalog import aggregation, expressions, metrics
 from zlens.catalog.roles import SQL_TYPES
 from zlens.errors import CatalogError, InputError
-from zlens.schema import toml, user_files
+from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
 
 #: The sections of the user's file.
@@ -146,7 +146,7 @@ def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
 def groupings() -> dict[str, Grouping]:
     """How measures show groups, by measure; CatalogError where the catalog's file is wrong."""
     path = FACTS / "groups.toml"
-    data = toml.load(path)
+    data = document.facts(path)
     found = {}
     for table, facts in data.items():
         known = {column.name for column in metrics.table(table).columns}

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from zlens.catalog.columns import Column
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 #: What the metrics are of.
@@ -38,7 +38,7 @@ class Facts:
 def facts() -> Facts:
     """The facts of the catalog."""
     path = FACTS / "hmc" / "metrics.toml"
-    data = toml.load(path)
+    data = document.facts(path)
     types: dict[str, str] = data["types"]
     metrics: dict[str, Metric] = {}
     columns: dict[str, tuple[Column, ...]] = {}

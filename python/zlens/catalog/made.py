@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 
 @cache
 def _systems() -> frozenset[tuple[str, str]]:
-    data = toml.load(FACTS / "made_systems.toml")
+    data = document.facts(FACTS / "made_systems.toml")
     return frozenset((one["system"], one["serial"]) for one in data["made"])
 
 

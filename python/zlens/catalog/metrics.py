@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
+from zlens.schema.kinds import Choice, Flag, Key, Many, Named, Prose, Spec, Text
 
 TYPES = ("int", "float", "text", "bool", "time")
 #: The kinds of columns, and what several rows of one subject give: see docs/aggregation.md.
@@ -91,15 +91,6 @@ UNITS = frozenset(
 
 #: What a formula may depend on.
 BY = ("", "generation")
-
-_TABLE_KEYS = frozenset(
-    {"table", "text", "grain", "key", "apart", "parts", "scope", "plain", "empty", "lazy", "rows", "column"}
-)
-_COLUMN_KEYS = frozenset(
-    {"name", "type", "unit", "text", "formula", "published", "by", "given", "definition"}
-    | {"aggregate", "weight", "unweighted", "across", "among", "every"}
-    | {"scope", "needs", "status", "source", "note"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,52 +219,44 @@ def table(name: str) -> Table:
     return parse(path.read_text(encoding="utf-8"), str(path))
 
 
+_TEXT = Text()
+_NAMES = Many(_TEXT, into=tuple)
+_NEEDED = ("name", "type", "unit", "text", "aggregate", "status", "source")
+_LEFT_OUT = frozenset(field.name for field in fields(Column)) - {*_NEEDED, "by"}
+_COLUMN = Spec(
+    (
+        *(Key(name, _TEXT) for name in _NEEDED),
+        Key("by", Choice(BY), "what it differs by", default=""),
+        *(Key(name, _TEXT, default="") for name in sorted(_LEFT_OUT)),
+    ),
+    Column,
+)
+_TABLE = Spec(
+    (
+        Key("table", _TEXT, "its name, that of its file"),
+        Key("text", _TEXT, "what it is"),
+        Key("grain", _TEXT, "what a row is"),
+        Key("key", _NAMES, "the columns that tell rows apart"),
+        Key("scope", _TEXT, "what one value is of", default=""),
+        Key("plain", Flag(), "whether it lacks the leading columns", default=False),
+        Key("empty", Flag(), "whether no reader feeds it yet", default=False),
+        Key("lazy", Flag(), "whether it is too large to keep", default=False),
+        Key("rows", Prose(empty=True), "what its formulas are over", default=""),
+        Key("apart", _NAMES, "columns whose values are never put together", default=()),
+        Key("parts", Named(_NAMES), "values that are parts of one whole", default={}),
+        Key("column", Many(_COLUMN), "its columns"),
+    )
+)
+
+
 def parse(text: str, path: str) -> Table:
     """A measure from the text of its file; keys nobody knows and keys that are missing are errors."""
-    try:
-        data = toml.loads(text)
-    except toml.TOMLDecodeError as error:
-        raise CatalogError(f"not valid TOML: {error}", file=path) from None
-    _known(data, _TABLE_KEYS, {"table", "text", "grain", "key", "column"}, "the table", path)
-    scope = data.get("scope") or _scope(data["table"])
-    columns = []
-    for entry in data["column"]:
-        what = f"column {entry.get('name', '?')}"
-        _known(
-            entry, _COLUMN_KEYS, {"name", "type", "unit", "text", "aggregate", "status", "source"}, what, path
-        )
-        facts = {key: entry.get(key, "") for key in _COLUMN_KEYS}
-        facts["scope"] = facts["scope"] or scope
-        if facts["by"] not in BY:
-            raise CatalogError(
-                f"{what}: by is {facts['by']!r}", file=path, expected=" or ".join(filter(None, BY))
-            )
-        if not all(isinstance(value, str) for value in facts.values()):
-            raise CatalogError(f"{what}: every key is text", file=path)
-        columns.append(Column(**facts))
-    plain = bool(data.get("plain"))
-    leading = () if plain else LEADING
-    return Table(
-        data["table"],
-        data["text"],
-        data["grain"],
-        tuple(data["key"]),
-        scope,
-        plain,
-        bool(data.get("empty")),
-        (*leading, *columns),
-        bool(data.get("lazy")),
-        data.get("rows", "").strip(),
-        tuple(data.get("apart", ())),
-        {name: tuple(values) for name, values in data.get("parts", {}).items()},
-    )
-
-
-def _known(entry: dict[str, Any], known: frozenset[str], needed: set[str], what: str, path: str) -> None:
-    unknown, missing = set(entry) - known, needed - set(entry)
-    if unknown or missing:
-        said = f"has the key {sorted(unknown)[0]!r}" if unknown else f"lacks the key {sorted(missing)[0]!r}"
-        raise CatalogError(f"{what} {said}", file=path, expected=", ".join(sorted(known)))
+    values = document.checked(text, path, _TABLE, "the measure")
+    scope = values["scope"] or _scope(values["table"])
+    columns: list[Column] = values.pop("column")
+    of = (column if column.scope else replace(column, scope=scope) for column in columns)
+    leading = () if values["plain"] else LEADING
+    return Table(values.pop("table"), **values | {"scope": scope, "columns": (*leading, *of)})
 
 
 def _scope(name: str) -> str:
@@ -285,10 +268,7 @@ def _scope(name: str) -> str:
 def aliases() -> dict[str, tuple[str, str]]:
     """Names that sources use, in plain form, and for each our `table.column` and whose name it is."""
     path = root() / "aliases.toml"
-    try:
-        data = toml.load(path)
-    except toml.TOMLDecodeError as error:
-        raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
+    data = document.facts(path)
     found: dict[str, tuple[str, str]] = {}
     for source in data["source"]:
         for name, ours in source["names"].items():

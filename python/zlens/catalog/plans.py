@@ -16,7 +16,7 @@ from zlens.catalog.columns import Column, Part, field_parts
 from zlens.catalog.layouts import ENCODINGS, Field, Layout, Section
 from zlens.catalog.record_bytes import decode, decode_entries, encode
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 __all__ = [
@@ -208,7 +208,7 @@ def _rule(field: Field) -> dict[str, Any]:
 def difference_facts() -> dict[str, Any]:
     """How differences are made and intervals judged, as differences.toml says."""
     path = FACTS / "zvm" / "differences.toml"
-    return toml.load(path)
+    return document.facts(path)
 
 
 def _section_of(table: str, layout: Layout) -> Section | None:

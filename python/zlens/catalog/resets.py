@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from zlens.catalog import layouts
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 PATH = FACTS / "zvm" / "resets.toml"
@@ -36,7 +36,7 @@ class Evidence:
 
 @cache
 def _facts() -> dict[str, Any]:
-    return toml.load(PATH)
+    return document.facts(PATH)
 
 
 @cache

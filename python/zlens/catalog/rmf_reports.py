@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 TYPES = ("text", "int", "float", "bool", "time", "duration")
@@ -125,7 +125,7 @@ def key(text: str) -> str:
 def report(name: str) -> Report:
     """The report of a catalog file, checked."""
     path = FACTS / "rmf" / f"{name}.toml"
-    return compile_report(toml.load(path), str(path))
+    return compile_report(document.facts(path), str(path))
 
 
 def compile_report(facts: dict[str, Any], file: str) -> Report:

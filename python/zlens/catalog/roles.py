@@ -15,7 +15,7 @@ from typing import Any
 
 from zlens.catalog import expressions
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 SQL_TYPES = {
@@ -99,7 +99,7 @@ def _stems(folder: Path) -> tuple[str, ...]:
 
 @cache
 def _facts(name: str) -> dict[str, Any]:
-    return toml.load(FACTS / name)
+    return document.facts(FACTS / name)
 
 
 def entity(name: str) -> Entity:
@@ -114,14 +114,11 @@ def entity(name: str) -> Entity:
 def catalogued(name: str) -> Entity:
     """One entity as the catalog has it; CatalogError if its file is wrong."""
     path = root() / f"{name}.toml"
-    try:
-        data = toml.load(path)
-    except FileNotFoundError:
+    if not path.is_file():
         raise CatalogError(
             f"there is no role entity {name!r}", expected=", ".join(entities()), cure="see facts/roles"
-        ) from None
-    except toml.TOMLDecodeError as error:
-        raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
+        )
+    data = document.facts(path)
     roles: dict[str, Role] = {}
     for role, facts in _numbered(data["roles"]):
         if facts["type"] not in SQL_TYPES or facts["aggregate"] not in AGGREGATES:

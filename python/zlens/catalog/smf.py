@@ -14,7 +14,7 @@ from typing import Any
 
 from zlens.catalog import cpumf
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 #: Length of a header with subsystem and subtype.
@@ -147,17 +147,10 @@ def path(record: int) -> Path:
     return root() / f"{record}.toml"
 
 
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        return toml.load(file)
-    except toml.TOMLDecodeError as error:
-        raise CatalogError(f"not valid TOML: {error}", file=str(file)) from None
-
-
 @cache
 def type_names() -> dict[int, str]:
     """Short names of record types."""
-    return {int(number): name for number, name in _read(root() / "types.toml")["names"].items()}
+    return {int(number): name for number, name in document.facts(root() / "types.toml")["names"].items()}
 
 
 def title(record: int, subtype: int | None = None) -> str:
@@ -171,7 +164,7 @@ def title(record: int, subtype: int | None = None) -> str:
 @cache
 def listed(form: str) -> tuple[int, ...]:
     """The record types of one form of record: `counters`, or `sections` (see smf_sections)."""
-    return tuple(_read(root() / "types.toml")["forms"][form])
+    return tuple(document.facts(root() / "types.toml")["forms"][form])
 
 
 def decoded() -> tuple[int, ...]:
@@ -188,7 +181,7 @@ def layout(record: int) -> Layout:
     """The layout of a record type; CatalogError if its file is wrong."""
     file = path(record)
     try:
-        data = _read(file)
+        data = document.facts(file)
         sources = data["sources"]
 
         def named(text: str) -> str:
@@ -353,7 +346,7 @@ def _column(what: Layout, column: Column) -> dict[str, Any]:
 
 @cache
 def _codes(name: str) -> dict[str, str]:
-    table = _read(FACTS / "codes.toml").get(name)
+    table = document.facts(FACTS / "codes.toml").get(name)
     if table is None:
         raise CatalogError(f"there is no table of codes {name!r}", expected="one of facts/codes.toml")
     return {code: word for code, word in table.items() if code not in ("text", "status", "source")}

@@ -15,7 +15,7 @@ from typing import Any
 from zlens.catalog import smf
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 
 #: What a kind of field is in the raw table.
 KINDS = {
@@ -154,7 +154,7 @@ def layout(record: int) -> Layout:
     """The layout of a record type; CatalogError if its file is wrong."""
     file = smf.path(record)
     try:
-        data = toml.load(file)
+        data = document.facts(file)
         sources = data["sources"]
         return Layout(
             record,
@@ -164,10 +164,6 @@ def layout(record: int) -> Layout:
             data["time"],
             data.get("broken"),
         )
-    except toml.TOMLDecodeError as error:
-        raise CatalogError(f"not valid TOML: {error}", file=str(file)) from None
-    except OSError as error:
-        raise CatalogError(f"cannot be read: {error.strerror or error}", file=str(file)) from None
     except KeyError as error:
         raise CatalogError(f"{error} is missing", file=str(file), cure="see smf/70.toml") from None
 

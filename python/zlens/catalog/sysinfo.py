@@ -9,7 +9,7 @@ from typing import Any
 
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _TYPES = ("int", "float", "text")
@@ -42,7 +42,7 @@ class Facts:
 def facts() -> Facts:
     """The facts of the catalog."""
     path = FACTS / "linux" / "sysinfo.toml"
-    data = toml.load(path)
+    data = document.facts(path)
     return Facts(
         machine=_lines(data["machine"], path),
         vm=_lines(data["vm"], path),

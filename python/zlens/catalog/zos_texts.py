@@ -10,7 +10,7 @@ from typing import Any
 
 from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 #: How the value of a label ends, and what it is.
@@ -52,7 +52,7 @@ class Facts:
 def facts() -> Facts:
     """The facts of the catalog."""
     path = FACTS / "zos" / "texts.toml"
-    data = toml.load(path)
+    data = document.facts(path)
     his = data["his"]
     run = {label.label: label for label in _labels(data["run"], path)}
     if unknown := {*his["operands"].values()} - {label.column.name for label in run.values()} - {ASKED}:

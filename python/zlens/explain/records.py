@@ -16,7 +16,7 @@ from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
 from zlens.explain import smf as explain_smf
 from zlens.explain.lineage import known
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 WIDTH = 100
@@ -406,7 +406,7 @@ def _field(record: str, wanted: str) -> Iterator[str]:
 
 def _unit(name: str | None) -> str:
     path = FACTS / "units.toml"
-    units = toml.load(path)
+    units = document.facts(path)
     return units[name]["text"] if name in units else name or ""
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, SystemInfo
-from zlens.lake import names
-from zlens.lake.facts import Facts
+from zlens.lake import kinds, names
 from zlens.readers.joints import Mark
+from zlens.schema.kinds import Choice, Either, Flag, Key, Many, Maybe, Named, Number, Raw, Row, Spec
+from zlens.schema.kinds import Problem as Errors
 
 NAME = "document.json"
 INVENTORY, PROBLEMS, RESETS = "inventory.json", "problems.json", "resets.json"
@@ -21,7 +21,6 @@ INVENTORY, PROBLEMS, RESETS = "inventory.json", "problems.json", "resets.json"
 #: system, microseconds UTC, table, subject, evidence
 Reset = tuple[str, int, str, str, str]
 
-_TYPES = re.compile("int|float|text|bool|time")
 _KINDS = ("main", "edge")
 _MOST = 2**63
 #: Facts of a system that are kept; the others follow from the parts.
@@ -124,87 +123,105 @@ def dump(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
+@dataclass(frozen=True, slots=True)
+class _FileRow:
+    """The row of a file. A lake has thousands of them, and most questions need all: checks are plain ones."""
+
+    key: str | None = None
+
+    def words(self) -> str:
+        return "table, day, kind, rows, bytes, digest, first and last interval, and open rows"
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "minItems": 9, "maxItems": 9}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Errors) -> File:
+        try:
+            table, day, kind, rows, size, sha256, first, last, waiting = value
+            right = (
+                names.TABLE.fullmatch(table)
+                and names.DAY.fullmatch(day)
+                and kind in _KINDS
+                and names.SHA256.fullmatch(sha256)
+                and type(rows) is type(size) is type(waiting) is int
+                and 0 <= rows < _MOST
+                and 0 <= size < _MOST
+                and 0 <= waiting < _MOST
+                and (first is None or (type(first) is int and -_MOST < first < _MOST))
+                and (last is None or (type(last) is int and -_MOST < last < _MOST))
+            )
+        except (TypeError, ValueError):
+            right = False
+        if not right:
+            raise problem.value(where, value, self.words())
+        return File(table, day, kind, rows, size, sha256, first, last, waiting, self.key)
+
+
+def _part(
+    schemas: dict[str, str], subjects: dict[str, list[str]], files: list[File], **info: Any
+) -> PartDocument:
+    return PartDocument(SystemInfo(**info), schemas, subjects, files)
+
+
+_TABLES = Named(kinds.TEXT, 0)
+_SYSTEM_KEYS = (
+    Key("system", kinds.TEXT),
+    Key("source", kinds.TEXT),
+    *(Key(name, kinds.TEXT, default=None) for name in ("machine_type", "model", "serial", "release", "lpar")),
+    Key("lpar_number", kinds.WHOLE, default=None),
+    Key("utc_offset_s", kinds.WHOLE, default=None),
+    Key("leap_s", kinds.WHOLE),
+    Key("local_time", Flag()),
+    Key("nominal_s", Number(), default=None),
+    Key("threads", Named(kinds.COUNT, 0), default={}),
+)
+_PART = Spec(
+    (
+        *_SYSTEM_KEYS,
+        Key("schemas", Named(kinds.KEY, 0)),
+        Key("subjects", Named(Many(kinds.TEXT), 0)),
+        Key("files", Many(_FileRow())),
+    ),
+    _part,
+)
+_SIDE = Named(Row((kinds.COUNT, kinds.SHA256), "size and digest of a file"), 0, names=names.SIDE)
+_DOCUMENT = Spec(
+    (Key("info", Many(Named(Raw(), 0))), Key("parts", Many(_PART)), Key("side", _SIDE)), Document
+)
+
+
 def load(data: bytes, file: str) -> Document:
-    facts = Facts.parse(data, file)
-    side: dict[str, tuple[int, str]] = {}
-    listed = facts.object("side")
-    for name in listed.names():
-        row = listed.listed(name)
-        if not names.SIDE.fullmatch(name) or len(row) != 2 or not _is_count(row[0]) or not _is_digest(row[1]):
-            facts.wrong("names, sizes and digests of files", "side")
-        side[name] = (row[0], row[1])
-    info = [one for one in facts.listed("info") if isinstance(one, dict)]
-    return Document(info, [_part(one, file) for one in facts.objects("parts")], side)
+    """The document of an input; InputError where it is not what zlens writes."""
+    whole: Document = kinds.loaded(data, file, _DOCUMENT)
+    for at, part in enumerate(whole.parts, 1):
+        strange = {one.table for one in part.files} - part.schemas.keys()
+        if strange:
+            where = f"parts[{at}].schemas"
+            raise kinds.problem(file).wrong(
+                f"{where} lacks {min(strange)}", expected="a schema for every table"
+            )
+    return whole
 
 
 def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
-    facts = Facts.parse(data, file)
-    files = [_file(row, facts, key) for row in facts.listed("files")]
-    return SeamDocument(
-        files,
-        resets_of(facts.listed("resets"), facts),
-        problems_of(facts.listed("problems"), facts),
-        _intervals_of(facts) if facts.has("intervals") else None,
+    """The document of a seam, whose files stand in for others by the key; InputError as above."""
+    keys = (
+        Key("files", Many(_FileRow(key))),
+        Key("resets", Many(RESET)),
+        Key("problems", Many(PROBLEM)),
+        Key("intervals", Many(_INTERVAL), default=None),
     )
-
-
-def _part(facts: Facts, file: str) -> PartDocument:
-    threads = facts.object("threads") if facts.has("threads") else Facts({}, file)
-    info = SystemInfo(
-        facts.text("system"),
-        facts.text("source"),
-        machine_type=facts.maybe_text("machine_type"),
-        model=facts.maybe_text("model"),
-        serial=facts.maybe_text("serial"),
-        release=facts.maybe_text("release"),
-        lpar=facts.maybe_text("lpar"),
-        lpar_number=facts.maybe_integer("lpar_number"),
-        utc_offset_s=facts.maybe_integer("utc_offset_s"),
-        leap_s=facts.integer("leap_s"),
-        local_time=facts.truth("local_time"),
-        nominal_s=facts.maybe_number("nominal_s"),
-        threads={kind: threads.integer(kind, 0) for kind in threads.names()},
-    )
-    schemas, subjects = facts.object("schemas"), facts.object("subjects")
-    part = PartDocument(info, {table: schemas.text(table, names.KEY) for table in schemas.names()})
-    for table in subjects.names():
-        part.subjects[table] = subjects.listed(table)
-        if not all(isinstance(name, str) for name in part.subjects[table]):
-            facts.wrong("names of columns", "subjects")
-    part.files = [_file(row, facts) for row in facts.listed("files")]
-    for one in part.files:
-        if one.table not in part.schemas:
-            facts.wrong("a schema for every table", "schemas")
-    return part
+    seam: SeamDocument = kinds.loaded(data, file, Spec(keys, SeamDocument))
+    return seam
 
 
 def _file_row(one: File) -> list[Any]:
     return [
         one.table, one.day, one.kind, one.rows, one.bytes, one.sha256, one.first_us, one.last_us, one.open,
     ]  # fmt: skip
-
-
-def _file(row: Any, facts: Facts, key: str | None = None) -> File:
-    # A lake has thousands of these, and most questions need all: each check is a plain one.
-    try:
-        table, day, kind, rows, size, sha256, first, last, waiting = row
-        right = (
-            names.TABLE.fullmatch(table)
-            and names.DAY.fullmatch(day)
-            and kind in _KINDS
-            and names.SHA256.fullmatch(sha256)
-            and type(rows) is type(size) is type(waiting) is int
-            and 0 <= rows < _MOST
-            and 0 <= size < _MOST
-            and 0 <= waiting < _MOST
-            and (first is None or (type(first) is int and -_MOST < first < _MOST))
-            and (last is None or (type(last) is int and -_MOST < last < _MOST))
-        )
-    except (TypeError, ValueError):
-        right = False
-    if not right:
-        facts.wrong("rows of table, day, kind, rows, bytes, digest, first and last interval", "files")
-    return File(table, day, kind, rows, size, sha256, first, last, waiting, key)
 
 
 # Files beside a document -------------------------------------------------------------------------
@@ -237,109 +254,55 @@ def _interval_rows(intervals: list[Interval]) -> list[list[Any]]:
     return [[one.end_us, one.seconds, one.flag, one.samples] for one in intervals]
 
 
-def _intervals_of(facts: Facts) -> list[Interval]:
-    found = []
-    for row in facts.listed("intervals"):
-        if not (
-            isinstance(row, list)
-            and len(row) == 4
-            and _is_whole(row[0])
-            and (row[1] is None or isinstance(row[1], (int, float)))
-            and (row[2] is None or isinstance(row[2], str))
-            and (row[3] is None or _is_whole(row[3]))
-        ):
-            facts.wrong("rows of end, seconds, flag and samples", "intervals")
-        found.append(Interval(*row))
-    return found
+_INTERVAL = Row(
+    (kinds.WHOLE, Maybe(Number()), kinds.MAYBE_TEXT, kinds.MAYBE_WHOLE),
+    "end, seconds, flag and samples",
+    Interval,
+)
+_MARK = Row((kinds.WHOLE, kinds.WHOLE, kinds.WHOLE), "end, samples and offset", Mark)
+_INTERVALS = Spec((Key("intervals", Many(_INTERVAL)), Key("marks", Many(_MARK))), Intervals)
+_OF_FILE = (kinds.MAYBE_TEXT, kinds.TEXT, kinds.TEXT, kinds.MAYBE_WHOLE)
+PROBLEM = Row((*_OF_FILE, *_OF_FILE), "a row of the table problem", Problem)
+RESET = Row(
+    (kinds.TEXT, kinds.WHOLE, kinds.TEXT, kinds.TEXT, kinds.TEXT),
+    "system, time, table, subject and evidence",
+)
+_INVENTORY = (
+    *(kinds.MAYBE_TEXT, kinds.TEXT, kinds.TEXT, kinds.MAYBE_WHOLE, kinds.MAYBE_WHOLE),
+    *(kinds.TEXT, kinds.TEXT, kinds.TEXT, kinds.WHOLE),
+    *(kinds.MAYBE_WHOLE,) * 5,
+    kinds.MAYBE_TEXT,
+)
+_JOINED = (*_INVENTORY, *(kinds.MAYBE_WHOLE,) * 3, Maybe(Number()))
+#: The row of the table inventory, with and without what was joined.
+INVENTORY_ROW = Either(
+    Row(_INVENTORY, "a row of the table inventory", InventoryRow),
+    Row(_JOINED, "a row of the table inventory", InventoryRow),
+)
 
 
 def load_intervals(data: bytes, file: str) -> Intervals:
-    facts = Facts.parse(data, file)
-    marks = []
-    for row in facts.listed("marks"):
-        if not (isinstance(row, list) and len(row) == 3 and all(map(_is_whole, row))):
-            facts.wrong("rows of end, samples and offset", "marks")
-        marks.append(Mark(*row))
-    return Intervals(_intervals_of(facts), marks)
+    """Intervals or marks of a part; InputError where they are not what zlens writes."""
+    intervals: Intervals = kinds.loaded(data, file, _INTERVALS)
+    return intervals
 
 
-def problems_of(rows: list[Any], facts: Facts) -> list[Problem]:
-    found = []
-    for row in rows:
-        if not (
-            isinstance(row, list)
-            and len(row) == 8
-            and all(isinstance(row[at], str) for at in (1, 2, 5, 6))
-            and all(row[at] is None or isinstance(row[at], str) for at in (0, 4))
-            and all(row[at] is None or _is_whole(row[at]) for at in (3, 7))
-        ):
-            facts.wrong("rows of the table problem")
-        found.append(Problem(*row))
-    return found
-
-
-def resets_of(rows: list[Any], facts: Facts) -> list[Reset]:
-    found: list[Reset] = []
-    for row in rows:
-        if not (
-            isinstance(row, list)
-            and len(row) == 5
-            and _is_whole(row[1])
-            and all(isinstance(row[at], str) for at in (0, 2, 3, 4))
-        ):
-            facts.wrong("rows of system, time, table, subject and evidence")
-        found.append((row[0], row[1], row[2], row[3], row[4]))
-    return found
-
-
-def inventory_of(rows: list[Any], facts: Facts) -> list[InventoryRow]:
-    found = []
-    for row in rows:
-        if not (
-            isinstance(row, list)
-            and len(row) in (15, 19)
-            and all(isinstance(row[at], str) for at in (1, 2, 5, 6, 7))
-            and _is_whole(row[8])
-            and all(row[at] is None or isinstance(row[at], str) for at in (0, 14))
-            and all(row[at] is None or _is_whole(row[at]) for at in (3, 4, 9, 10, 11, 12, 13))
-            and all(row[at] is None or _is_whole(row[at]) for at in range(15, len(row) - 1))
-            and (len(row) == 15 or row[18] is None or isinstance(row[18], float))
-        ):
-            facts.wrong("rows of the table inventory")
-        found.append(InventoryRow(*row))
-    return found
-
-
-def rows_of(data: bytes, file: str) -> tuple[list[Any], Facts]:
-    facts = Facts.parse(data, file)
-    return facts.listed("rows"), facts
+def load_rows(data: bytes, file: str, row: Row | Either) -> list[Any]:
+    """The rows of a file beside a document; InputError where they are not what zlens writes."""
+    rows: list[Any] = kinds.loaded(data, file, Spec((Key("rows", Many(row)),)))["rows"]
+    return rows
 
 
 def dump_schema(columns: tuple[Column, ...]) -> bytes:
     return dump({"columns": [[c.name, c.type, c.unit, c.text] for c in columns]})
 
 
+_TYPE = Choice(("int", "float", "text", "bool", "time"))
+_COLUMN = Row((kinds.TEXT, _TYPE, kinds.TEXT, kinds.TEXT), "name, type, unit and text", Column)
+_COLUMNS = Many(_COLUMN, 1, into=tuple)
+
+
 def load_schema(data: bytes, file: str) -> tuple[Column, ...]:
-    facts = Facts.parse(data, file)
-    found = []
-    for row in facts.listed("columns"):
-        if not (isinstance(row, list) and len(row) == 4 and all(isinstance(one, str) for one in row)):
-            facts.wrong("rows of name, type, unit and text", "columns")
-        if not _TYPES.fullmatch(row[1]):
-            facts.wrong("one of the types int, float, text, bool and time", "columns")
-        found.append(Column(*row))
-    if not found:
-        facts.wrong("columns", "columns")
-    return tuple(found)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-
-
-def _is_count(value: Any) -> bool:
-    return _is_whole(value) and value >= 0
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and names.SHA256.fullmatch(value) is not None
+    """The columns of a table; InputError where they are not what zlens writes."""
+    columns: tuple[Column, ...] = kinds.loaded(data, file, Spec((Key("columns", _COLUMNS),)))["columns"]
+    return columns

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens.errors import InputError
-from zlens.lake import names
-from zlens.lake.facts import Facts
+from zlens.lake import kinds, names
+from zlens.schema import document
+from zlens.schema.kinds import Flag, Integer, Key, Many, Named, Spec
 
 VERSION = 1
 
@@ -87,25 +88,31 @@ class Manifest:
 
 def load(data: bytes, file: str) -> Manifest:
     """The manifest of these bytes; InputError when it is not one that zlens can have written."""
-    facts = Facts.parse(data, file)
-    version = facts.integer("zlens_lake")
-    if version != VERSION:
+    problem = kinds.problem(file)
+    value = document.from_json(data, problem)
+    version = value.get("zlens_lake") if isinstance(value, dict) else None
+    if isinstance(version, int) and version != VERSION:
         raise InputError(
             f"this lake is of version {version}",
             file=file,
             expected=f"version {VERSION}",
             cure="read it with the zlens that wrote it",
         )
-    manifest = Manifest()
-    for one in facts.objects("inputs"):
-        found = _input(one)
-        if found.sha256 in manifest.inputs:
-            one.wrong("every input once", "sha256")
-        manifest.inputs[found.sha256] = found
-    for path in facts.listed("retired"):
-        if not isinstance(path, str) or not names.is_own(path):
-            facts.wrong("names of files of this lake", "retired")
-        manifest.retired.append(path)
+    values = _MANIFEST.check(value, "", problem)
+    manifest = Manifest(retired=values["retired"])
+    for at, entry in enumerate(values["inputs"], 1):
+        parts: list[Part] = entry.pop("parts")
+        added = Input(**entry, parts={part.system: part for part in parts})
+        if added.sha256 in manifest.inputs:
+            raise problem.wrong(f"inputs[{at}] is there twice", expected="every input once")
+        if len(added.parts) < len(parts) or {part.document for part in parts} - added.documents.keys():
+            raise problem.wrong(
+                f"inputs[{at}].parts is wrong", expected="every system once, with its document"
+            )
+        manifest.inputs[added.sha256] = added
+    for path in manifest.retired:
+        if not names.is_own(path):
+            raise problem.value("retired", path, "names of files of this lake")
     return manifest
 
 
@@ -140,57 +147,40 @@ def _part_facts(part: Part) -> dict[str, Any]:
     }
 
 
-def _input(facts: Facts) -> Input:
-    documents = facts.object("documents")
-    found = Input(
-        sha256=facts.text("sha256", names.SHA256),
-        path=facts.text("path"),
-        bytes=facts.integer("bytes", 0),
-        source=facts.text("source"),
-        leap=facts.integer("leap"),
-        added_us=facts.integer("added_us"),
-        documents={key: documents.text(key, names.SHA256) for key in documents.names()},
+_PART = Spec(
+    (
+        Key("system", kinds.TEXT),
+        Key("document", kinds.KEY),
+        Key("place", kinds.COUNT),
+        Key("first_us", kinds.WHOLE, default=None),
+        Key("last_us", kinds.WHOLE, default=None),
+        Key("first_end_us", kinds.WHOLE, default=None),
+        Key("last_end_us", kinds.WHOLE, default=None),
+        Key("open_us", kinds.MOMENTS, default=None),
+        Key("records_us", kinds.MOMENTS, default=None),
+        Key("local_time", Flag()),
+        Key("joined", Flag()),
+        Key("seam", Spec((Key("key", kinds.KEY), Key("sha256", kinds.SHA256)), Seam), default=None),
+    ),
+    Part,
+)
+_INPUT = Spec(
+    (
+        Key("sha256", kinds.SHA256),
+        Key("path", kinds.TEXT),
+        Key("bytes", kinds.COUNT),
+        Key("source", kinds.TEXT),
+        Key("leap", kinds.WHOLE),
+        Key("added_us", kinds.WHOLE),
+        Key("documents", Named(kinds.SHA256, 0, names=names.KEY)),
+        Key("forgotten", Many(kinds.TEXT)),
+        Key("parts", Many(_PART)),
     )
-    for key in found.documents:
-        if not names.KEY.fullmatch(key):
-            facts.wrong("keys of documents", "documents")
-    for system in facts.listed("forgotten"):
-        if not isinstance(system, str):
-            facts.wrong("names of systems", "forgotten")
-        found.forgotten.append(system)
-    for one in facts.objects("parts"):
-        part = _part(one)
-        if part.document not in found.documents or part.system in found.parts:
-            one.wrong("every system once, with its document", "parts")
-        found.parts[part.system] = part
-    return found
-
-
-def _part(facts: Facts) -> Part:
-    seam = None
-    if facts.has("seam"):
-        told = facts.object("seam")
-        seam = Seam(told.text("key", names.KEY), told.text("sha256", names.SHA256))
-    return Part(
-        system=facts.text("system"),
-        document=facts.text("document", names.KEY),
-        place=facts.integer("place", 0),
-        first_us=facts.maybe_integer("first_us"),
-        last_us=facts.maybe_integer("last_us"),
-        first_end_us=facts.maybe_integer("first_end_us"),
-        last_end_us=facts.maybe_integer("last_end_us"),
-        open_us=_moments(facts, "open_us"),
-        records_us=_moments(facts, "records_us"),
-        local_time=facts.truth("local_time"),
-        joined=facts.truth("joined"),
-        seam=seam,
+)
+_MANIFEST = Spec(
+    (
+        Key("zlens_lake", Integer(VERSION, VERSION)),
+        Key("inputs", Many(_INPUT)),
+        Key("retired", Many(kinds.TEXT)),
     )
-
-
-def _moments(facts: Facts, name: str) -> tuple[int, int] | None:
-    if not facts.has(name):
-        return None
-    ends = facts.listed(name)
-    if len(ends) != 2 or not all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
-        facts.wrong("two moments", name)
-    return ends[0], ends[1]
+)

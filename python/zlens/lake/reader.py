@@ -27,6 +27,7 @@ from zlens.lake.folder import Folder, Reading, part_of
 from zlens.lake.manifest import Input, Part
 from zlens.readers.joints import NEAR_US
 from zlens.readers.zvm.times import GAP, SHORT
+from zlens.schema.kinds import Either, Row
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -90,9 +91,9 @@ class _StoredPart:
         path = f"{names.document(self.input.sha256, self.part.document)}/{name}"
         return self.lake.read(path, facts[1]), self.lake.absolute(path)
 
-    def rows(self, name: str, form: Callable[[list[Any], Any], list[Any]]) -> list[Any]:
+    def rows(self, name: str, row: Row | Either) -> list[Any]:
         found = self.side(name)
-        return [] if found is None else form(*document.rows_of(*found))
+        return [] if found is None else document.load_rows(*found, row)
 
     def intervals(self) -> Intervals:
         found = self.side(document.intervals_name(self.part.place))
@@ -373,7 +374,7 @@ class LakeSource:
         """What was met at the import, and at the seams between inputs."""
         found: dict[Problem, None] = {}
         for held in self.chosen:
-            for problem in held.rows(document.PROBLEMS, document.problems_of):
+            for problem in held.rows(document.PROBLEMS, document.PROBLEM):
                 if problem.system in (None, held.part.system):
                     found[replace(problem, file=held.shown)] = None
             if held.seam is not None:
@@ -384,7 +385,7 @@ class LakeSource:
         """Counters that were reset, within inputs and between them."""
         found: dict[document.Reset, None] = {}
         for held in self.chosen:
-            some = held.rows(document.RESETS, document.resets_of)
+            some = held.rows(document.RESETS, document.RESET)
             found.update({reset: None for reset in some if reset[0] == held.part.system})
             if held.seam is not None:
                 found.update(dict.fromkeys(held.seam.resets))
@@ -394,7 +395,7 @@ class LakeSource:
         """What the inputs held, with the layouts they were decoded with."""
         found: dict[InventoryRow, None] = {}
         for held in self.chosen:
-            for row in held.rows(document.INVENTORY, document.inventory_of):
+            for row in held.rows(document.INVENTORY, document.INVENTORY_ROW):
                 if row.system in (None, held.part.system):
                     found[replace(row, file=held.shown)] = None
         return list(found)

@@ -11,7 +11,7 @@ from typing import Any
 
 from zlens.errors import CatalogError
 from zlens.models.answer import Assumption
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _FILE = FACTS / "models" / "constants.toml"
@@ -41,7 +41,7 @@ class Constant:
 def constants() -> dict[str, Constant]:
     """All of them by name."""
     found: dict[str, Constant] = {}
-    for name, facts in toml.load(_FILE).items():
+    for name, facts in document.facts(_FILE).items():
         try:
             found[name] = Constant(name=name, **{"unit": "", "closes": "", **facts})
         except TypeError:

@@ -26,7 +26,7 @@ from zlens.catalog.layouts import (
 )
 from zlens.errors import CatalogError
 from zlens.pages.table import Bit, Row
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _WORDS = re.compile(r"[a-z0-9]+")
@@ -98,7 +98,7 @@ def known(record: str) -> KnownRecord:
 def rules() -> tuple[Rule, ...]:
     """The rules of the catalog, read once."""
     path = FACTS / "zvm" / "page_words.toml"
-    data = toml.load(path)
+    data = document.facts(path)
     found = []
     for item in data["rule"]:
         rule = Rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 PATH = FACTS / "menus.toml"
@@ -27,7 +27,7 @@ class Menu:
 @cache
 def menus() -> tuple[Menu, ...]:
     """All menus, as facts/menus.toml has them."""
-    found = toml.load(PATH)["menu"]
+    found = document.facts(PATH)["menu"]
     return tuple(Menu(one["number"], one["name"], one["title"], tuple(one["groups"])) for one in found)
 
 

@@ -328,6 +328,23 @@ class Anything:
 
 
 @dataclass(frozen=True, slots=True)
+class Raw:
+    """Whatever JSON or TOML can say; whoever reads it looks for itself."""
+
+    def words(self) -> str:
+        return "anything"
+
+    def schema(self) -> dict[str, Any]:
+        return {}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> Any:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """A time: seconds since 1970 (UTC), or as --from takes it."""
 
@@ -426,11 +443,15 @@ class Maybe:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A table whose keys are names of the user's own, each value of the same kind."""
+    """A table whose keys are names of the user's own, each value of the same kind.
+
+    names   what the names must match
+    """
 
     of: Kind
     least: int = 1
     most: int = MOST
+    names: re.Pattern[str] | None = None
 
     def words(self) -> str:
         count = "names" if self.most == MOST else f"up to {self.most:,} names"
@@ -446,11 +467,11 @@ class Named:
         if not isinstance(value, dict) or not self.least <= len(value) <= self.most:
             raise problem.value(where, value, self.words())
         before = f"{where}." if where else ""
+        name = Text(1000, 0, self.names)
+        called = f"a name in {where or problem.root}"
         return {
-            Text(1000).check(name, f"a name in {where or problem.root}", problem): self.of.check(
-                entry, before + name, problem
-            )
-            for name, entry in value.items()
+            name.check(key, called, problem): self.of.check(entry, before + key, problem)
+            for key, entry in value.items()
         }
 
 

@@ -32,7 +32,6 @@ from zlens.catalog.layouts import (
     Section,
 )
 from zlens.errors import CatalogError
-from zlens.schema import toml
 
 _PAGE = re.compile(r"MR[A-Z0-9]{3,8}")
 _FIELD = re.compile(r"[A-Za-z$#@][A-Za-z0-9_$#@]*")
@@ -431,7 +430,7 @@ def _evidence(root: Path | None) -> Iterator[Finding]:
     path = str(resets.PATH)
     try:
         known = resets.evidence()
-    except (CatalogError, toml.TOMLDecodeError, KeyError) as error:
+    except (CatalogError, KeyError) as error:
         yield Finding(path, None, str(error), "correct the file")
         return
     records = set(catalog.records(root))

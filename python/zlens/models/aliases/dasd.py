@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from zlens.models.queueing.queues import Queue, many_servers
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _FILE = FACTS / "models" / "dasd_bursts.toml"
@@ -98,7 +98,7 @@ class Published:
 def published() -> dict[str, Published]:
     """What was measured, by kind of work."""
     found: dict[str, Published] = {}
-    for kind, facts in toml.load(_FILE).items():
+    for kind, facts in document.facts(_FILE).items():
         rows = []
         for rate, serv, resp in facts["rows"]:
             factor = burst_of(rate, serv, resp, 0)

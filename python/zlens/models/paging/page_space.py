@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 PAGE = 4096
@@ -36,7 +36,7 @@ class Storbuf:
 @cache
 def storbuf() -> dict[str, Storbuf]:
     """By `current` and `older`."""
-    facts = toml.load(_STORBUF)
+    facts = document.facts(_STORBUF)
     return {name: Storbuf(**{**one, "percent": tuple(one["percent"])}) for name, one in facts.items()}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from zlens.errors import CatalogError
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _FILE = FACTS / "models" / "zvm_limits.toml"
@@ -62,7 +62,7 @@ class Fit:
 
 @cache
 def _facts() -> tuple[dict[str, Release], dict[str, Mode]]:
-    facts = toml.load(_FILE)
+    facts = document.facts(_FILE)
     try:
         releases = [Release(**one) for one in facts["release"]]
         modes = [

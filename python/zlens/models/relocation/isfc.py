@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _FILE = FACTS / "models" / "isfc.toml"
@@ -27,7 +27,7 @@ class Device:
 @cache
 def facts() -> dict[str, Any]:
     """What is known of links."""
-    return toml.load(_FILE)
+    return document.facts(_FILE)
 
 
 def most_devices() -> int:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from zlens.models.answer import Column, Table
-from zlens.schema import toml
+from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _FILE = FACTS / "models" / "smt_published.toml"
@@ -65,7 +65,7 @@ _PUBLISHED = (
 
 @cache
 def _facts() -> dict[str, list[dict[str, Any]]]:
-    return toml.load(_FILE)
+    return document.facts(_FILE)
 
 
 def ranges() -> list[dict[str, Any]]:

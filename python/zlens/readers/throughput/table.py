@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any
 
 from zlens.errors import InputError, QueryError
-from zlens.schema import toml, user_files
+from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
 
 #: A file, or a number of rows or columns, larger than this is none that people look at.
@@ -80,7 +80,7 @@ class Throughput:
 @cache
 def facts() -> dict[str, Any]:
     """What the catalog knows of such files."""
-    return toml.load(FACTS / "throughput.toml")
+    return document.facts(FACTS / "throughput.toml")
 
 
 def parse_columns(text: str) -> dict[str, tuple[str, str]]:

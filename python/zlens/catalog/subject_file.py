@@ -1,0 +1,359 @@
+"""The files of subjects: their keys, and what must fit together in them; `_skeleton.toml` shows every key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zlens.catalog import aggregation, metrics
+from zlens.catalog.metrics import Column, Table
+from zlens.catalog.subjects import (
+    Chart,
+    Course,
+    Figure,
+    Group,
+    Line,
+    Name,
+    Owners,
+    Part,
+    Pieces,
+    Records,
+    State,
+    States,
+    Subject,
+    Time,
+    columns_of,
+)
+from zlens.errors import QueryError, ZlensError
+from zlens.schema import document
+from zlens.schema.kinds import Either, Flag, Integer, Key, Many, Named, Number, Problem, Spec, Text
+
+#: What a statistic is called behind the text of its column.
+_WORDS: Mapping[str, str] = {
+    "mean": "mean over the window",
+    "total": "sum over the window",
+    "share": "sum over the window in percent of that of all",
+    "min": "smallest of the intervals",
+    "max": "largest of the intervals",
+    "p50": "median of the intervals",
+    "p95": "95th percentile of the intervals",
+    "first": "first in the window",
+    "last": "last in the window",
+}
+_TEXT = Text()
+_NAMES = Many(_TEXT, into=tuple)
+_PIECES = Many(_TEXT, 1, into=tuple)
+_WHERE = Named(Either(_TEXT, Many(_TEXT, 1)), 0)
+_NAME = Spec((Key("column", _TEXT, "a column"), Key("heading", _TEXT, "what it is called")), Name)
+_LINE = Spec((Key("column", _TEXT, "a column"), Key("name", _TEXT, "what it is called")), Line)
+_COURSE = Spec(
+    (
+        Key("column", _TEXT, "a column"),
+        Key("heading", _TEXT, "what it is called"),
+        Key("statistic", _TEXT, "what is shown of each part of the window", default="max"),
+    ),
+    Course,
+)
+#: A figure of several columns, and one of a statistic of a column.
+_PIECES_FIGURE = Spec(
+    (
+        Key("key", _TEXT, "its name in the answer"),
+        Key("heading", _TEXT, "what it is called"),
+        Key("text", _TEXT, "what it is"),
+        Key("pieces", _PIECES, "what it is made of"),
+    )
+)
+_FIGURE = Spec(
+    (
+        Key("column", _TEXT, "a column"),
+        Key("heading", _TEXT, "what it is called"),
+        Key("statistic", _TEXT, "what is shown of it", default=None),
+        Key("text", _TEXT, "what it is", default=None),
+        Key("unit", _TEXT, "its unit", default=None),
+        Key("decimals", Integer(0, 9), "digits behind the point", default=None),
+        Key("scale", Number(), "what it is multiplied with for its unit", default=None),
+    )
+)
+
+
+class _AnyFigure:
+    """Either of them, told apart by `pieces`."""
+
+    def words(self) -> str:
+        return f"{_FIGURE.words()}, or {_PIECES_FIGURE.words()}"
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [_FIGURE.schema(), _PIECES_FIGURE.schema()]}
+
+    def read(self, text: str) -> Any:
+        return text
+
+    def check(self, value: Any, where: str, problem: Problem) -> dict[str, Any]:
+        kind = _PIECES_FIGURE if isinstance(value, dict) and "pieces" in value else _FIGURE
+        values: dict[str, Any] = kind.check(value, where, problem)
+        return values
+
+
+_CHART = Spec(
+    (
+        Key("name", _TEXT, "its name"),
+        Key("title", _TEXT, "its title"),
+        Key("unit", _TEXT, "its unit", default=None),
+        Key("explain", _TEXT, "the column that explains it", default=None),
+        Key("lines", Many(_LINE, into=tuple), "its columns"),
+        Key("note", _TEXT, "what else there is to say", default=""),
+        Key("most", Number(), "what the axis reaches at least", default=None),
+        Key("scale", Number(), "what it is multiplied with for its unit", default=1.0),
+    )
+)
+_RECORDS = Spec(
+    (
+        Key("key", _TEXT, "its name"),
+        Key("name", _TEXT, "what it is called"),
+        Key("where", _WHERE, "which rows these are"),
+    )
+)
+_STATE = Spec(
+    (
+        Key("key", _TEXT, "its name"),
+        Key("name", _TEXT, "what it is called"),
+        Key("columns", _NAMES, "its columns"),
+        Key("waits", Flag(), "whether the subject waits in it", default=False),
+    ),
+    State,
+)
+_STATES = Spec(
+    (
+        *(Key(name, _TEXT) for name in ("title", "unit", "explain", "note", "lacks")),
+        Key("state", Many(_STATE, into=tuple), "the states"),
+    ),
+    States,
+)
+_PART = Spec(
+    (
+        Key("table", _TEXT, "the measure of the parts"),
+        Key("pieces", _PIECES, "what a part is called"),
+        Key("chart", _CHART, "what is drawn of it"),
+    )
+)
+_GROUP = Spec(
+    (
+        Key("key", _TEXT, "its name"),
+        Key("name", _TEXT, "what it is called"),
+        Key("pieces", _PIECES, "what it is made of"),
+        Key("none", _TEXT, "what subjects without one are called"),
+    ),
+    Group,
+)
+_TIME = Spec(
+    (
+        Key("column", _TEXT, "a column"),
+        Key("name", _TEXT, "what it is called"),
+        Key("lacks", _TEXT, "why there may be none", default=""),
+    ),
+    Time,
+)
+_OWNERS = Spec(
+    (
+        Key("note", _TEXT, "what is shown"),
+        Key("group", Many(_GROUP, into=tuple), "what subjects are grouped by"),
+        Key("time", Many(_TIME, into=tuple), "times that are owned"),
+        Key("level", Many(_PIECES, into=tuple), "the levels below the group"),
+        Key("where", _WHERE, "rows that are added", default={}),
+    )
+)
+_SUBJECT = Spec(
+    (
+        Key("table", _TEXT, "the measure"),
+        Key("order", Integer(), "where it stands among the kinds"),
+        Key("view", _TEXT, "the view that shows it"),
+        Key("sources", _NAMES, "sources of the systems that have it"),
+        Key("title", _TEXT, "what it is called"),
+        Key("many", _TEXT, "several of them"),
+        Key("name", Many(_NAME, into=tuple), "columns that name one"),
+        Key("spent", _TEXT, "the column whose total is what was used"),
+        Key("spent_text", _TEXT, "what that is"),
+        Key("course", _COURSE, "what is drawn in each row"),
+        Key("figure", Many(_AnyFigure(), into=tuple), "the columns of the table"),
+        Key("chart", Many(_CHART, into=tuple), "the charts of one"),
+        Key("owners", _OWNERS, "how time is owned"),
+        Key("records", Many(_RECORDS), "rows that may be added to each other", default=[]),
+        Key("part", _PART, "the parts of one", default=None),
+        Key("states", _STATES, "what samples found it doing", default=None),
+        Key("expected", _TEXT, "the model that is asked what should have happened", default=""),
+    )
+)
+
+
+@cache
+def declared() -> tuple[Subject, ...]:
+    """The kinds in their order; CatalogError where a file is wrong."""
+    root = FACTS / "subjects"
+    found = [parse(path.read_text(encoding="utf-8"), str(path)) for path in sorted(root.glob("[!_]*.toml"))]
+    return tuple(sorted(found, key=lambda one: one.order))
+
+
+def parse(text: str, path: str) -> Subject:
+    """One kind from the text of its file; CatalogError with the line where something is wrong."""
+    problem = Problem(path, root="the subject", text=text)
+    return _File(problem).subject(_SUBJECT.check(document.parsed(text, path), "", problem))
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What must fit together in a file: columns that there are, with statistics that they have."""
+
+    problem: Problem
+
+    def subject(self, facts: dict[str, Any]) -> Subject:
+        table = self._table(facts["table"], "table")
+        for at, name in enumerate(facts["name"], 1):
+            self._has(table, name.column, "last", f"name[{at}].column")
+        self._has(table, facts["spent"], "total", "spent")
+        course: Course = facts["course"]
+        self._has(table, course.column, course.statistic, "course", number=True)
+        facts["figure"] = tuple(
+            self._figure(table, figure, f"figure[{at}]") for at, figure in enumerate(facts["figure"], 1)
+        )
+        self._once("figure", [figure.key for figure in facts["figure"]])
+        facts["chart"] = tuple(
+            self._chart(table, chart, f"chart[{at}]") for at, chart in enumerate(facts["chart"], 1)
+        )
+        self._once("chart", [chart.name for chart in facts["chart"]])
+        names = [name.column for name in facts["name"]]
+        facts["records"] = tuple(
+            self._records(table, records, names, f"records[{at}]")
+            for at, records in enumerate(facts["records"], 1)
+        )
+        if facts["states"] is not None:
+            self._states(table, facts["states"])
+        if facts["part"] is not None:
+            facts["part"] = self._part(facts["part"], names)
+        facts["owners"] = self._owners(table, facts["owners"], facts["records"], facts["part"])
+        return Subject(**facts)
+
+    def _figure(self, table: Table, facts: dict[str, Any], where: str) -> Figure:
+        if "pieces" in facts:
+            self._pieces(table, facts["pieces"], where)
+            explain = f"{table.name}.{columns_of(facts['pieces'])[-1]}"
+            return Figure(**facts, type="text", unit="", explain=explain)
+        column = self._column(table, facts["column"], where)
+        statistic = facts["statistic"] or aggregation.usual(column)
+        self._has(table, column.name, statistic, where)
+        whole = column.type == "int" and statistic not in ("mean", "share", "p50", "p95")
+        number = column.type in ("int", "float") and not (whole and facts["scale"] is None)
+        if number != (facts["decimals"] is not None):
+            raise self._wrong(
+                f"{where}: decimals are for numbers that are not whole", "decimals, or none", where
+            )
+        text = f"{column.text}; {_WORDS[statistic]}" if facts["text"] is None else facts["text"]
+        unit = ("%" if statistic == "share" else column.unit) if facts["unit"] is None else facts["unit"]
+        return Figure(
+            key=aggregation.named(column, statistic),
+            heading=facts["heading"],
+            type="float" if number else column.type,
+            unit=unit,
+            text=text,
+            explain=f"{table.name}.{column.name}",
+            column=column.name,
+            statistic=statistic,
+            decimals=facts["decimals"],
+            scale=1.0 if facts["scale"] is None else facts["scale"],
+        )
+
+    def _chart(self, table: Table, facts: dict[str, Any], where: str) -> Chart:
+        columns = [self._has(table, line.column, "p50", where, number=True) for line in facts["lines"]]
+        if not columns:
+            raise self._wrong(f"{where} has no lines", "columns of the measure", where)
+        if len({column.unit for column in columns}) > 1:
+            raise self._wrong(f"{where} has columns of different units", "columns of one unit", where)
+        unit = columns[0].unit if facts["unit"] is None else facts["unit"]
+        explained = self._column(table, facts["explain"] or columns[0].name, where)
+        return Chart(**facts | {"unit": unit, "explain": f"{table.name}.{explained.name}"})
+
+    def _records(self, table: Table, facts: dict[str, Any], by: list[str], where: str) -> Records:
+        facts["where"] = self._where(table, facts["where"], f"{where}.where")
+        self._together(table, by, facts["where"], where)
+        return Records(**facts)
+
+    def _states(self, table: Table, states: States) -> None:
+        names = [name for state in states.state for name in state.columns]
+        for name in names:
+            self._has(table, name, "mean", "states")
+        self._once("states", names)
+
+    def _part(self, facts: dict[str, Any], names: list[str]) -> Part:
+        table = self._table(facts["table"], "part.table")
+        self._pieces(table, facts["pieces"], "part.pieces")
+        keys = tuple(columns_of(facts["pieces"]))
+        self._together(table, [*names, *keys], {}, "part")
+        return Part(facts["table"], facts["pieces"], self._chart(table, facts["chart"], "part.chart"), keys)
+
+    def _owners(
+        self, table: Table, facts: dict[str, Any], records: tuple[Records, ...], part: Part | None
+    ) -> Owners:
+        for at, group in enumerate(facts["group"], 1):
+            self._pieces(table, group.pieces, f"owners.group[{at}]")
+        for at, time in enumerate(facts["time"], 1):
+            for each in (table, *([metrics.table(part.table)] if part else ())):
+                self._has(each, time.column, "total", f"owners.time[{at}]")
+        for at, level in enumerate(facts["level"], 1):
+            self._pieces(table, level, f"owners.level[{at}]")
+        by = tuple(dict.fromkeys(name for level in facts["level"] for name in columns_of(level)))
+        where = self._where(table, facts["where"], "owners.where")
+        for condition in [where] if where or not records else [each.where for each in records]:
+            self._together(table, list(by), condition, "owners")
+            if part:
+                self._where(metrics.table(part.table), condition, "owners.where")
+        return Owners(**facts | {"by": by, "where": where})
+
+    # -- what any of them is made of -------------------------------------------------------------------
+
+    def _table(self, name: str, where: str) -> Table:
+        if name not in metrics.tables():
+            raise self._wrong(f"there is no measure {name!r}", ", ".join(metrics.tables()), where)
+        return metrics.table(name)
+
+    def _pieces(self, table: Table, pieces: Pieces, where: str) -> None:
+        if not columns_of(pieces):
+            message = f"{where}: pieces = {[*pieces]!r} name no column"
+            raise self._wrong(message, '["{goal_kind}", " {goal}"]', where)
+        for name in columns_of(pieces):
+            self._has(table, name, "last", where)
+
+    def _where(self, table: Table, entry: dict[str, Any], where: str) -> dict[str, list[str]]:
+        for name in entry:
+            self._column(table, name, where)
+        return {name: value if isinstance(value, list) else [value] for name, value in entry.items()}
+
+    def _together(self, table: Table, by: list[str], where: dict[str, list[str]], place: str) -> None:
+        try:
+            aggregation.merged(table, by, aggregation.pinned(table, where))
+        except QueryError as error:
+            raise self._wrong(error.message, error.expected or "", place) from None
+
+    def _column(self, table: Table, name: str, where: str) -> Column:
+        column = table.column(name)
+        if column is None:
+            raise self._wrong(f"{table.name} has no column {name!r}", f"a column of {table.name}", where)
+        return column
+
+    def _has(self, table: Table, name: str, statistic: str, where: str, *, number: bool = False) -> Column:
+        """A column that has a statistic."""
+        column = self._column(table, name, where)
+        gives = aggregation.gives(column)
+        if statistic not in gives or (number and column.type not in ("int", "float")):
+            raise self._wrong(f"{table.name}.{name} has no {statistic}", ", ".join(gives), where)
+        if statistic == "mean" and column.unweighted:
+            message = f"{table.name}.{name} has no mean: {column.unweighted}"
+            raise self._wrong(message, "another statistic", where)
+        return column
+
+    def _once(self, what: str, names: list[str]) -> None:
+        for name in names:
+            if names.count(name) > 1:
+                raise self._wrong(f"{what} {name} is there twice", "each once", what)
+
+    def _wrong(self, message: str, expected: str, where: str) -> ZlensError:
+        return self.problem.wrong(message, None, expected, where)

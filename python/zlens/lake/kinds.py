@@ -1,0 +1,32 @@
+"""Kinds of values in the JSON files of a lake; nothing in them is trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zlens.errors import InputError
+from zlens.lake import names
+from zlens.schema import document
+from zlens.schema.kinds import Integer, Kind, Maybe, Problem, Row, Text
+
+#: Bytes, rows and places.
+COUNT = Integer(0)
+#: Times in microseconds since 1970, and other whole numbers.
+WHOLE = Integer()
+TEXT = Text()
+SHA256 = Text(64, 64, names.SHA256, "a SHA-256 in hexadecimal digits")
+KEY = Text(16, 16, names.KEY, "a key of 16 hexadecimal digits")
+MAYBE_TEXT, MAYBE_WHOLE = Maybe(TEXT), Maybe(WHOLE)
+MOMENTS = Row((WHOLE, WHOLE), "the first and the last moment, in microseconds since 1970")
+
+
+def problem(file: str) -> Problem:
+    """What makes the errors of one of the lake's files."""
+    cure = "import the data into a new lake, or put the file back from a copy"
+    return Problem(file, InputError, cure=cure, json=True)
+
+
+def loaded(data: bytes, file: str, kind: Kind) -> Any:
+    """What a file of the lake says; InputError where it is not what zlens writes."""
+    makes = problem(file)
+    return kind.check(document.from_json(data, makes), "", makes)
