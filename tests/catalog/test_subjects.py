@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from zlens.catalog import aggregation, metrics, subjects
+from zlens.catalog import aggregation, metrics, subject_file, subjects
 from zlens.errors import CatalogError
 from zlens.schema.facts import FACTS
 
@@ -39,12 +39,12 @@ def test_figures_have_the_words_of_their_columns() -> None:
 
 def test_a_new_figure_needs_no_more_than_its_entry() -> None:
     more = text("guest") + '\n[[figure]]\ncolumn = "spool_pages"\nheading = "Spool"\ndecimals = 1\n'
-    found = subjects.parse(more, "guest.toml").figure[-1]
+    found = subject_file.parse(more, "guest.toml").figure[-1]
     assert (found.key, found.unit, found.statistic) == ("spool_pages_mean", "pages", "mean")
 
 
 def test_the_file_to_copy_is_understood() -> None:
-    copied = subjects.parse(text("_skeleton"), "_skeleton.toml")
+    copied = subject_file.parse(text("_skeleton"), "_skeleton.toml")
     assert copied.records[0].where == {"basis": ["sample"]}
     assert aggregation.pinned(metrics.table("guest"), dict(copied.records[0].where)) == ["basis"]
 
@@ -81,5 +81,5 @@ def test_a_wrong_file_is_refused(name: str, there: str, instead: str, said: str)
     whole = text(name)
     assert there in whole
     with pytest.raises(CatalogError, match=re.escape(said)) as error:
-        subjects.parse(whole.replace(there, instead, 1), f"{name}.toml")
+        subject_file.parse(whole.replace(there, instead, 1), f"{name}.toml")
     assert str(error.value.file).startswith(f"{name}.toml")

@@ -78,7 +78,7 @@ _FIGURE = Spec(
 
 
 class _AnyFigure:
-    """Either of them, told apart by `pieces`."""
+    """Either of them; `pieces` decides."""
 
     def words(self) -> str:
         return f"{_FIGURE.words()}, or {_PIECES_FIGURE.words()}"
@@ -184,14 +184,6 @@ _SUBJECT = Spec(
         Key("expected", _TEXT, "the model that is asked what should have happened", default=""),
     )
 )
-
-
-@cache
-def declared() -> tuple[Subject, ...]:
-    """The kinds in their order; CatalogError where a file is wrong."""
-    root = FACTS / "subjects"
-    found = [parse(path.read_text(encoding="utf-8"), str(path)) for path in sorted(root.glob("[!_]*.toml"))]
-    return tuple(sorted(found, key=lambda one: one.order))
 
 
 def parse(text: str, path: str) -> Subject:
