@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from zlens.present.aligned import aligned
+
 if TYPE_CHECKING:
     from zlens.lake import Held
     from zlens.lake.summary import Amount, SystemContents
@@ -163,14 +165,8 @@ def _object(held: Held) -> dict[str, Any]:
 
 def _table(out: TextIO, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     cells = [list(head), *([f"{c:,}" if isinstance(c, int) else _safe(c) for c in row] for row in rows)]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
-    numbers = [all(isinstance(row[at], int) for row in rows) and bool(rows) for at in range(len(head))]
-    for row in cells:
-        parts = [
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, numbers, strict=True)
-        ]
-        out.write("  ".join(parts).rstrip() + "\n")
+    texts = [not rows or not all(isinstance(row[at], int) for row in rows) for at in range(len(head))]
+    out.writelines(f"{line}\n" for line in aligned(cells, texts))
 
 
 # Check ------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from zlens.compare.sides import Point, SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.present import charts
 from zlens.present.charts import Chart, Series
+from zlens.present.html import page
 
 #: Charts over time, of the surest and largest differences.
 _MOST_CHARTS = 6
@@ -19,34 +20,10 @@ _MOST_POINTS = 240
 #: Bars of the chart of differences.
 _MOST_BARS = 20
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 14px/1.5 system-ui, sans-serif; margin: 1.5rem; max-width: 72rem; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; margin-bottom: 1.5rem; }}
-th, td {{ padding: .15rem .6rem; text-align: right; white-space: nowrap; }}
-th {{ vertical-align: bottom; border-bottom: 1px solid GrayText; }}
-th[scope=rowgroup] {{ text-align: left; padding-top: .8rem; }}
-.t {{ text-align: left; }}
-.m {{ color: GrayText; }}
-.sure {{ font-weight: bold; }}
-.warn {{ border-left: .3rem solid #c80; padding-left: 1rem; }}
-svg {{ max-width: 760px; width: 100%; font-size: 12px; display: block; }}
-svg text {{ fill: currentColor; }}
-svg .g {{ stroke: currentColor; stroke-opacity: .15; }}
-.wide {{ overflow-x: auto; }}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
+_STYLE = """\
+th[scope=rowgroup] { text-align: left; padding-top: .8rem; }
+.sure { font-weight: bold; }
+.warn { border-left: .3rem solid #c80; padding-left: 1rem; }
 """
 
 
@@ -54,7 +31,7 @@ def render(comparison: Comparison) -> str:
     body = [part for compared in comparison.systems for part in _system(comparison, compared)]
     body += _list("", comparison.notes)
     titles = ", ".join(compared.title for compared in comparison.systems)
-    return _PAGE.format(title=escape(f"Comparison of {titles}"), body="\n".join(body))
+    return page(f"Comparison of {titles}", "\n".join(body), _STYLE)
 
 
 def _system(comparison: Comparison, compared: Compared) -> Iterator[str]:

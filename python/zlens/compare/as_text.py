@@ -8,6 +8,7 @@ from zlens.compare import noise
 from zlens.compare.comparison import CRITERION, Change, Compared, Comparison, Row, Step
 from zlens.compare.sides import SystemRun
 from zlens.compare.waterfall import Waterfall
+from zlens.present import aligned
 
 _BAR = 30
 _WIDEST_NAME = 44
@@ -138,19 +139,12 @@ def _table(rows: Sequence[Row], names: Sequence[str], *, grouped: bool = False) 
         lines.append(cells)
     cells_of = [line for line in lines if not isinstance(line, str)]
     width = [max(len(head[at]), *(len(line[at]) for line in cells_of)) for at in range(len(head))]
-    left = {0, 1, *(3 + len(names) + 4 * at for at in range(len(pairs)))}
-    yield _line(head, width, left)
+    texts = {0, 1, *(3 + len(names) + 4 * at for at in range(len(pairs)))}
+    left = [at in texts for at in range(len(head))]
+    yield aligned.line(head, width, left)
     yield "  ".join("-" * each for each in width)
     for line in lines:
-        yield line if isinstance(line, str) else _line(line, width, left)
-
-
-def _line(cells: Sequence[str], width: Sequence[int], left: set[int]) -> str:
-    padded = (
-        cell.ljust(size) if at in left else cell.rjust(size)
-        for at, (cell, size) in enumerate(zip(cells, width, strict=True))
-    )
-    return "  ".join(padded).rstrip()
+        yield line if isinstance(line, str) else aligned.line(line, width, left)
 
 
 def number(value: float | None) -> str:
@@ -249,7 +243,7 @@ def _published(compared: Compared, names: Sequence[str]) -> Iterator[str]:
         stacked = [["", *(_word(head, depth, at) for head in heads)] for at in range(depth)]
         width = [max(len(line[at]) for line in (*stacked, *body)) for at in range(len(body[0]))]
         for line in (*stacked, ["-" * each for each in width], *body):
-            yield _line(line, width, {0})
+            yield aligned.line(line, width, [at == 0 for at in range(len(width))])
         yield ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from zlens.catalog import layouts as catalog
@@ -25,6 +25,7 @@ from zlens.catalog.layouts import (
 from zlens.catalog.plans import section_table
 from zlens.errors import CatalogError
 from zlens.pages import packs
+from zlens.present.aligned import aligned
 
 _WIDTH = 100
 _COLUMNS = ("Dec", "Hex", "Len", "Type", "Kind", "Unit", "Name", "Description")
@@ -76,7 +77,7 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
 def summary(root: Path | None = None) -> str:
     """One line for each record of the catalog: id, class, page and title."""
     rows = [(head.record, head.kind, head.dsect, head.title) for head in _first_heads(root)]
-    return "\n".join(_table(("Record", "Class", "Page", "Title"), rows, 0)) + "\n"
+    return "\n".join(aligned([("Record", "Class", "Page", "Title"), *rows], [True] * 4)) + "\n"
 
 
 def _first_heads(root: Path | None) -> Iterable[Head]:
@@ -211,19 +212,10 @@ def _fields(fields: tuple[Field, ...]) -> list[str]:
         return ["  no fields behind the header"]
     counts = Counter(f.kind_status for f in fields if not f.reserved)
     said = ", ".join(f"{counts[status]} {status}" for status in KIND_STATUS if counts[status])
-    return [*_table(_COLUMNS, rows, _RIGHT), *([f"  kinds: {said}"] if said else [])]
-
-
-def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: int) -> list[str]:
-    widths = [max(len(row[i]) for row in [names, *rows]) for i in range(len(names))]
-    shown = []
-    for row in [names, *rows]:
-        cells = [
-            cell.rjust(width) if i < right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        shown.append("  ".join(cells).rstrip())
-    return shown
+    return [
+        *aligned([_COLUMNS, *rows], [at >= _RIGHT for at in range(len(_COLUMNS))]),
+        *([f"  kinds: {said}"] if said else []),
+    ]
 
 
 def _length_of(heads: list[Head], known: list[Layout], release: str) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 from collections.abc import Callable
 from html import escape
 
 from zlens.findings.evaluate import Findings
 from zlens.findings.finding import Finding, amount
+from zlens.present import rows as present
+from zlens.present.html import page
 
 _COLUMNS = (
     "rule", "severity", "class", "kind", "area", "title", "system", "data", "subject", "value", "unit",
@@ -17,55 +17,33 @@ _COLUMNS = (
     "condition", "meaning", "action", "source", "guard", "disagrees",
 )  # fmt: skip
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Findings</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 14px/1.4 system-ui, sans-serif; margin: 1.5rem; max-width: 70rem; }}
-section {{ border-left: .3rem solid GrayText; padding: .1rem 1rem; margin: 1rem 0; }}
-section.crit {{ border-color: #c00; }}
-section.warn {{ border-color: #c80; }}
-h2 {{ font-size: 1.05rem; margin: .2rem 0; }}
-h2 small {{ color: GrayText; font-weight: normal; }}
-dl {{ display: grid; grid-template-columns: 6rem 1fr; gap: .1rem .5rem; margin: .3rem 0; }}
-dt {{ color: GrayText; }}
-dd {{ margin: 0; }}
-</style>
-</head>
-<body>
-<h1>Findings</h1>
-{body}
-</body>
-</html>
+_STYLE = """\
+section { border-left: .3rem solid GrayText; padding: .1rem 1rem; margin: 1rem 0; }
+section.crit { border-color: #c00; }
+section.warn { border-color: #c80; }
+h2 { font-size: 1.05rem; margin: .2rem 0; }
+h2 small { color: GrayText; font-weight: normal; }
+dl { display: grid; grid-template-columns: 6rem 1fr; gap: .1rem .5rem; margin: .3rem 0; }
+dt { color: GrayText; }
+dd { margin: 0; }
 """
 
 
 def to_csv(findings: Findings) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for each in findings.rows:
-        row = each.row()
-        writer.writerow([_cell(row[name]) for name in _COLUMNS])
+    rows = ([_cell(row[name]) for name in _COLUMNS] for row in map(Finding.row, findings.rows))
+    present.write_csv(out, _COLUMNS, [*rows])
     return out.getvalue()
 
 
 def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return " | ".join(value)
-    return repr(value) if isinstance(value, float) else value
+    return " | ".join(value) or None if isinstance(value, list) else value
 
 
 def to_json(findings: Findings) -> str:
-    lines = [json.dumps(each.row(), ensure_ascii=False, allow_nan=False) for each in findings.rows]
-    return "[\n" + ",\n".join(lines) + "\n]\n" if lines else "[]\n"
+    out = io.StringIO()
+    present.write_objects(out, map(Finding.row, findings.rows))
+    return out.getvalue()
 
 
 def to_html(findings: Findings) -> str:
@@ -73,7 +51,7 @@ def to_html(findings: Findings) -> str:
     held = (
         f"<p>{len(findings.asked)} rules held against this input; {len(findings.missing)} not computable.</p>"
     )
-    return _PAGE.format(body="\n".join([held, *sections]))
+    return page("Findings", "\n".join(["<h1>Findings</h1>", held, *sections]), _STYLE)
 
 
 def _section(each: Finding) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from zlens.catalog.rules import SEVERITIES, Rule
+from zlens.present.rows import iso
 
 #: How a value is given to people: more digits say nothing.
 _DIGITS = 4
@@ -111,9 +112,9 @@ class Finding:
             "threshold": self.threshold,
             "limit": self.limit,
             "detail": self.detail or None,
-            "from": iso(self.first),
-            "to": iso(self.last),
-            "worst": iso(self.worst),
+            "from": self.first and iso(self.first),
+            "to": self.last and iso(self.last),
+            "worst": self.worst and iso(self.worst),
             "intervals": self.held,
             "tested": self.tested,
             "mean": finite(self.mean),
@@ -129,11 +130,6 @@ class Finding:
 
 def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
-
-
-def iso(when: datetime | None) -> str | None:
-    """ISO 8601 with Z."""
-    return None if when is None else when.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
 def amount(value: float | None, unit: str = "") -> str:

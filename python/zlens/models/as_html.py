@@ -8,35 +8,9 @@ from html import escape
 from zlens.models.answer import Answer, Table
 from zlens.models.as_text import printed
 from zlens.present import charts
+from zlens.present.html import page
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 14px/1.5 system-ui, sans-serif; margin: 1.5rem; max-width: 80rem; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; margin-bottom: 1.5rem; }}
-th, td {{ padding: .15rem .6rem; text-align: right; white-space: nowrap; }}
-th {{ vertical-align: bottom; border-bottom: 1px solid GrayText; }}
-th small {{ display: block; font-weight: normal; color: GrayText; }}
-.t {{ text-align: left; }}
-.m {{ color: GrayText; }}
-svg {{ max-width: 760px; width: 100%; font-size: 12px; }}
-svg text {{ fill: currentColor; }}
-svg .g {{ stroke: currentColor; stroke-opacity: .15; }}
-.wide {{ overflow-x: auto; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
+_STYLE = "th small { display: block; font-weight: normal; color: GrayText; }\n"
 
 
 def render(answer: Answer) -> str:
@@ -61,7 +35,8 @@ def render(answer: Answer) -> str:
         ]
         parts.append("</ul>")
     parts += [f"<p>{escape(note)}</p>" for note in answer.notes]
-    return _PAGE.format(title=escape(answer.title), body="\n".join(parts))
+    parts.insert(0, f"<h1>{escape(answer.title)}</h1>")
+    return page(answer.title, "\n".join(parts), _STYLE)
 
 
 def _table(table: Table) -> Iterator[str]:

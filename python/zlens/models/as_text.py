@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from zlens.models.answer import Answer, Column, Table, Value
+from zlens.present.aligned import line
 from zlens.present.charts import Chart
 
 #: Width of the longest bar.
@@ -57,22 +58,14 @@ def _table(table: Table) -> Iterator[str]:
     widths = [max(map(len, (*head, *column)), default=0) for head, column in zip(heads, cells, strict=True)]
     left = [_is_text(column, table, at) for at, column in enumerate(table.columns)]
     for part in (0, 1) if any(unit for _, unit in heads) else (0,):
-        yield _line([head[part] for head in heads], widths, left)
+        yield line([head[part] for head in heads], widths, left)
     yield "  ".join("-" * width for width in widths)
     for row in range(len(table.rows)):
-        yield _line([column[row] for column in cells], widths, left)
+        yield line([column[row] for column in cells], widths, left)
 
 
 def _is_text(column: Column, table: Table, at: int) -> bool:
     return not column.unit and any(isinstance(row[at], str) for row in table.rows)
-
-
-def _line(cells: list[str], widths: list[int], left: list[bool]) -> str:
-    padded = (
-        cell.ljust(width) if side else cell.rjust(width)
-        for cell, width, side in zip(cells, widths, left, strict=True)
-    )
-    return "  ".join(padded).rstrip()
 
 
 def _bars(chart: Chart) -> Iterator[str]:

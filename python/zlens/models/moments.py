@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Protocol
 
+from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.inputs.options import Moment
 
@@ -17,11 +18,6 @@ class Asked(Protocol):
     def display(self, when: dt.datetime, system: str) -> dt.datetime:
         """A time in the zone of a system."""
         ...
-
-
-def literal(text: str) -> str:
-    """A text as SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 #: Intervals of the systems and how busy their processors were.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from zlens.catalog.expressions import literal
 from zlens.errors import ScenarioError
 from zlens.models import moments
 from zlens.models.answer import Assumption, Value
@@ -117,7 +118,7 @@ def situation(session: moments.Asked, system: str, end: dt.datetime) -> Situatio
     lpar = [
         row[0]
         for row in session.sql(
-            f"SELECT lpar FROM system WHERE system = {moments.literal(system)} AND lpar IS NOT NULL"
+            f"SELECT lpar FROM system WHERE system = {literal(system)} AND lpar IS NOT NULL"
         ).rows
     ]
     query = f"SELECT cpu_type, max(threads) FROM core WHERE {where} AND threads > 0 GROUP BY cpu_type"

@@ -7,42 +7,26 @@ from datetime import datetime
 from html import escape
 
 from zlens import _native
+from zlens.present.html import page
 from zlens.reports import facts, style
 from zlens.reports.as_text import NARROWEST, blank, local
 from zlens.reports.definition import TIME_HEADING, Column, Definition, Table, group_spans
 from zlens.reports.header import footnotes, header
 from zlens.reports.rows import Block, Part, Section, Session, fetch, offset_us, printable
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 14px/1.4 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; margin: 1.5rem; }}
-pre {{ margin: 0 0 1rem; overflow-x: auto; }}
-div {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .1rem .5rem; text-align: left; white-space: nowrap; }}
-th {{ vertical-align: bottom; position: sticky; top: 0; background: Canvas; cursor: pointer; }}
-th[colspan] {{ text-align: center; cursor: auto; border-bottom: 1px solid GrayText; }}
-th[aria-sort=ascending]::after {{ content: " \\2191"; }}
-th[aria-sort=descending]::after {{ content: " \\2193"; }}
-.r {{ text-align: right; }}
-.m {{ color: GrayText; }}
-tbody {{ border-top: 1px solid GrayText; }}
-tr:hover td {{ background: color-mix(in srgb, Highlight 15%, Canvas); }}
-</style>
-</head>
-<body>
-{body}<script>
-{script}</script>
-</body>
-</html>
+_STYLE = """\
+body { font: 14px/1.4 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; max-width: none; }
+pre { margin: 0 0 1rem; overflow-x: auto; }
+div { overflow-x: auto; }
+table { margin-bottom: 0; }
+th, td { padding: .1rem .5rem; text-align: left; }
+th { position: sticky; top: 0; background: Canvas; border: none; cursor: pointer; }
+th[colspan] { text-align: center; cursor: auto; border-bottom: 1px solid GrayText; }
+th[aria-sort=ascending]::after { content: " \\2191"; }
+th[aria-sort=descending]::after { content: " \\2193"; }
+.r { text-align: right; }
+tbody { border-top: 1px solid GrayText; }
+tr:hover td { background: color-mix(in srgb, Highlight 15%, Canvas); }
 """
 
 #: Stands for the body where the page is split.
@@ -85,8 +69,8 @@ for (const head of document.querySelectorAll("th[data-i]")) {
 
 def chunks(definition: Definition, session: Session, *, now: datetime) -> Iterator[str]:
     blocks = fetch(definition, session)
-    title = escape(" ".join(part for part in (definition.number, definition.title) if part))
-    head, tail = _PAGE.format(title=title, body=_BODY, script=_SCRIPT).split(_BODY)
+    title = " ".join(part for part in (definition.number, definition.title) if part)
+    head, tail = page(title, _BODY, _STYLE, _SCRIPT).split(_BODY)
     yield head
     for block in blocks:
         yield from _block(definition, block, session, now)

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from zlens.catalog.expressions import quote
 from zlens.reports import menus
 from zlens.reports.definition import FOLDER, Definition, Table, load, names
-from zlens.reports.rows import Session, quoted
+from zlens.reports.rows import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +130,13 @@ def values_of(definition: Definition, session: Session, filled: set[tuple[str, s
 
 
 def _counts(table: Table) -> str:
-    counts = ", ".join(f"count({quoted(column.column)})" for column in table.columns)
+    counts = ", ".join(f"count({quote(column.column)})" for column in table.columns)
     return f"SELECT {counts} FROM ({table.query}) AS base"
 
 
 def _names(table: Table) -> list[str]:
     """For each pair of columns that are names and values of rows, how many names have a value."""
-    column = {column.key: quoted(column.column) for column in table.columns}
+    column = {column.key: quote(column.column) for column in table.columns}
     return [
         f"SELECT count(DISTINCT {column[name]}) FROM ({table.query}) AS base "
         f"WHERE {column[value]} IS NOT NULL"

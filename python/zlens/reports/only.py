@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from zlens.catalog.expressions import literal
+from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
 from zlens.reports.definition import Definition, Rows, Table
-from zlens.reports.rows import Session, quoted
+from zlens.reports.rows import Session
 
 #: How many of the subjects there are a message names.
 NAMED = 8
@@ -25,7 +25,7 @@ def narrowed(definition: Definition, only: Sequence[str], session: Session) -> D
     if not any(session.sql(f"SELECT 1 FROM ({table.query}) AS base LIMIT 1").rows for table in tables):
         wanted = ", ".join(repr(name) for name in only)
         table = definition.tables[0]
-        name = quoted(table.subject[0])
+        name = quote(table.subject[0])
         there = session.sql(
             f"SELECT DISTINCT {name} FROM ({table.query}) AS base "
             f"WHERE {name} IS NOT NULL ORDER BY 1 LIMIT {NAMED + 1}"
@@ -56,7 +56,7 @@ def _rows(rows: Rows, called: list[str], shown: set[str], only: Sequence[str]) -
 
 def _where(query: str, names: Sequence[str], only: Sequence[str]) -> str:
     tests = [
-        rf"upper(CAST({quoted(name)} AS VARCHAR)) LIKE {literal(_pattern(one))} ESCAPE '\'"
+        rf"upper(CAST({quote(name)} AS VARCHAR)) LIKE {literal(_pattern(one))} ESCAPE '\'"
         for name in names
         for one in only
     ]

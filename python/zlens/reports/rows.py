@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast
 
 from zlens import _native
 from zlens.catalog import aggregation, metrics
+from zlens.catalog.expressions import quote
 from zlens.inputs.problems import Problem
 from zlens.reports.definition import Column, Definition, Rows, Table
 from zlens.reports.style import Value
@@ -154,7 +155,7 @@ def fetch(definition: Definition, session: Session) -> list[Block]:
 
 
 def _blocks(definition: Definition, session: Session) -> dict[str, Block]:
-    shown = ", ".join(quoted(column.name) for column in metrics.table("system").columns)
+    shown = ", ".join(quote(column.name) for column in metrics.table("system").columns)
     answer = session.sql(f'SELECT {shown} FROM "system" ORDER BY "system"')
     # With --every the intervals shown are buckets, which end where no data are: these are as they came.
     spans = {
@@ -205,23 +206,23 @@ def question(table: Table, rows: Rows, block: str) -> str:
     keys = [block, *([table.time] if timed(rows) and table.time else [])]
     if rows.kind == "total":
         return _total(table, rows, keys)
-    time = quoted(table.time) if timed(rows) and table.time else "NULL"
+    time = quote(table.time) if timed(rows) and table.time else "NULL"
     if rows.kind == "query":
-        shown = ", ".join(quoted(column.column) for column in table.columns)
+        shown = ", ".join(quote(column.column) for column in table.columns)
         known = {column.column for column in table.columns}
         order = _sorted([*keys, *(name for name in table.subject if name in known)])
-        return f"SELECT {quoted(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own ORDER BY {order}"
-    flag = quoted("flag") if rows.kind == "interval" else "NULL"
+        return f"SELECT {quote(block)}, {time}, NULL, {shown} FROM ({rows.query}) AS own ORDER BY {order}"
+    flag = quote("flag") if rows.kind == "interval" else "NULL"
     if rows.kind == "mean":
         keys = [block, *table.subject]
         shown = ", ".join(_mean(table, column) for column in table.columns)
         return (
-            f"SELECT {quoted(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
+            f"SELECT {quote(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
             f"WHERE {aggregation.kept()} GROUP BY {_list(keys)} ORDER BY {_sorted(keys)}"
         )
-    shown = ", ".join(quoted(column.column) for column in table.columns)
+    shown = ", ".join(quote(column.column) for column in table.columns)
     return (
-        f"SELECT {quoted(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
+        f"SELECT {quote(block)}, {time}, {flag}, {shown} FROM ({table.query}) AS base "
         f"ORDER BY {_sorted([*keys, *table.subject])}"
     )
 
@@ -229,12 +230,12 @@ def question(table: Table, rows: Rows, block: str) -> str:
 def _total(table: Table, rows: Rows, keys: list[str]) -> str:
     # The rows added up get names of our own (c0, c1, ...): a column may be shown twice under two keys.
     by = [name for name in rows.by if name not in keys]
-    inner = [quoted(name) for name in keys]
-    outer = [quoted(name) for name in keys]
+    inner = [quote(name) for name in keys]
+    outer = [quote(name) for name in keys]
     for name in by:
         if name in table.subject or rows.of != "mean":
-            inner.append(quoted(name))
-            outer.append(quoted(name))
+            inner.append(quote(name))
+            outer.append(quote(name))
         else:
             outer.append(f"c{next(i for i, c in enumerate(table.columns) if c.column == name)}")
     weights = {
@@ -245,32 +246,32 @@ def _total(table: Table, rows: Rows, keys: list[str]) -> str:
     if rows.of == "mean":
         inner += [f"{_mean(table, column)} AS c{i}" for i, column in enumerate(table.columns)]
         inner += [
-            f"sum({weight}) FILTER (WHERE {quoted(table.columns[i].column)} IS NOT NULL) AS w{i}"
+            f"sum({weight}) FILTER (WHERE {quote(table.columns[i].column)} IS NOT NULL) AS w{i}"
             for i, weight in weights.items()
         ]
         grouping = f" WHERE {aggregation.kept()} GROUP BY {_list([keys[0], *table.subject])}"
     else:
-        inner += [f"{quoted(column.column)} AS c{i}" for i, column in enumerate(table.columns)]
+        inner += [f"{quote(column.column)} AS c{i}" for i, column in enumerate(table.columns)]
         inner += [f"{weight} AS w{i}" for i, weight in weights.items()]
         grouping = ""
-    time = quoted(keys[1]) if len(keys) > 1 else "NULL"
+    time = quote(keys[1]) if len(keys) > 1 else "NULL"
     shown = ", ".join(
         _sum(rows, column, f"c{i}", f"w{i}" if i in weights else None)
         for i, column in enumerate(table.columns)
     )
     return (
-        f"SELECT {quoted(keys[0])}, {time}, NULL, {shown} FROM "
+        f"SELECT {quote(keys[0])}, {time}, NULL, {shown} FROM "
         f"(SELECT {', '.join(inner)} FROM ({table.query}) AS base{grouping}) AS added "
         f"GROUP BY {', '.join(outer)} ORDER BY {', '.join(f'{name} NULLS LAST' for name in outer)}"
     )
 
 
 def _mean(table: Table, column: Column) -> str:
-    name = quoted(column.column)
+    name = quote(column.column)
     if column.column in table.subject:
         return name
     if column.mean in ("first", "last"):
-        return f"{'arg_min' if column.mean == 'first' else 'arg_max'}({name}, {quoted(table.time or '')})"
+        return f"{'arg_min' if column.mean == 'first' else 'arg_max'}({name}, {quote(table.time or '')})"
     if column.mean == "mean" and column.declared:
         return aggregation.mean(replace(column.declared, name=column.column))
     return _rule(column.mean, name, column)
@@ -304,13 +305,9 @@ def _rule(rule: str, name: str, column: Column) -> str:
     return f"{'avg' if rule in ('mean', 'plain') else rule}({name})"
 
 
-def quoted(name: str) -> str:
-    return f'"{name}"'
-
-
 def _list(names: list[str]) -> str:
-    return ", ".join(quoted(name) for name in names)
+    return ", ".join(quote(name) for name in names)
 
 
 def _sorted(names: list[str]) -> str:
-    return ", ".join(f"{quoted(name)} NULLS LAST" for name in names)
+    return ", ".join(f"{quote(name)} NULLS LAST" for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from typing import Any
 
 from zlens import models
@@ -10,6 +11,7 @@ from zlens.errors import InputError, QueryError, ScenarioError
 from zlens.models import moments, scenario, sweeps
 from zlens.models.answer import Answer
 from zlens.plan import planning
+from zlens.present.rows import iso
 from zlens.schema import user_files
 from zlens.server import numbers, values
 from zlens.server.place import Place, moment
@@ -94,7 +96,7 @@ def plan(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
 def _clock(at: float) -> str:
     """A time as --at takes it."""
     try:
-        return dt.datetime.fromtimestamp(at, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return iso(dt.datetime.fromtimestamp(math.floor(at), dt.UTC))
     except (ValueError, OverflowError, OSError):
         raise QueryError(f"{at:g} is no time", expected="seconds since 1970") from None
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from zlens import models
 from zlens.catalog import metrics
+from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer
-from zlens.models.moments import Asked, at_end, literal
+from zlens.models.moments import Asked, at_end
 
 TABLE = "alias_pool"
 _BUSY = "sum(coalesce(in_use, 0) + coalesce(queued, 0))"

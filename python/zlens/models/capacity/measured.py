@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import Any, cast
 
 from zlens import models
+from zlens.catalog.expressions import literal
 from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.capacity import measured_curve
-from zlens.models.moments import BUSY, Asked, at_end, literal
+from zlens.models.moments import BUSY, Asked, at_end
 
 TABLE = "cpu"
 #: Keys of the scenario that name a curve.

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from zlens.catalog import machines
+from zlens.catalog.expressions import literal
 from zlens.catalog.machines import Point, from_adjustments
 from zlens.errors import InputError, ScenarioError, ZlensError
 from zlens.models.scenario import Scenario
@@ -126,8 +127,7 @@ def of_session(session: Session, system: str | None = None) -> NamedCurve:
 def _rows(session: Session, role: str, columns: str, system: str) -> Sequence[tuple[Any, ...]]:
     if not session.fills(f"role.{role}"):
         return []
-    name = system.replace("'", "''")
-    return session.sql(f"SELECT {columns} FROM role.{role} WHERE system = '{name}'").rows
+    return session.sql(f"SELECT {columns} FROM role.{role} WHERE system = {literal(system)}").rows
 
 
 def _of_linux(session: Session, system: str) -> NamedCurve | None:
@@ -157,14 +157,14 @@ def _of_linux(session: Session, system: str) -> NamedCurve | None:
 
 def _of_monitor(session: Session, system: str) -> NamedCurve:
     """A curve of the catalog by machine type and capability."""
-    name = system.replace("'", "''")
     told = "SELECT any_value(machine_type), any_value(model) FROM system"
-    types = session.sql(f"{told} WHERE system = '{name}'").rows
+    types = session.sql(f"{told} WHERE system = {literal(system)}").rows
     machine_type, model = types[0] if types else (None, None)
     last = 'arg_max("primary", interval_end), arg_max(secondary, interval_end)'
     rows = _rows(session, "capability", last, system)
     primary, secondary = rows[0] if rows else (None, None)
-    kinds = {row[0] for row in session.sql(f"SELECT DISTINCT cpu_type FROM cpu WHERE system = '{name}'").rows}
+    types = session.sql(f"SELECT DISTINCT cpu_type FROM cpu WHERE system = {literal(system)}").rows
+    kinds = {row[0] for row in types}
     full = bool(kinds) and kinds <= set(_FULL_SPEED)
     capability = secondary if full and secondary is not None else primary
     found = machines.of_type(str(machine_type), None if capability is None else int(capability))

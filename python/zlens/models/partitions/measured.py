@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens import models
+from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value
-from zlens.models.moments import Asked, at_end, literal
+from zlens.models.moments import Asked, at_end
 from zlens.models.partitions.model import TYPES
 
 TABLE = "partition"

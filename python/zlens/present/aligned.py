@@ -1,0 +1,24 @@
+"""Tables of plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
+    """Rows of cells as lines: columns as wide as their widest cell, to the left or to the right.
+
+    >>> aligned([["name", "n"], ["a", "10"]], [True, False])
+    ['name   n', 'a     10']
+    """
+    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
+    return [line(row, widths, left) for row in rows]
+
+
+def line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
+    """One row of cells as a line, without blanks at its end."""
+    padded = (
+        cell.ljust(width) if side else cell.rjust(width)
+        for cell, width, side in zip(cells, widths, left, strict=True)
+    )
+    return "  ".join(padded).rstrip()
