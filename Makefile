@@ -19,6 +19,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 TOOLS := $(VENV)/.tools
 NATIVE := $(VENV)/.native
 PAGE := ui/node_modules/.page
+SITE := target/docs/.tools
 RUST := Cargo.toml Cargo.lock $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
 
 .PHONY: help
@@ -116,9 +117,16 @@ bench: setup ## ratios measured in one run on a file of 1 GB (BENCH_ARGS=--help)
 	$(BIN)/python bench/solvers.py $(BENCH_ARGS)
 	$(BIN)/python bench/page.py $(BENCH_ARGS)
 
+# What builds the documentation site: large, and needed for nothing else. The site itself is built without network.
+$(SITE): docs/requirements.lock
+	@$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 .PHONY: docs
-docs: setup ## the pages of docs/reference, from the catalog
+docs: setup $(SITE) ## the documentation site in build/site, with a reference written from the catalog
 	$(BIN)/python docs/generate.py
+	target/docs/bin/zensical build --clean
 
 .PHONY: fuzz
 fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
@@ -131,14 +139,17 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs a nightly toolchain)
 	done
 
 .PHONY: lock
-lock: ## requirements.in -> requirements.lock (with uv, hashes of every platform)
+lock: ## requirements.in -> requirements.lock, here and in docs/ (with uv, hashes of every platform)
 	$(PYTHON) -m venv target/lock
 	target/lock/bin/pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
-	target/lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-annotate --custom-compile-command "make lock" --quiet requirements.in -o requirements.lock
+	for folder in . docs; do \
+		target/lock/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+			--no-annotate --custom-compile-command "make lock" --quiet $$folder/requirements.in -o $$folder/requirements.lock; \
+	done
 
 .PHONY: clean
 clean: ## remove everything that was built or made, the environment too
-	rm -rf $(VENV) target fuzz/target ui/node_modules $(DEMO) bench/.data build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target fuzz/target ui/node_modules $(DEMO) bench/.data build dist \
+		.cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/zlens/_native*.so
 	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

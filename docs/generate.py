@@ -1,50 +1,74 @@
-"""`make docs`: the pages of docs/reference, written from the catalog."""
+"""Collect the pages of the documentation site, and write its reference from the catalog, for `make docs`."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+PAGES = ROOT / "build" / "pages"
+
+#: What the site takes as it is, in the places it has here, so that a link leads to the same page in both.
+PATTERNS = ("*.md", "docs/*.md", "LICENSE", "ui/public/licences.txt")
+REFERENCE = "docs/reference"
 
 
-def pages() -> dict[str, str]:
-    """Text of every generated page by its place in the repository."""
+def reference() -> dict[str, str]:
+    """Text of every generated page by its name in the reference."""
     from zlens.catalog.reference import cpumf, measures, records, rules, smf
 
     return {
-        records.RECORDS_PAGE: records.records_page(),
-        measures.MEASURES_PAGE: measures.measures_page(),
-        cpumf.CPUMF_PAGE: cpumf.cpumf_page(),
-        smf.SMF_PAGE: smf.smf_page(),
-        rules.RULES_PAGE: rules.rules_page(),
-        "docs/reference/reports.md": reports_page(),
+        "records.md": records.records_page(),
+        "smf.md": smf.smf_page(),
+        "cpumf.md": cpumf.cpumf_page(),
+        "measures.md": measures.measures_page(),
+        "rules.md": rules.rules_page(),
+        **report_pages(),
     }
 
 
-def reports_page() -> str:
-    """Every report with its columns, as `zlens explain` tells them."""
+def report_pages() -> dict[str, str]:
+    """The list of reports, and a page for each group of them with what `zlens explain` says."""
     from zlens import reports
     from zlens.explain.reports import explain_report
 
+    pages = {}
     lines = [
         "# Reports",
         "",
-        "Made from `python/zlens/facts/reports`; `zlens report --list` lists them.",
-        "",
+        "Made from `python/zlens/facts/reports`; `zlens report --list` lists them, too, and `zlens explain",
+        "prclog` prints the text of one.",
     ]
-    for name in reports.names():
-        lines += [f"## {name}", "", "```text", explain_report(name).rstrip("\n"), "```", ""]
-    return "\n".join(lines)
+    for group, entries in groupby(reports.listing(), key=lambda entry: entry.group):
+        page = f"reports/{group.lower().replace('/', '').replace(' ', '-')}.md"
+        title = group.capitalize() if group.islower() else group
+        lines += ["", f"## [{title}]({page})", "", "| report | number | title |", "|---|---|---|"]
+        texts = [f"# {title}", ""]
+        for entry in entries:
+            lines.append(f"| [{entry.name}]({page}#{entry.name}) | {entry.number} | {entry.title} |")
+            texts += [f"## {entry.name}", "", "```text", explain_report(entry.name).rstrip("\n"), "```", ""]
+        pages[page] = "\n".join(texts)
+    return {"reports.md": "\n".join(lines) + "\n", **pages}
+
+
+def write(folder: Path) -> None:
+    """Put all pages of the site into an empty folder."""
+    for pattern in PATTERNS:
+        for source in ROOT.glob(pattern):
+            target = folder / source.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+    for name, text in reference().items():
+        target = folder / REFERENCE / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
 
 
 def main() -> int:
-    for name, text in pages().items():
-        path = ROOT / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-            print(f"wrote {name}")
+    shutil.rmtree(PAGES, ignore_errors=True)
+    write(PAGES)
     return 0
 
 

@@ -72,23 +72,26 @@ def test_cargo_builds_what_the_lock_says() -> None:
                 assert "--locked" in line, line
 
 
-def test_python_packages_are_pinned_with_hashes() -> None:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+def required(folder: Path) -> list[str]:
+    lines = (folder / "requirements.in").read_text(encoding="utf-8").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("folder", [ROOT, ROOT / "docs"], ids=["program", "docs"])
+def test_python_packages_are_pinned_with_hashes(folder: Path) -> None:
+    lock = (folder / "requirements.lock").read_text(encoding="utf-8")
     pins = dict(re.findall(r"^([a-z0-9-]+)==([^ ]+)", lock, re.MULTILINE))
     entries = re.split(r"\n(?=[a-z0-9-]+==)", lock)[1:]
     assert entries
     assert all("--hash=sha256:" in entry for entry in entries)
-    asked = [
-        line.strip()
-        for line in (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()
-        if line.strip() and not line.startswith("#")
-    ]
+    for requirement in required(folder):
+        assert re.split(r"[=<>!~ ]", requirement)[0].lower() in pins, requirement
+
+
+def test_requirements_repeat_what_the_program_needs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    # What the program needs is asked for in the same words in both places.
-    assert set(project["project"]["dependencies"]) <= set(asked)
-    assert set(project["build-system"]["requires"]) <= set(asked)
-    for one in asked:
-        assert re.split(r"[=<>!~ ]", one)[0].lower() in pins, one
+    assert set(project["project"]["dependencies"]) <= set(required(ROOT))
+    assert set(project["build-system"]["requires"]) <= set(required(ROOT))
 
 
 def imports(text: str) -> set[str]:

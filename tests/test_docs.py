@@ -1,38 +1,92 @@
-"""Pages that are made from the catalog are fresh, and no page leads nowhere."""
+"""Pages of the repository and those that `make docs` writes: all have their facts, and no link is broken."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 
+from documentation import write_pages
+from zlens import reports
+
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(p.relative_to(ROOT).as_posix() for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
+PAGES = sorted(p.relative_to(ROOT).as_posix() for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+
+#: A line of each page of the reference, as the facts have it.
+REFERENCE = {
+    "records.md": "| D0R2 | MRSYTPRP | Processor Data (Per Processor) | sample | 5.4:124 6.2:140 6.4:352 |",
+    "smf.md": "| `smf70_cpu` | ",
+    "cpumf.md": "| 145 | `L1D_OFFCHIP_L3_SOURCED_WRITES` | ",
+    "measures.md": "| `busy_pct` | float, % | share of its online time in which the processor ran",
+    "rules.md": "| CPU-001 | ",
+    "reports.md": "| [prclog](reports/processors.md#prclog) | FCX304 | ",
+    "reports/processors.md": "PRCLOG FCX304: ",
+    "reports/zos-workloads.md": "# z/OS workloads",
+}
 
 
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_generated_pages_are_fresh() -> None:
-    for name, text in generator().pages().items():
-        assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name} is stale: make docs"
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of the documentation site."""
+    folder = tmp_path_factory.mktemp("pages")
+    write_pages(folder)
+    return folder
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+    for target, _ in LINK.findall(text):
         if "://" not in target:
             assert ((ROOT / page).parent / target).exists(), f"{page} leads to {target}"
+
+
+def test_links_of_the_reference_lead_somewhere(pages: Path) -> None:
+    links = 0
+    for page in (pages / "docs" / "reference").rglob("*.md"):
+        for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+            aim = page.parent / target if target else page
+            assert aim.is_file(), f"{page.name} leads to {target}"
+            assert not anchor or f"## {anchor}\n" in aim.read_text(encoding="utf-8"), (
+                f"{page.name}: #{anchor}"
+            )
+            links += 1
+    assert links > len(reports.names())
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_the_reference_has_the_facts(pages: Path, name: str) -> None:
+    assert REFERENCE[name] in (pages / "docs" / "reference" / name).read_text(encoding="utf-8")
+
+
+def test_every_report_is_in_the_reference(pages: Path) -> None:
+    folder = pages / "docs" / "reference" / "reports"
+    headings = re.findall(
+        r"^## (.+)$", "\n".join(p.read_text(encoding="utf-8") for p in folder.iterdir()), re.MULTILINE
+    )
+    assert sorted(headings) == sorted(reports.names())
+
+
+def listed(nav: list[Any] | str) -> Iterator[str]:
+    """The pages of a navigation: a page, a page under a title, or a list of both under a title."""
+    if isinstance(nav, str):
+        yield nav
+        return
+    for entry in nav:
+        for part in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from listed(part)
+
+
+def test_every_page_is_in_the_navigation(pages: Path) -> None:
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    assert sorted(listed(site["project"]["nav"])) == sorted(
+        page.relative_to(pages).as_posix() for page in pages.rglob("*.md")
+    )
 
 
 def test_kinds_of_problems_are_all_told() -> None:

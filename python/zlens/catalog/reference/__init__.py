@@ -1,1 +1,1 @@
-"""The pages of docs/reference, from the catalog."""
+"""The reference pages of the documentation site, from the catalog."""

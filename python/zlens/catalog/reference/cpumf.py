@@ -1,15 +1,11 @@
-"""The reference page of CPU MF, written from the catalog: docs/reference/cpumf.md."""
+"""The reference page of the CPU Measurement Facility, written from the catalog."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from zlens.catalog import cpumf, cpumf_weights
 from zlens.catalog.cpumf import Metric
-
-#: Where the page stands in the repository.
-CPUMF_PAGE = "docs/reference/cpumf.md"
 
 _INTRODUCTION = """\
 # CPU Measurement Facility
@@ -35,7 +31,7 @@ marked `user` in `rni_status`, `finite_cpi_status` and `workload_hint_status`:""
 
 
 def cpumf_page() -> str:
-    """The text of docs/reference/cpumf.md."""
+    """The page as Markdown."""
     lines = [_INTRODUCTION, ""]
     lines += [f"- `{name}`: {text}" for name, (_, text) in cpumf.names().items()]
     lines += ["", "## Machines", ""]
@@ -142,7 +138,3 @@ def _short(text: str) -> str:
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     return [*lines, *(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)]
-
-
-if __name__ == "__main__":
-    Path(CPUMF_PAGE).write_text(cpumf_page(), encoding="utf-8")

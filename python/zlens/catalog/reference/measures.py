@@ -1,13 +1,8 @@
-"""The reference page of the measures, written from the catalog: docs/reference/measures.md."""
+"""The reference page of the measures, written from the catalog."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from zlens.catalog import metrics
-
-#: Where the page stands in the repository.
-MEASURES_PAGE = "docs/reference/measures.md"
 
 _INTRODUCTION = """\
 # Measures
@@ -21,7 +16,7 @@ be computed is NULL, never 0 and never a guess.
 
 
 def measures_page() -> str:
-    """The text of docs/reference/measures.md: every measure, and what is known of each of its columns."""
+    """The page as Markdown: every measure, and what is known of each of its columns."""
     names = metrics.tables()
     lines = [_INTRODUCTION]
     lines += ["**Status** says how well a formula is known:", ""]
@@ -91,7 +86,3 @@ def _aliases() -> list[str]:
         f"| {name} | `{ours}` | {source} |" for name, (ours, source) in sorted(metrics.aliases().items())
     ]
     return lines
-
-
-if __name__ == "__main__":
-    Path(MEASURES_PAGE).write_text(measures_page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The reference page of the record layouts, made from the catalog."""
+"""The reference page of the record layouts, written from the catalog."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from collections import Counter
 from zlens.catalog import layouts as catalog
 from zlens.catalog.layouts import KIND_STATUS, Layout
 
-#: Where the page stands in the repository.
-RECORDS_PAGE = "docs/reference/records.md"
-
 
 def records_page() -> str:
-    """The text of docs/reference/records.md: every record the built-in catalog knows, one line each."""
+    """The page as Markdown: every record the built-in catalog knows, one line each."""
     lines = [
         "# Records of z/VM monitor data",
         "",

@@ -5,11 +5,8 @@ from __future__ import annotations
 from zlens.catalog import caveats, rules
 from zlens.catalog.rules import CLASSES, KINDS, Rule
 
-#: Where the page stands in the repository.
-RULES_PAGE = "docs/reference/findings.md"
-
 _INTRODUCTION = """\
-# Findings
+# Rules
 
 Made from `python/zlens/facts/rules` and `python/zlens/facts/caveats`; `zlens explain CPU-001` tells of a
 rule with its query, `zlens findings INPUT` holds all of them against an input.
@@ -17,7 +14,7 @@ rule with its query, `zlens findings INPUT` holds all of them against an input.
 
 
 def rules_page() -> str:
-    """The text of docs/reference/findings.md."""
+    """The page as Markdown."""
     every = list(rules.builtin().values())
     lines = [_INTRODUCTION, "**Class** says where a threshold is from:", ""]
     lines += [f"- {name}: {text}" for name, text in CLASSES.items()]

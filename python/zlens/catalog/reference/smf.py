@@ -1,4 +1,4 @@
-"""The reference page of SMF records, made from the catalog: docs/reference/smf.md."""
+"""The reference page of SMF records, written from the catalog."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from collections.abc import Iterator
 
 from zlens.catalog import smf, smf_sections
 from zlens.catalog.smf_sections import Layout
-
-#: Where the page stands in the repository.
-SMF_PAGE = "docs/reference/smf.md"
 
 _INTRODUCTION = """\
 # SMF records
@@ -29,7 +26,7 @@ tells them; unverified, that they follow from a description."""
 
 
 def smf_page() -> str:
-    """The text of docs/reference/smf.md."""
+    """The page as Markdown."""
     lines = [_INTRODUCTION, "", _STATUS, ""]
     for record in sorted((*smf.decoded(), *smf_sections.records())):
         lines += _counters(record) if record in smf.decoded() else _sections(smf_sections.layout(record))
