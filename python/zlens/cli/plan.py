@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens.cli import output
-    from zlens.cli.solve import rendered
+    from zlens.cli.answers import rendered
 
     text = rendered(_answer(arguments), arguments.format)
     with output.opened(arguments.output) as out:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from zlens.cli import answers
 from zlens.errors import QueryError
 
 if TYPE_CHECKING:
@@ -32,16 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scenario", metavar="SCENARIO.toml", nargs="?", help="the scenario; - for standard input"
     )
-    parser.add_argument("--list", action="store_true", help="list the models there are")
-    parser.add_argument("--example", action="store_true", help="print a scenario of the model to begin with")
-    parser.add_argument("--keys", action="store_true", help="print what a scenario of the model may say")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="another value for a key: user.LINUX1.demand=50; may be repeated",
-    )
+    answers.configure(parser, "models", "a scenario of the model", "user.LINUX1.demand=50")
     parser.add_argument(
         "--sweep",
         metavar="KEY=START:STOP[:STEP]",
@@ -57,46 +49,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
     parser.add_argument("--system", metavar="NAME", help="the system, where the input holds several")
-    parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+    answers.configure_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from zlens import models
-    from zlens.cli import output
 
-    if arguments.list or arguments.model is None:
-        if not arguments.list:
-            raise QueryError("which model?", cure="zlens solve --list names them")
-        width = max(map(len, models.MODELS))
-        text = "".join(f"{name:<{width}}  {models.find(name).SUMMARY}\n" for name in models.MODELS)
-    elif arguments.example:
-        text = models.find(arguments.model).EXAMPLE
-    elif arguments.keys:
-        text = _keys(arguments.model)
-    else:
-        text = rendered(_expected(arguments) if arguments.measured else _answer(arguments), arguments.format)
-    with output.opened(arguments.output) as out:
-        out.write(text)
-    return 0
+    def answer() -> Answer:
+        return _expected(arguments) if arguments.measured else _answer(arguments)
+
+    return answers.run(arguments, arguments.model, models.MODELS, models.find, answer)
 
 
 def _answer(arguments: argparse.Namespace) -> Answer:
     from zlens import models
-    from zlens.models import scenario, sweeps
+    from zlens.models import sweeps
 
-    models.find(arguments.model)
-    if arguments.scenario is None:
-        raise QueryError(
-            "no scenario",
-            cure=f"zlens solve {arguments.model} --example prints one to begin with",
-        )
-    path = "/dev/stdin" if arguments.scenario == "-" else arguments.scenario
-    values: dict[str, Any] = scenario.read(path)
-    for setting in arguments.set:
-        values = scenario.changed(values, setting)
+    values = answers.values(arguments, arguments.model, arguments.scenario, "no scenario")
     if arguments.sweep:
         return sweeps.solve(arguments.model, values, arguments.sweep, file=arguments.scenario)
     return models.solve(arguments.model, values, file=arguments.scenario)
@@ -111,7 +80,6 @@ def _expected(arguments: argparse.Namespace) -> Answer:
     from zlens.models import moments
     from zlens.progress import Progress
 
-    models.find(arguments.model)
     measured = models.measured(arguments.model)
     if arguments.scenario is not None or arguments.sweep:
         raise QueryError(
@@ -128,29 +96,3 @@ def _expected(arguments: argparse.Namespace) -> Answer:
         end = moments.moment(session, system, at, measured.busy(arguments.set))
         answer: Answer = measured.compare(session, system, end, arguments.set)
         return answer
-
-
-def _keys(model: str) -> str:
-    from zlens import models
-    from zlens.models import scenario
-
-    return "".join(scenario.described(models.find(model).SPEC))
-
-
-def rendered(answer: Answer, form: str) -> str:
-    """An answer as text, csv, json or html; other commands with answers print theirs so too."""
-    import io
-
-    from zlens.models import as_data, as_html, as_text
-    from zlens.present import rows
-
-    if form == "html":
-        return as_html.render(answer)
-    if form == "text":
-        return as_text.render(answer)
-    out = io.StringIO()
-    if form == "csv":
-        rows.write_csv(out, *as_data.flat(answer))
-    else:
-        rows.write_objects(out, as_data.rows(answer))
-    return out.getvalue()

@@ -1,0 +1,15 @@
+-- _counted_part: counters beside the length of the interval of their type, and the part of it that a processor was
+-- online: a processor that was offline for a while may tell of a longer time than the others, and counts with its part.
+SELECT counted.*, length.whole, least(1, length.whole / nullif(counted.seconds, 0)) AS part
+FROM _counted AS counted
+JOIN (
+    SELECT
+        system, source, interval_end, cpu_type,
+        coalesce(max(seconds) FILTER (WHERE flag IS NULL), max(seconds)) AS whole
+    FROM _counted
+    GROUP BY system, source, interval_end, cpu_type
+) AS length
+    ON length.system = counted.system
+    AND length.source = counted.source
+    AND length.interval_end = counted.interval_end
+    AND length.cpu_type IS NOT DISTINCT FROM counted.cpu_type

@@ -1,0 +1,98 @@
+"""What `solve` and `study` have in common: a small TOML file goes in, an answer comes out."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from zlens.errors import QueryError, ScenarioError
+
+if TYPE_CHECKING:
+    from zlens.models.answer import Answer
+
+
+def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: str) -> None:
+    """The options of both, in the words of each: `models`, `a scenario of the model`, an example of --set."""
+    parser.add_argument("--list", action="store_true", help=f"list the {plural} there are")
+    parser.add_argument("--example", action="store_true", help=f"print {file} to begin with")
+    parser.add_argument("--keys", action="store_true", help=f"print what {file} may say")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help=f"another value for a key: {setting}; may be repeated",
+    )
+
+
+def configure_output(parser: argparse.ArgumentParser) -> None:
+    """Form and place of the answer."""
+    parser.add_argument(
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
+
+
+def run(
+    arguments: argparse.Namespace,
+    name: str | None,
+    names: Iterable[str],
+    find: Callable[[str], Any],
+    answer: Callable[[], Answer],
+) -> int:
+    """--list, --example and --keys of a model or study, or its answer; `find` gives it by its name."""
+    from zlens.cli import output
+    from zlens.models import scenario
+
+    if arguments.list:
+        width = max(map(len, names))
+        text = "".join(f"{each:<{width}}  {find(each).SUMMARY}\n" for each in names)
+    elif name is None:
+        kind = "model" if arguments.command == "solve" else "study"
+        raise QueryError(f"which {kind}?", cure=f"zlens {arguments.command} --list names them")
+    elif arguments.example:
+        text = find(name).EXAMPLE
+    elif arguments.keys:
+        text = "".join(scenario.described(find(name).SPEC))
+    else:
+        find(name)
+        text = rendered(answer(), arguments.format)
+    with output.opened(arguments.output) as out:
+        out.write(text)
+    return 0
+
+
+def values(arguments: argparse.Namespace, name: str, file: str | None, lacks: str) -> dict[str, Any]:
+    """What the file says, with the changes of --set; `lacks` is said where none is named."""
+    from zlens.models import scenario
+
+    example = f"zlens {arguments.command} {name} --example prints"
+    if file is None:
+        raise QueryError(lacks, cure=f"{example} one to begin with")
+    try:
+        found = scenario.read("/dev/stdin" if file == "-" else file)
+    except ScenarioError as error:
+        error.cure = f"write it like the example that {example}"
+        raise
+    for setting in arguments.set:
+        found = scenario.changed(found, setting)
+    return found
+
+
+def rendered(answer: Answer, form: str) -> str:
+    """An answer as text, csv, json or html."""
+    from zlens.models import as_data, as_html, as_text
+    from zlens.present import rows
+
+    if form == "html":
+        return as_html.render(answer)
+    if form == "text":
+        return as_text.render(answer)
+    out = io.StringIO()
+    if form == "csv":
+        rows.write_csv(out, *as_data.flat(answer))
+    else:
+        rows.write_objects(out, as_data.rows(answer))
+    return out.getvalue()
