@@ -5,6 +5,32 @@ Every error says where it is (file, byte offset), what was expected and what to 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+
+class Wording(str):
+    """A text that faces word their own way (facts/wording.toml); as a str it is what Python says."""
+
+    __slots__ = ("command", "page")
+
+    def __new__(cls, python: str, command: str, page: str) -> Wording:
+        text = super().__new__(cls, python)
+        text.command, text.page = command, page
+        return text
+
+    command: str
+    page: str
+
+    @staticmethod
+    def as_command(text: str) -> str:
+        """A text as the program says it."""
+        return text.command if isinstance(text, Wording) else text
+
+    @staticmethod
+    def as_page(text: str) -> str:
+        """A text as the page says it."""
+        return text.page if isinstance(text, Wording) else text
+
 
 class ZlensError(Exception):
     """Base of all errors of zlens.
@@ -13,7 +39,7 @@ class ZlensError(Exception):
     file      path of the input concerned, or None
     offset    byte offset in that file, or None
     expected  what should have been there, or None
-    cure      what the user can do about it, or None
+    cure      what the user can do about it, or None; a Wording where faces differ
     """
 
     def __init__(
@@ -33,14 +59,18 @@ class ZlensError(Exception):
         self.cure = cure
 
     def __str__(self) -> str:
+        return self.worded(str)
+
+    def worded(self, face: Callable[[str], str]) -> str:
+        """The whole sentence as a face says it, such as Wording.as_command."""
         where = self.file or ""
         if self.offset is not None:
             where += f" at byte {self.offset:,}"
-        parts = [f"{where}: {self.message}" if where else self.message]
+        parts = [f"{where}: {face(self.message)}" if where else face(self.message)]
         if self.expected:
-            parts.append(f"expected {self.expected}")
+            parts.append(f"expected {face(self.expected)}")
         if self.cure:
-            parts.append(self.cure)
+            parts.append(face(self.cure))
         return "; ".join(parts)
 
 

@@ -94,7 +94,7 @@ def test_from_files_to_a_lake_and_back(
         (["import", "{file}", "--lake", "{folder}"], "holds other files and is no lake"),
         (["lake", "show", "{folder}"], "this is no lake; zlens import INPUT --lake DIR makes one"),
         (["lake", "check", "{folder}/nosuch"], "this is no lake"),
-        (["lake", "forget", "{made}"], "what is to be forgotten?; say --system, --from, --to"),
+        (["lake", "forget", "{made}"], "what is to be forgotten?; use --system, --from, --to"),
         (["lake", "forget", "{made}", "--from", "09:00"], "a time of day is no range"),
         (
             ["lake", "forget", "{made}", "--system", "X"],

@@ -90,7 +90,7 @@ def test_a_pool_that_is_not_there() -> None:
 def test_what_if() -> None:
     answer = aliases.compare(session(*PUBLISHED), "VM1", END, ["use.MDISK.share=140"])
     assert by_name(answer.table("uses"))["MDISK"]["gets"] == pytest.approx(8)
-    assert "changed by --set: use.MDISK.share=140" in answer.notes
+    assert "changed: use.MDISK.share=140" in answer.notes
     more = aliases.compare(session(*PUBLISHED), "VM1", END, ["aliases=32"])
     assert by_name(more.table("uses"))["MDISK"]["gets"] == pytest.approx(4)
 

@@ -203,7 +203,7 @@ def test_what_if() -> None:
     rows = by_name(answer.table("compared"))
     assert [rows[name]["entitlement"] for name in "AB"] == pytest.approx([5, 5])
     assert rows["A"]["observed"] == pytest.approx(8), "what was measured stays"
-    assert "changed by --set: partition.B.weight=750" in answer.notes
+    assert "changed: partition.B.weight=750" in answer.notes
 
 
 def test_the_busiest_interval_is_that_of_the_machine() -> None:

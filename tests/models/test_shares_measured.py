@@ -159,7 +159,7 @@ def test_what_if() -> None:
     rows = by_name(answer.table("compared"))
     assert rows["A"]["expected"] == pytest.approx(100)
     assert rows["B"]["expected"] == pytest.approx(200 / 3)
-    assert any("changed by --set: user.A.relative=10000" in note for note in answer.notes)
+    assert any("changed: user.A.relative=10000" in note for note in answer.notes)
     with pytest.raises(ScenarioError, match="hungry_above is"):
         shares.compare(given, "VM1", END, ["hungry_above=high"])
 

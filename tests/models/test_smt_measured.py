@@ -124,7 +124,7 @@ def test_published_rmf_report(tmp_path: Path) -> None:
     assert row["density"] == pytest.approx(125.64 / 78.23)
     assert row["maximum_said_pct"] is None
     assert any("4, 5, 6, 7: the system recorded no largest capacity factor" in note for note in blind.notes)
-    assert any(note == "changed by --set, and assumed: max_capacity_factor=147.3" for note in answer.notes)
+    assert any(note == "changed, and assumed: max_capacity_factor=147.3" for note in answer.notes)
 
 
 def test_published_cores_in_records_of_smf_70() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reports.fake_session import FakeSession
-from zlens.errors import QueryError, ScenarioError
+from zlens.errors import QueryError, ScenarioError, Wording
 from zlens.models.answer import Answer, Value, by_name
 from zlens.models.shares import measured as shares
 from zlens.plan import planning
@@ -126,7 +126,7 @@ def test_a_maximum_share_with_a_limit() -> None:
 
 def test_a_limit_and_a_maximum_belong_together() -> None:
     for setting, cure in (("maximum_absolute=10", "limit=hard"), ("limit=soft", "maximum_absolute=25")):
-        with pytest.raises(ScenarioError, match=rf"add --set user\.W\.{cure}"):
+        with pytest.raises(ScenarioError, match=rf"add user\.W\.{cure}"):
             planning.plan(session(HUNGRY), [f"user.W.{setting}"])
     nothing = planning.plan(session(HUNGRY), ["user.W.limit=none"])
     assert values(nothing, "guests", "difference")["W"] == pytest.approx(0)
@@ -272,7 +272,7 @@ def test_the_interval_is_the_busiest_or_that_of_a_time() -> None:
 def test_every_example_of_the_list_is_answered() -> None:
     given = session(HUNGRY, cores=3)
     rows = by_name(planning.listed(given).table("whatifs"))
-    example = str(rows["user.W.limit"]["example"])
+    example = Wording.as_command(rows["user.W.limit"]["example"])
     assert example == "--set user.W.limit=hard --set user.W.maximum_absolute=25"
     for row in rows.values():
         settings = [word for word in str(row["example"]).split() if word != "--set"]

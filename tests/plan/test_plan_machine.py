@@ -202,7 +202,7 @@ def test_horizontal_partitions_have_no_lows_and_who_knows_it_says_so() -> None:
     assert any("no vertical-low" in note for note in ask("vertical_lows=removed", rows=rows).notes)
     told = ask("vertical_lows=removed", "partition.B.polarization=horizontal")
     assert any("no vertical-low" in note for note in told.notes)
-    assert any("polarization=horizontal is taken from --set, before and after" in note for note in told.notes)
+    assert any("polarization=horizontal holds before and after" in note for note in told.notes)
 
 
 def test_a_cap_that_the_data_do_not_tell_holds_before_and_after() -> None:
@@ -284,7 +284,7 @@ def test_a_partition_of_two_types() -> None:
         ("logical_cores=1.5", 'logical_cores is "1.5"'),
         ("partition.X.weight=3", "no partition X with cores and a weight; expected A, B"),
         ("partition.B.CP.weight=3", "B has no cores of type CP; expected IFL"),
-        ("physical_cores.CP=+1", "no cores of type CP; expected IFL; write --set physical_cores.IFL=+1"),
+        ("physical_cores.CP=+1", "no cores of type CP; expected IFL; write physical_cores.IFL=+1"),
         ("physical_cores.XX=+1", "there is no what-if physical_cores.XX"),
         ("split=1", "split is 1; expected a whole number from 2 to 8"),
         ("split=9", "split is 9; expected a whole number from 2 to 8"),

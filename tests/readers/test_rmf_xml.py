@@ -253,7 +253,7 @@ def test_local_times_are_said_to_be_local(opened: Opened) -> None:
     assert rows(source, "rmf_interval")[0]["interval_end"] == utc("2026-03-02 09:30")
     (problem,) = source.problems()
     assert problem.kind == "time"
-    assert "--tz" in problem.detail
+    assert "option tz" in problem.detail
     assert "times, the first" not in problem.detail
 
 
@@ -280,7 +280,7 @@ def test_the_hour_a_clock_repeats(opened: Opened) -> None:
     # Without a zone the second pass cannot be told from the first, and the problem says so.
     local = opened(document(*reports), tz=None)
     assert len(rows(local, "rmf_interval")) == 3
-    assert any(p.kind == "duplicate" and "--tz" in p.detail for p in local.problems())
+    assert any(p.kind == "duplicate" and "option tz" in p.detail for p in local.problems())
 
 
 def test_a_time_no_clock_of_the_zone_showed(opened: Opened) -> None:

@@ -301,7 +301,7 @@ def test_local_times_need_a_zone(tmp_path: Path) -> None:
     assert row == {"tod": None, "smf30jbn": "A"}
     (problem,) = opened(path).problems(complete=True)
     assert (problem.kind, problem.record) == ("time", "SMF 30.4")
-    assert "--tz gives it" in problem.detail
+    assert "option tz" in problem.detail
     (row,) = rows(opened(path, tz=parse_zone("+00:00")), ["tod"], "smf30_id")
     assert row["tod"] == at(60)
 

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Sequence
 from types import FrameType
 
-from zlens.errors import ZlensError
+from zlens.errors import Wording, ZlensError
 
 DONE, WITH_PROBLEMS, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 #: So many new objects are looked through for cycles at once.
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ZlensError as error:
         if debug:
             raise
-        return complain(str(error))
+        return complain(error.worded(Wording.as_command))
     except KeyboardInterrupt:
         if debug:
             raise

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from zlens.errors import QueryError, ScenarioError
+from zlens.errors import QueryError, ScenarioError, Wording
 
 if TYPE_CHECKING:
     from zlens.models.answer import Answer
@@ -83,6 +83,7 @@ def values(arguments: argparse.Namespace, name: str, file: str | None, lacks: st
 
 def rendered(answer: Answer, form: str) -> str:
     """An answer as text, csv, json or html."""
+    answer = answer.worded(Wording.as_command)
     from zlens.models import as_data, as_html, as_text
     from zlens.present import rows
 

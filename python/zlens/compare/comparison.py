@@ -14,6 +14,7 @@ from zlens.compare.sides import Key, Side, SystemRun
 from zlens.compare.waterfall import Waterfall
 from zlens.errors import QueryError
 from zlens.findings.against import NOISE
+from zlens.schema.wording import say
 
 #: Forms of a difference of what is no share.
 FORMS = ("new/base", "base/new", "percent", "points")
@@ -140,7 +141,7 @@ def compare(sides: Sequence[Side], choice: Choice | None = None) -> Comparison:
     """Hold sides against each other; QueryError where they have no system in common."""
     choice = choice or Choice()
     if len(sides) < 2:
-        raise QueryError("nothing to compare with", cure="zlens compare BASE -- OTHER")
+        raise QueryError("nothing to compare with", cure=say("compare_usage"))
     together, notes = _pairs(sides)
     return Comparison(list(sides), choice, [_compared(sides, names, choice) for names in together], notes)
 
@@ -152,9 +153,7 @@ def _pairs(sides: Sequence[Side]) -> tuple[list[tuple[str, ...]], list[str]]:
     common = [name for name in sides[0].systems if all(name in side.systems for side in sides)]
     if not common:
         had = "; ".join(f"{side.name}: {', '.join(side.systems)}" for side in sides)
-        raise QueryError(
-            f"the sides have no system in common ({had})", cure="choose one for each side with --system"
-        )
+        raise QueryError(f"the sides have no system in common ({had})", cure=say("compare_systems"))
     left = sorted({name for side in sides for name in side.systems} - set(common))
     notes = [f"not on all sides, so not compared: {', '.join(left)}"] if left else []
     return [(name,) * len(sides) for name in common], notes
@@ -176,7 +175,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
             metrics = [metric for metric in metrics if metric.across]
             notes.append(
                 f"the machines are of different generations ({said}): only CPI, L1MP, MEMP, problem "
-                "state and GHz are compared; --across-generations compares everything"
+                "state and GHz are compared; the option across-generations compares everything"
             )
     rows = []
     for metric in metrics:

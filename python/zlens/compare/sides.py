@@ -12,6 +12,7 @@ from zlens.catalog import metrics as catalog
 from zlens.catalog.compared import Metric, declared, facts
 from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
+from zlens.schema.wording import say
 from zlens.session.session import Session
 
 #: A metric, and of what: the values of its columns `by`.
@@ -65,7 +66,7 @@ def measure(session: Session, label: str, metrics: Iterable[Metric] | None = Non
     chosen = tuple(declared() if metrics is None else metrics)
     infos = session.systems
     if not infos:
-        raise QueryError(f"{label} has no system that is asked for", cure="zlens info shows its systems")
+        raise QueryError(f"{label} has no system that is asked for", cure=say("systems"))
     systems: dict[str, SystemRun] = {}
     for info in infos:
         run = systems.setdefault(info.system, SystemRun(info.system))

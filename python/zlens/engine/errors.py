@@ -9,6 +9,7 @@ import re
 
 from zlens.catalog import metrics
 from zlens.errors import QueryError
+from zlens.schema.wording import say
 
 _LAKE_FILE = re.compile(r'Cannot (?:access|open) file "[^"]*/system=[^"]*/day=[^"]*\.parquet')
 
@@ -32,9 +33,9 @@ def query_error(error: Exception) -> QueryError:
         meant = f"did you mean {' or '.join(near)}? " if near else ""
         cure = f"{meant}`DESCRIBE <table>` lists the columns of a table"
     elif os.strerror(errno.EMFILE) in text:
-        cure = "narrow the question with --system, --from and --to, or allow more with ulimit -n"
+        cure = say("fewer_files")
     elif _LAKE_FILE.match(text):
         # A file that is gone is taken for a pattern, which nobody may follow: what is said then helps nobody.
         text = "a file of the lake cannot be read any more"
-        cure = "is the lake still where it was? zlens lake check tells; then open it again"
+        cure = say("lake_gone")
     return QueryError(text or "the question failed", cure=cure)

@@ -26,6 +26,7 @@ from zlens.catalog.plans import section_table
 from zlens.errors import CatalogError
 from zlens.pages import packs
 from zlens.present.aligned import aligned
+from zlens.schema.wording import say
 
 _WIDTH = 100
 _COLUMNS = ("Dec", "Hex", "Len", "Type", "Kind", "Unit", "Name", "Description")
@@ -41,7 +42,7 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
         raise CatalogError(
             f"the catalog does not know {name}",
             expected="a monitor record such as D0R2",
-            cure="zlens catalog show lists the known ones",
+            cure=say("catalog"),
         )
     head = heads[0]
     known = catalog.layouts(name, root)

@@ -27,6 +27,7 @@ from zlens.explain.records import (
     role_pages,
 )
 from zlens.explain.smf import smf_names, smf_pages
+from zlens.schema.wording import say
 
 #: Columns that --every adds to a gauge.
 _SPREAD = {"_p50": "median", "_p95": "95th percentile", "_max": "maximum"}
@@ -93,10 +94,7 @@ def _sections(wanted: str) -> Iterator[str]:
 def _unknown(wanted: str) -> QueryError:
     known = {name.lower(): name for name in (*known_names(), *field_names())}
     near = difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.6)
-    if near:
-        cure = f"did you mean {' or '.join(known[name] for name in near)}?"
-    else:
-        cure = "`zlens report --list` names the reports, `show tables` in SQL the tables"
+    cure = f"did you mean {' or '.join(known[name] for name in near)}?" if near else say("names")
     return QueryError(
         f"nothing known is called {wanted!r}",
         expected="a measure, TABLE.COLUMN, a report, a rule, a role, a record, its table or a field of one",

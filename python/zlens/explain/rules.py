@@ -90,7 +90,7 @@ def _overview(known: dict[str, Rule]) -> str:
                 ("Kinds", [f"{name}: {text}" for name, text in KINDS.items()]),
                 (
                     "Your own",
-                    f"one file each in {rules.user_root()}, or in a folder that --rules names; "
+                    f"one file each in {rules.user_root()}, or in a folder that is named (option rules); "
                     "a rule with the id of another stands in its place; "
                     "facts/rules/_skeleton.toml is one to copy",
                 ),

@@ -17,6 +17,7 @@ from zlens.engine.cancelling import tell
 from zlens.errors import CatalogError, QueryError
 from zlens.findings import against
 from zlens.findings.finding import Finding, Tested, amount
+from zlens.schema.wording import say
 
 #: Asked for without being named: a rule of thumb of our own is not.
 USUAL = tuple(name for name in CLASSES if name != "ours")
@@ -87,10 +88,10 @@ def find(
         for name in named:
             if name not in known:
                 near = difflib.get_close_matches(name, known, 3)
-                meant = f"did you mean {' or '.join(near)}?" if near else "zlens explain findings lists them"
+                meant = f"did you mean {' or '.join(near)}?" if near else say("rules")
                 raise QueryError(f"there is no rule {name}", cure=meant)
             if not known[name].computable:
-                raise QueryError(f"{name} is a note and no condition", cure=f"zlens explain {name}")
+                raise QueryError(f"{name} is a note and no condition", cure=say("explain_rule", name=name))
         known = {name: known[name] for name in named}
         wanted = frozenset(CLASSES)
     return evaluate(session, known, classes=wanted, baseline=baseline)
@@ -127,7 +128,7 @@ def evaluate(
         absent = [name for name in rule.needs if empty.get(name, False)]
         if rule.baseline and not rule.compare:
             if baseline is None:
-                absent.append("a baseline (--baseline)")
+                absent.append("a baseline")
             else:
                 absent += [f"{name} in the baseline" for name in rule.needs if before.get(name, False)]
         if absent:
@@ -193,7 +194,7 @@ class Asked:
                 raise CatalogError(
                     f"{unknown[0]} is neither a column of a measure nor a role",
                     file=rule.where("needs"),
-                    cure="zlens explain TABLE lists the columns of one",
+                    cure=say("columns_of"),
                 )
             for name in rule.needs:
                 table, _, column = name.rpartition(".")

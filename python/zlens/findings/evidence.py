@@ -9,6 +9,7 @@ from zlens.catalog import expressions
 from zlens.catalog.rules import Rule, load
 from zlens.errors import QueryError
 from zlens.findings.evaluate import Session, holding, threshold
+from zlens.schema.wording import say
 
 #: More points than a screen has pixels say nothing; what is left out lies between a smallest and a largest.
 POINTS = 1500
@@ -30,7 +31,7 @@ def evidence(session: Session, name: str, system: str, subject: str, *, points: 
     """The values of a rule for one subject of a system; QueryError for an unknown rule."""
     rule = load().get(name.upper())
     if rule is None or not rule.computable:
-        raise QueryError(f"there is no rule {name}", cure="zlens explain findings lists them")
+        raise QueryError(f"there is no rule {name}", cure=say("rules"))
     sql = _question(rule, system, subject)
     thinned = f"""
 WITH points AS (

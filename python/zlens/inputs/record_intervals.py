@@ -70,8 +70,8 @@ def problems(others: Iterable[Found], every_s: int) -> list[Problem]:
             None,
             None,
             "time",
-            f"{len(lengths):,} intervals of up to {max(lengths):.0f} s are longer than --every {every_s} s: "
-            f"what their records tell is not shown; --every {max(lengths):.0f} or more shows it",
+            f"{len(lengths):,} intervals of up to {max(lengths):.0f} s are longer than {every_s} s: "
+            f"what their records tell is not shown; buckets of {max(lengths):.0f} s or more show it",
         )
         for (system, source), lengths in long.items()
     ]

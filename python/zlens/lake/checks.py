@@ -11,6 +11,7 @@ from zlens.inputs.source import Progress
 from zlens.lake import folder, names
 from zlens.lake.folder import Folder, Listed
 from zlens.lake.manifest import Manifest
+from zlens.schema.wording import say
 
 #: Files of a lake that no manifest lists.
 _OWN = frozenset({names.MANIFEST, names.LOCK, names.READERS})
@@ -40,7 +41,7 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
     """Hold every file of a lake against its checksum. Raises InputError when there is no manifest."""
     path = os.fspath(lake)
     if not names.is_lake(path):
-        raise InputError("this is no lake", file=path, cure="zlens import INPUT --lake DIR makes one")
+        raise InputError("this is no lake", file=path, cure=say("lake_make"))
     into = Folder(path)
     with into.reading():
         now = into.load()

@@ -24,6 +24,7 @@ from zlens.errors import InputError, LakeError
 from zlens.lake import document, manifest, names
 from zlens.lake.document import Document, File, PartDocument, SeamDocument
 from zlens.lake.manifest import Input, Manifest, Part
+from zlens.schema.wording import say
 
 #: Size and digest of a file, where they are known.
 Listed = tuple[int | None, str | None]
@@ -91,13 +92,15 @@ class Folder:
                 data = file.read()
         except OSError as error:
             raise InputError(
-                f"cannot be read: {error.strerror or error}", file=path, cure=f"zlens lake check {self.path}"
+                f"cannot be read: {error.strerror or error}",
+                file=path,
+                cure=say("lake_check", lake=self.path),
             ) from None
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             raise InputError(
                 "this is not the file that the manifest lists",
                 file=path,
-                cure=f"zlens lake check {self.path} tells what else is wrong",
+                cure=say("lake_check", lake=self.path),
             )
         return data
 
@@ -341,7 +344,7 @@ def part_of(told: Document, part: Part, folder: Folder) -> PartDocument:
     raise InputError(
         f"the manifest and a document disagree on {part.system!r}",
         file=folder.absolute(names.MANIFEST),
-        cure=f"zlens lake check {folder.path}",
+        cure=say("lake_check", lake=folder.path),
     )
 
 

@@ -23,6 +23,7 @@ from zlens.lake.seams import Seams
 from zlens.lake.tables import Draft, Writer
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.recognition import READERS, find, reader
+from zlens.schema.wording import say
 
 _BLOCK = 1 << 20
 
@@ -182,14 +183,14 @@ def _hold_together(now: Manifest, source: Source, draft: Input, systems: list[st
                 raise LakeError(
                     f"{system} is in the lake with {one.leap} leap seconds, and here are {draft.leap}",
                     file=draft.path,
-                    cure=f"say --leap {one.leap}, or forget what is there and import it again",
+                    cure=say("leap_as_imported", leap=one.leap),
                 )
             if part.local_time != local[system]:
                 was = "local times" if part.local_time else "UTC"
                 raise LakeError(
                     f"{system} is in the lake with {was}",
                     file=draft.path,
-                    cure="import both with --tz, or both without",
+                    cure=say("tz_alike"),
                 )
 
 

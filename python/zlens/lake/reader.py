@@ -28,6 +28,7 @@ from zlens.lake.manifest import Input, Part
 from zlens.readers.joints import NEAR_US
 from zlens.readers.zvm.times import GAP, SHORT
 from zlens.schema.kinds import Either, Row
+from zlens.schema.wording import say
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -39,7 +40,7 @@ def open_lake(path: str, options: Options) -> list[LakeSource]:
     reading = lake.reading()
     parts = lake.load().parts()
     if not parts:
-        raise InputError("the lake is empty", file=path, cure=f"zlens import INPUT --lake {path}")
+        raise InputError("the lake is empty", file=path, cure=say("lake_fill", lake=path))
     shown = _shown(one for one, _ in parts)
     sources: dict[str, list[_StoredPart]] = {}
     for one, part in parts:
@@ -235,13 +236,13 @@ class LakeSource:
                 raise InputError(
                     f"{held.part.system} was imported with {held.input.leap} leap seconds, not {given}",
                     file=os.fspath(self.lake.path),
-                    cure=f"say --leap {held.input.leap}, or forget it and import it again",
+                    cure=say("leap_as_imported", leap=held.input.leap),
                 )
             if self._options.tz is not None and held.part.local_time:
                 raise InputError(
                     f"{held.part.system} was imported without a zone",
                     file=os.fspath(self.lake.path),
-                    cure="leave --tz out, or forget it and import it again with --tz",
+                    cure=say("tz_not_of_lake"),
                 )
 
     # -- systems -------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from zlens.lake.folder import Folder, part_of
 from zlens.lake.manifest import Input, Manifest, Part
 from zlens.lake.parquet_engine import ParquetEngine
 from zlens.lake.seams import Seams
+from zlens.schema.wording import say
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -40,9 +41,9 @@ def forget(lake: str | os.PathLike[str], options: Options, *, dry_run: bool = Fa
     """Remove what lies within the systems and times of the options. QueryError when they name nothing."""
     path = os.fspath(lake)
     if not names.is_lake(path):
-        raise InputError("this is no lake", file=path, cure="zlens import INPUT --lake DIR makes one")
+        raise InputError("this is no lake", file=path, cure=say("lake_make"))
     if not options.systems and options.start is None and options.end is None:
-        raise QueryError("what is to be forgotten?", cure="say --system, --from, --to or several of them")
+        raise QueryError("what is to be forgotten?", cure=say("lake_forget_what"))
     for moment in (options.start, options.end):
         if moment is not None and moment.date is None:
             raise QueryError("a time of day is no range", expected="a date: 2026-03-02 or '2026-03-02 12:00'")

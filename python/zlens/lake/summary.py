@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from zlens.errors import InputError
 from zlens.lake.folder import Folder, part_of
 from zlens.lake.names import is_lake
+from zlens.schema.wording import say
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ def contents(lake: str | os.PathLike[str]) -> Contents:
     """Tell what is in a lake. Only the manifest and its documents are read."""
     path = os.fspath(lake)
     if not is_lake(path):
-        raise InputError("this is no lake", file=path, cure="zlens import INPUT --lake DIR makes one")
+        raise InputError("this is no lake", file=path, cure=say("lake_make"))
     folder = Folder(path)
     reading = folder.reading()
     now = folder.load()

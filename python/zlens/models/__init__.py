@@ -17,6 +17,7 @@ from zlens.errors import QueryError
 from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, checked
 from zlens.schema.kinds import Spec
+from zlens.schema.wording import say
 
 #: In the order of the list that is shown.
 MODELS = (
@@ -47,7 +48,7 @@ class Model(Protocol):
 def find(name: str) -> Model:
     """The model of a name; QueryError where there is none."""
     if name not in MODELS:
-        raise QueryError(f"no model is called {name}", expected=", ".join(MODELS), cure="zlens solve --list")
+        raise QueryError(f"no model is called {name}", expected=", ".join(MODELS), cure=say("models"))
     return cast(Model, import_module(f"zlens.models.{name}.model"))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zlens.present.charts import Chart
@@ -84,6 +84,16 @@ class Answer:
     def figure(self, key: str) -> float | None:
         """The value of one figure by its key."""
         return next(figure.value for figure in self.figures if figure.key == key)
+
+    def worded(self, face: Callable[[str], str]) -> Answer:
+        """The answer with its notes and cells as a face says them, such as Wording.as_command."""
+        tables = [
+            replace(
+                table, rows=[tuple(face(x) if isinstance(x, str) else x for x in row) for row in table.rows]
+            )
+            for table in self.tables
+        ]
+        return replace(self, tables=tables, notes=[face(note) for note in self.notes])
 
 
 def by_name(table: Table) -> dict[Value, dict[str, Value]]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.inputs.options import Moment
+from zlens.schema.wording import say
 
 
 class Asked(Protocol):
@@ -35,11 +36,11 @@ def system(session: Asked, table: str, wanted: str | None) -> str:
     if wanted is not None:
         found = [name for name in found if name == wanted]
     if not found:
-        raise QueryError(
-            f"the input tells nothing of table {table}", cure=f"zlens explain {table} names what gives it"
-        )
+        raise QueryError(f"the input tells nothing of table {table}", cure=say("explain", name=table))
     if len(found) > 1:
-        raise QueryError("the input holds several systems", expected=", ".join(found), cure="add --system")
+        raise QueryError(
+            "the input holds several systems", expected=", ".join(found), cure=say("choose_system")
+        )
     return str(found[0])
 
 
@@ -63,7 +64,7 @@ def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt
         if not rows:
             raise QueryError(
                 f"{name} has no whole interval at {when:%Y-%m-%d %H:%M:%S} UTC",
-                cure="zlens info tells from when to when its data are",
+                cure=say("times_of_data"),
             )
     busiest = max(rows, key=lambda row: -1.0 if row[2] is None else row[2])
     end: dt.datetime = busiest[0]

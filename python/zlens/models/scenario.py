@@ -12,6 +12,7 @@ from zlens.models.answer import Assumption
 from zlens.models.constants import constant
 from zlens.schema import kinds, toml, user_files
 from zlens.schema.kinds import MOST, Key, Line, Many, Named, Spec
+from zlens.schema.wording import say
 
 #: Longest scenario that is read: some ten thousand users.
 LONGEST = 16_000_000
@@ -94,7 +95,7 @@ def described(spec: Spec, indent: str = "") -> Iterator[str]:
 
 def read(path: str) -> dict[str, Any]:
     """What stands in a scenario file; ScenarioError where it cannot be read or is no TOML."""
-    cure = "write it like the example that zlens solve MODEL --example prints"
+    cure = say("scenario_example")
     try:
         text = user_files.decoded(user_files.content(path, LONGEST, "scenario", cure), path, cure)
         return user_files.toml(text, path, cure)

@@ -11,6 +11,7 @@ from zlens.errors import ScenarioError
 from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value
 from zlens.models.scenario import put, values_of
 from zlens.present.charts import Chart, Series
+from zlens.schema.wording import say
 
 #: So many rows of an answer are followed; more would not be read.
 MOST_FOLLOWED = 20
@@ -36,7 +37,7 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
     kinds = {key: one for row in found for key, one in row.items()}
     if not kinds:
         raise ScenarioError(
-            f"{model} has no number that could be shown for each value", file=file, cure="leave --sweep out"
+            f"{model} has no number that could be shown for each value", file=file, cure=say("no_sweep")
         )
     columns = (
         Column("value", path, text="the value that is set", decimals=3),

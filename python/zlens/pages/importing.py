@@ -22,6 +22,7 @@ from zlens.pages import table as page_table
 from zlens.pages.files import PageFile, Skipped
 from zlens.pages.layout import Built, build
 from zlens.pages.packs import PageEntry
+from zlens.schema.wording import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ def _read(source: PageFile, wanted: str | None, seen: dict[str, str]) -> tuple[p
             f"the page of {page.record} does not say which z/VM release it is for",
             file=source.name,
             expected="a last line with words such as `based on z/VM V7R3.0`",
-            cure="import it with --release, for instance --release 7.3",
+            cure=say("import_release"),
         )
     built = build(page, release)
     seen[text.sha256] = source.name
@@ -190,7 +191,7 @@ def _no_loss(built: Built, release: str, pack_root: Path | None, file: str) -> N
         raise CatalogError(
             f"the page describes {built.record} in part, and the pack has all of it",
             file=file,
-            cure="save the whole page, or import with --replace to begin the pack again",
+            cure=say("import_replace"),
         )
 
 

@@ -17,6 +17,7 @@ from zlens.models.partitions.measured import Pair
 from zlens.models.scenario import Problem
 from zlens.models.shares import measured as shares
 from zlens.schema.kinds import Integer, Number
+from zlens.schema.wording import say, sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,13 @@ class Form:
     beside: str = ""
 
     def tried(self, key: str, example: str) -> str:
-        """How one asks it on the command line."""
-        words = f"--set {key}={example}"
-        return f"{words} --set {key.rpartition('.')[0]}.{self.beside}" if self.beside else words
+        """How one asks it."""
+        words = say("set", what=f"{key}={example}")
+        if not self.beside:
+            return words
+        return sentence(
+            "{one} {other}", one=words, other=say("set", what=f"{key.rpartition('.')[0]}.{self.beside}")
+        )
 
     def written(self) -> list[str]:
         """The key as one writes it, for each of what it may be asked of."""
@@ -48,7 +53,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One --set. name: of the partition or user; kind: type of cores."""
+    """One setting. name: of the partition or user; kind: type of cores."""
 
     key: str
     value: str
@@ -58,7 +63,7 @@ class Asked:
 
     def refused(self, why: str, cure: str, expected: str | None = None) -> ScenarioError:
         """The error that says why it cannot be."""
-        return ScenarioError(f"--set {self.key}={self.value}: {why}", expected=expected, cure=cure)
+        return ScenarioError(f"{self.key}={self.value}: {why}", expected=expected, cure=cure)
 
     def amount(self, allowed: Integer, now: Any = None) -> int:
         """A whole number, or one so much more or less than what is."""
@@ -149,7 +154,7 @@ class Case:
     fields: dict[str, str] = field(default_factory=dict)
 
     def changed(self, asked: Asked, what: str, unit: str, before: Value, after: Value) -> None:
-        """Keeps what a --set changes; a thing is changed once by each kind of what-if."""
+        """Keeps what a setting changes; a thing is changed once by each kind of what-if."""
         if any(row[1] == what and self.fields[str(row[0])] == asked.form.field for row in self.changes):
             raise asked.refused(f"the {what} is asked already", "ask one by one: each is a plan of its own")
         self.fields[f"{asked.key}={asked.value}"] = asked.form.field
@@ -210,7 +215,7 @@ class Case:
             name = entries[found[0]]["name"]
             raise asked.refused(
                 f"{name} has cores of {len(kinds)} types",
-                f"write --set partition.{name}.{kinds[0]}.{asked.form.field}={asked.value}",
+                say("write_set", what=f"partition.{name}.{kinds[0]}.{asked.form.field}={asked.value}"),
                 ", ".join(kinds),
             )
         return found[0]
@@ -230,7 +235,7 @@ class Case:
                 f"the machine has no cores of type {asked.kind}"
                 if asked.kind
                 else "of which type is not said",
-                f"write --set {asked.form.field}.{own[0]}={asked.value}",
+                say("write_set", what=f"{asked.form.field}.{own[0]}={asked.value}"),
                 ", ".join(kinds),
             )
         return str(own[0])
@@ -242,6 +247,6 @@ class Case:
             return str(self.situation.own)
         raise asked.refused(
             f"the data do not tell which partition is that of {self.situation.system}",
-            f"write --set partition.{names[0]}.{asked.form.field}={asked.value}",
+            say("write_set", what=f"partition.{names[0]}.{asked.form.field}={asked.value}"),
             ", ".join(names),
         )

@@ -33,4 +33,4 @@ def change(case: Case, asked: Asked) -> None:
     else:
         value = Choice(("vertical", "horizontal")).check(asked.value, asked.key, Problem(None))
     case.known(at, **{field: value})
-    case.notes.append(f"{asked.key}={asked.value} is taken from --set, before and after: assumed")
+    case.notes.append(f"{asked.key}={asked.value} holds before and after: assumed")

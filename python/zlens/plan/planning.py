@@ -26,6 +26,7 @@ from zlens.plan import FAMILIES, smt, users
 from zlens.plan import tables as plan_tables
 from zlens.plan.case import Asked, Case, Form, Situation, situation
 from zlens.reports import definition
+from zlens.schema.wording import say
 
 #: The table of measures that each of the two scenarios is made of.
 TABLES = {"machine": "partition", "guests": "guest"}
@@ -52,13 +53,13 @@ def forms() -> Iterator[tuple[ModuleType, Form]]:
 
 
 def asked(setting: str) -> tuple[ModuleType, Asked]:
-    """A --set taken apart, and the family that answers it; ScenarioError where there is none."""
+    """A setting taken apart, and the family that answers it; ScenarioError where there is none."""
     key, equals, value = (part.strip() for part in setting.partition("="))
     if not equals or not key or not value:
         raise ScenarioError(
-            f"--set {setting} has no value",
+            f"{setting} has no value",
             expected="KEY=VALUE",
-            cure="zlens plan --list shows what can be asked",
+            cure=say("plan_list"),
         )
     first, *rest = key.split(".")
     name = kind = None
@@ -78,9 +79,9 @@ def asked(setting: str) -> tuple[ModuleType, Asked]:
     plain = ".".join((first, "NAME", field)) if name is not None else field
     near = difflib.get_close_matches(plain, known, 1)
     raise ScenarioError(
-        f"--set {setting}: there is no what-if {key}",
+        f"{setting}: there is no what-if {key}",
         expected=f"one of {', '.join(known)}",
-        cure=f"did you mean {near[0]}?" if near else "zlens plan --list shows each with an example",
+        cure=f"did you mean {near[0]}?" if near else say("plan_list"),
     )
 
 
@@ -137,7 +138,7 @@ def _switch(settings: Sequence[str], switch: Sequence[str]) -> Question:
     mixed = [one for one in others if one.partition("=")[0].split(".")[-1].strip() in known]
     if mixed or len(switch) > 1:
         raise ScenarioError(
-            f"--set {switch[0]} is asked by itself, and {(mixed or switch)[-1]} stands beside it",
+            f"{switch[0]} is asked by itself, and {(mixed or switch)[-1]} stands beside it",
             expected=f"beside it only {', '.join(smt.BESIDE)}",
             cure="ask them one by one",
         )
@@ -196,7 +197,7 @@ def _system(session: Any, table: str, wanted: str | None) -> str:
 
 
 def _explain(table: str) -> str:
-    return f"zlens explain {table} tells more"
+    return say("explain", name=table)
 
 
 def _told(known: Situation, needed: str, one: Asked) -> None:
@@ -225,7 +226,7 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
             for _, form in forms()
             for key in form.written()
         ]
-        every.append((smt.KEY, f"--set {smt.KEY}=on", smt.VALUE, smt.TEXT))
+        every.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
         table = Table("whatifs", "", _FORMS, every)
         return Answer("plan", "What can be asked of a measured interval", [table], notes=list(_NOTES))
     name, end = chosen(session, (), system, at)
@@ -244,7 +245,7 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
             f"what would: {needs(TABLES[needed])}"
         )
     if _any(session, "cpu"):
-        rows.append((smt.KEY, f"--set {smt.KEY}=on", smt.VALUE, None))
+        rows.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, None))
     title = f"What can be asked of {name}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
     columns = (*_FORMS[:3], Column("now", "Now, measured"))
     if known.machine is not None:
@@ -300,7 +301,7 @@ def _now(value: Any) -> str | None:
 _REPORTS = {"partition": "partition", "guest": "user", "load": "cpu", "cpu": "cpu"}
 _MOST = 20
 _NOTES = (
-    "Several --set are answered together: weights, cores, shares and vertical-lows; smt is asked by "
+    "Several settings are answered together: weights, cores, shares and vertical-lows; smt is asked by "
     "itself, and so are a split and shares",
     "What the own partition is comes from the data; partition.NAME.TYPE.weight means its cores of one type",
 )

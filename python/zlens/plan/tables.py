@@ -13,6 +13,7 @@ from zlens.models.constants import constant
 from zlens.models.partitions import measured as partitions
 from zlens.models.partitions.measured import Pair
 from zlens.plan.case import Case
+from zlens.schema.wording import say, sentence
 
 Row = tuple[Value, ...]
 #: Less than this is no difference that a table shows.
@@ -26,7 +27,7 @@ _CHANGES = (
     Column("what", "What"),
     Column("unit", "Unit"),
     Column("before", "Before", text="measured: as it was", decimals=2),
-    Column("after", "After", text="assumed: what --set says", decimals=2),
+    Column("after", "After", text="assumed: what was changed", decimals=2),
     Column("difference", "Difference", text="assumed: after less before", decimals=2),
 )
 _NAMES = (Column("name", "Partition"), Column("type", "Type"))
@@ -242,7 +243,11 @@ def _said(found: Answer, case: Case, before: Solved, after: Solved, expected: Se
     known = [row for row in expected if row[2] is not None]
     others = [str(row[0]) for row in known if abs(_number(_less(row[3], row[2]))) > _NOTHING]
     found.notes.append(
-        f"Expected before is not what was used: {_listed(others)}; zlens solve partitions --from tells more"
+        sentence(
+            "Expected before is not what was used: {others}; {more}",
+            others=_listed(others),
+            more=say("solve_partitions"),
+        )
         if others
         else "Expected before equals Used for all partitions whose use is known: each got what it wanted"
     )

@@ -8,6 +8,7 @@ from typing import Any
 from zlens.models.scenario import Problem
 from zlens.plan.case import Asked, Case, Form
 from zlens.schema.kinds import Choice, Integer, Number
+from zlens.schema.wording import say
 
 NEEDS = "guests"
 _ONLY = ("user",)
@@ -73,7 +74,7 @@ def whole(case: Case) -> None:
         other = "limit=hard" if maximum else "maximum_absolute=25"
         raise asked.refused(
             "a maximum share has no limit that holds it" if maximum else "a limit has no maximum share",
-            f"add --set user.{own['name']}.{other}",
+            say("add_set", what=f"user.{own['name']}.{other}"),
         )
 
 
@@ -85,6 +86,6 @@ def _place(case: Case, asked: Asked) -> int:
     near = difflib.get_close_matches((asked.name or "").upper(), names, 1)
     raise asked.refused(
         f"no guest {asked.name} with a share that the data tell",
-        f"did you mean {near[0]}?" if near else "zlens plan FILE names what can be asked",
+        f"did you mean {near[0]}?" if near else say("plan_of_file"),
         ", ".join(names[:10]) + (f" and {len(names) - 10} others" if len(names) > 10 else ""),
     )

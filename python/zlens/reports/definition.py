@@ -15,6 +15,7 @@ from zlens.catalog import aggregation, metrics
 from zlens.errors import QueryError
 from zlens.reports import menus
 from zlens.schema.facts import FACTS
+from zlens.schema.wording import say
 
 FOLDER = FACTS / "reports"
 
@@ -191,12 +192,12 @@ def find(wanted: str, folder: Path = FOLDER) -> str:
     menu = menus.find(asked)
     if menu is not None:
         raise QueryError(
-            f"{menu.number} is a menu of reports, not one of them", cure=f"zlens report {asked} lists them"
+            f"{menu.number} is a menu of reports, not one of them", cure=say("report_menu", name=asked)
         )
     raise QueryError(
         f"there is no report {wanted!r}",
         expected=f"one of {', '.join(known)}",
-        cure="zlens report --list names them all",
+        cure=say("reports"),
     )
 
 

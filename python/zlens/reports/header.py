@@ -163,7 +163,7 @@ def _named(columns: list[Column]) -> str:
 def times(block: Block, session: Session) -> str:
     """In which time the report shows its times."""
     if any(system.get("local_time") is True for system in block.systems):
-        return "Times are those of the source, local to a zone it does not name (--tz gives it)."
+        return "Times are those of the source, local to a zone it does not name (option tz)."
     when = block.end or block.start
     offset = session.display(when, block.system).utcoffset() if when else None
     if not offset:

@@ -10,6 +10,7 @@ from zlens.catalog.expressions import literal, quote
 from zlens.errors import QueryError
 from zlens.reports.definition import Definition, Rows, Table
 from zlens.reports.rows import Session
+from zlens.schema.wording import say
 
 #: How many of the subjects there are a message names.
 NAMED = 8
@@ -34,7 +35,7 @@ def narrowed(definition: Definition, only: Sequence[str], session: Session) -> D
         raise QueryError(
             f"{definition.name} has nothing on {wanted}",
             expected=f"one of {', '.join(names)}" if names else None,
-            cure="leave --only out to see all there is",
+            cure=say("only_out"),
         )
     return replace(definition, tables=tables)
 

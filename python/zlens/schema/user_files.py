@@ -10,6 +10,7 @@ from typing import Any
 
 from zlens.errors import InputError
 from zlens.schema import toml as parser
+from zlens.schema.wording import say
 
 #: Longest file of names and numbers that somebody writes by hand.
 HAND_WRITTEN = 1_000_000
@@ -30,7 +31,7 @@ def sealed() -> Iterator[None]:
 def named(path: str) -> str:
     """A path that a question names; InputError where it may name none."""
     if _SEALED.get():
-        raise InputError("a question of the page names no file", cure="use zlens in the terminal for that")
+        raise InputError("a question of the page names no file", cure=say("terminal"))
     return path
 
 

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from zlens.errors import CatalogError, InputError, QueryError, ZlensError
+from zlens.errors import CatalogError, InputError, QueryError, Wording, ZlensError
 from zlens.schema.kinds import Many
 from zlens.server import guard as guards
 from zlens.server import openapi, static_files, values
@@ -191,11 +191,12 @@ def failed(error: ZlensError) -> Response:
     elif isinstance(error, WrongParameterError):
         kind = "QueryError"
     # Where an input stands on this machine is nobody's matter who only looks at the page.
-    message = error.message
+    message = Wording.as_page(error.message)
     if error.file is not None:
         at = f" at byte {error.offset:,}" if error.offset is not None else ""
         message = f"{os.path.basename(error.file)}{at}: {message}"
-    return _error(status, kind, message, error.expected, error.cure)
+    expected, cure = (text and Wording.as_page(text) for text in (error.expected, error.cure))
+    return _error(status, kind, message, expected, cure)
 
 
 def unexpected(error: Exception) -> Response:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from zlens import models
-from zlens.errors import InputError, QueryError, ScenarioError
+from zlens.errors import InputError, QueryError, ScenarioError, Wording
 from zlens.models import moments, scenario, sweeps
 from zlens.models.answer import Answer
 from zlens.plan import planning
@@ -43,7 +43,7 @@ def _checked(asked: dict[str, Any]) -> dict[str, Any]:
         wrong = {
             "message": error.message,
             "expected": error.expected,
-            "cure": error.cure,
+            "cure": error.cure and Wording.as_page(error.cure),
             "kind": type(error).__name__,
         }
         return {"answer": None, "assumptions": [], "numbers": [], "wrong": wrong}
@@ -114,6 +114,7 @@ def keys(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
 
 def as_data(answer: Answer) -> dict[str, Any]:
     """An answer as the page shows it."""
+    answer = answer.worded(Wording.as_page)
     return {
         "model": answer.model,
         "title": answer.title,

@@ -17,6 +17,7 @@ from zlens.inputs import record_intervals
 from zlens.inputs.options import Moment, Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, Progress, RawTable, Source, SystemInfo
+from zlens.schema.wording import say
 from zlens.session.opening import open_inputs
 
 if TYPE_CHECKING:
@@ -270,7 +271,7 @@ class Session:
         for info in self.systems:
             if info.nominal_s and self.options.every_s and self.options.every_s < 0.99 * info.nominal_s:
                 raise QueryError(
-                    f"--every {self.options.every_s} s is shorter than the intervals of {info.system}",
+                    f"{self.options.every_s} s is shorter than the intervals of {info.system}",
                     expected=f"{info.nominal_s:g} s or more",
                 )
             rows += [(info, interval) for interval in info.intervals if self._holds(info, interval)]
@@ -332,7 +333,7 @@ class Session:
         if not kept:
             raise QueryError(
                 "there is no busy time to find a peak in",
-                cure="leave --peak out; this input has no processor data",
+                cure=say("no_peak"),
             )
         return kept
 

@@ -18,6 +18,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.source import Interval, SystemInfo
 from zlens.readers.throughput.table import Row, Throughput
+from zlens.schema.wording import say
 
 _SECOND = 1_000_000
 
@@ -54,7 +55,7 @@ def belongs(throughput: Throughput, systems: Sequence[SystemInfo]) -> None:
             f"line {line} does not say which system it tells of, and the input has {len(known)}",
             file=throughput.path,
             expected=f"a column system with {', '.join(sorted(known)[:8])}",
-            cure="add the column, or ask for one system with --system",
+            cure=say("throughput_system"),
         )
     if known and None not in named and not known & named:
         raise InputError(
@@ -189,7 +190,7 @@ class Suggestion:
             )
         return (
             f"clocks {how} differ: {both} correlate best, {self.correlation:.2f}, at "
-            f"--throughput-offset {self.offset_s:g} (give or take {self.step_s:g} s{now}; "
+            f"throughput offset {self.offset_s:g} (give or take {self.step_s:g} s{now}; "
             f"{self.intervals} intervals)"
         )
 
@@ -343,7 +344,7 @@ def said(
     if throughput.left:
         more = f" and {len(throughput.left) - 8} more" if len(throughput.left) > 8 else ""
         shown = ", ".join(repr(heading[:40]) for heading in throughput.left[:8])
-        lines.append(f"nothing is taken from {shown}{more}: --throughput-columns says what a column is")
+        lines.append(f"nothing is taken from {shown}{more}: throughput-columns says what a column is")
     if throughput.local:
         zones = {_zone(options.tz, info) for info in systems if not info.local_time}
         lines.append(f"its times have no zone and were taken as {' and '.join(sorted(zones)) or 'nothing'}")
@@ -357,7 +358,7 @@ def said(
         first, last = throughput.rows[0].start_us, max(row.end_us for row in throughput.rows)
         lines.append(f"nothing of it is joined: its times are {_shown(first)} to {_shown(last)}")
     if any(info.local_time for info in systems):
-        lines.append("nothing is joined with systems whose times are of an unknown zone: name it with --tz")
+        lines.append("nothing is joined with systems whose times are of an unknown zone: name it (option tz)")
     return lines
 
 

@@ -14,6 +14,7 @@ from zlens.errors import QueryError
 from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, checked
 from zlens.schema.kinds import Spec
+from zlens.schema.wording import say
 
 #: In the order of the list that is shown.
 STUDIES = ("scaling", "regression")
@@ -32,7 +33,7 @@ class Study(Protocol):
 def find(name: str) -> Study:
     """The study of a name; QueryError where there is none."""
     if name not in STUDIES:
-        raise QueryError(f"no study is called {name}", expected=", ".join(STUDIES), cure="zlens study --list")
+        raise QueryError(f"no study is called {name}", expected=", ".join(STUDIES), cure=say("studies"))
     return cast(Study, import_module(f"zlens.studies.{name}"))
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from zlens.catalog import aggregation, expressions, metrics
 from zlens.errors import InputError
 from zlens.schema.kinds import Kind, Line, Number
+from zlens.schema.wording import say
 
 if TYPE_CHECKING:
     from zlens.session.session import Session
 
 #: Which data of the files, and what was achieved: key, kind, what it is, unit.
 WINDOW: tuple[tuple[str, Kind, str, str], ...] = (
-    ("throughput", Line(), "CSV of what was achieved, as zlens report --throughput takes it", ""),
+    ("throughput", Line(), "CSV of what was achieved, as the option throughput takes it", ""),
     ("throughput_columns", Line(), 'which of its columns is what: "rate=Load:per min"', ""),
     ("throughput_offset", Number(), "what to add to its times to fit the system's clock", "s"),
     ("system", Line(), "only this system of the files", ""),
@@ -147,7 +148,7 @@ def _of_session(session: Session, path: str) -> Measured:
         raise InputError(
             "nothing in this window tells how busy processors were",
             file=path,
-            cure="look with zlens info, and change from and to",
+            cure=say("look_at_times"),
         )
     notes = []
     told = [row for row in whole if row["etr"] is not None]

@@ -16,6 +16,7 @@ from zlens.errors import QueryError
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer
 from zlens.models.moments import Asked, at_end
+from zlens.schema.wording import say
 
 TABLE = "alias_pool"
 _BUSY = "sum(coalesce(in_use, 0) + coalesce(queued, 0))"
@@ -50,7 +51,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     title = f"HyperPAV aliases of {system}, {name}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
     notes = [f"Pool: {name}{', the busiest of this interval' if wanted is None and others else ''}"]
     if others:
-        notes.append(f"other pools of this interval: {', '.join(others)}; --set pool=... takes one of them")
+        notes.append(f"other pools of this interval: {', '.join(others)}; pool=... takes one of them")
     uses = [row for row in rows if row[0] != "ALL"]
     aliases = next((row[1] for row in uses or rows if row[1] is not None), None)
     blind = [str(row[0]) for row in uses if row[2] is None]
@@ -78,7 +79,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     ]
     for setting in rest:
         values = scenarios.changed(values, setting)
-        notes.append(f"changed by --set: {setting}")
+        notes.append(f"changed: {setting}")
     solved = models.solve("aliases", values)
     solved.notes = [*notes, *_bursts(uses, values), *solved.notes]
     return solved
@@ -90,7 +91,7 @@ def _bursts(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[str]:
     return [
         f"{one['name']}: {one['queued']:.2g} requests waited on average though {free:.1f} aliases were free "
         "on average: they came in bursts, and it is taken to want all it can get; "
-        f"--set use.{one['name']}.queued=0 takes it as content"
+        f"use.{one['name']}.queued=0 takes it as content"
         for one in solved["use"]
         if one.get("queued") and one.get("wants") is None and free >= 1
     ]
@@ -112,7 +113,7 @@ def _chosen(
             raise QueryError(
                 f"no pool {wanted} in this interval",
                 expected=", ".join(names),
-                cure="write --set pool=NUMBER",
+                cure=say("write_set", what="pool=NUMBER"),
             )
         at = matching[0]
     return rows[at][0], rows[at][1], names[:at] + names[at + 1 :]

@@ -18,6 +18,7 @@ from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.capacity import measured_curve
 from zlens.models.moments import BUSY, Asked, at_end
+from zlens.schema.wording import say
 
 TABLE = "cpu"
 #: Keys of the scenario that name a curve.
@@ -58,13 +59,13 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     if parked_all >= 0.5:
         notes.append(
             f"{parked_all:.1f} of them were parked on average, and the factor is that of all; "
-            f"--set processors={max(1, round(number - parked_all))} tells that of the others"
+            f"processors={max(1, round(number - parked_all))} tells that of the others"
         )
     if len(found) > 1:
         notes.append("processors of several types: the curve is that of one capability, and is taken for all")
     for setting in settings:
         values = scenarios.changed(values, setting)
-        notes.append(f"changed by --set: {setting}")
+        notes.append(f"changed: {setting}")
     solved = models.solve("capacity", values)
     # Of what was measured, whatever --set says of processors.
     factor = models.solve("capacity", {**values, "processors": number}).figure("factor")
@@ -118,5 +119,5 @@ def _curve(session: Asked, system: str) -> measured_curve.NamedCurve:
         raise QueryError(
             error.message,
             expected=error.expected,
-            cure="--set machine=NAME takes one of these; or add /proc/sysinfo of a Linux on that machine",
+            cure=say("machine_or_sysinfo"),
         ) from None

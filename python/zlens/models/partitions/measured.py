@@ -116,7 +116,7 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
         found.notes.append("no partition of this interval has cores and a weight that the data tell")
     elif len(found.vertical) < sum(not one.get("dedicated") for one in found.scenario["partition"]):
         found.notes.append(
-            "Where the data do not tell the polarity of cores it is taken to be vertical; --set "
+            "Where the data do not tell the polarity of cores it is taken to be vertical; "
             "partition.NAME.polarization=horizontal says otherwise"
         )
     return found
@@ -169,10 +169,10 @@ def _strange(
     if weight is not None and abs(weight - round(weight)) > 0.01:
         yield "the weight changed within the interval, and the mean is taken"
     if capped is None:
-        yield "the data do not tell whether it is capped; --set partition.NAME.capped=true says so"
+        yield "the data do not tell whether it is capped; partition.NAME.capped=true says so"
     flags = (caps or "").split()
     if len(flags) == 3 and "Y" in flags[1]:
-        yield "has an absolute cap that the data do not tell; --set partition.NAME.absolute_cap=CORES adds it"
+        yield "has an absolute cap that the data do not tell; partition.NAME.absolute_cap=CORES adds it"
     if len(flags) == 3 and "Y" in flags[2]:
         yield "is in a group with an absolute cap, which the data do not tell"
     if msu:
@@ -220,7 +220,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     notes = [
         *found.notes,
         *_circular(values, found, rows),
-        *(f"changed by --set: {one}" for one in settings),
+        *(f"changed: {one}" for one in settings),
         *solved.notes,
     ]
     if different:

@@ -118,7 +118,7 @@ def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: flo
         found.notes.append(
             f"{blind} virtual processors have no samples of states: their demand is what they used"
         )
-    found.notes.append("limits and CPU pools are not in these data; --set adds them")
+    found.notes.append("limits and CPU pools are not in these data; settings add them")
     return found
 
 
@@ -199,7 +199,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     notes = [
         f"Processors for guests, measured: {capacity} (online and not parked, less CP's own time)",
         *found.notes,
-        *(f"changed by --set: {one}" for one in rest),
+        *(f"changed: {one}" for one in rest),
     ]
     return Answer("shares", title, [table], figures, [], notes, assumptions)
 

@@ -222,7 +222,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         *_missing(found, says, rows),
         *_unrecorded(types),
         *more,
-        *(f"changed by --set, and assumed: {one}" for one in settings),
+        *(f"changed, and assumed: {one}" for one in settings),
         *(note for note in solved.notes if "no largest capacity factor" not in note),
     ]
     return replace(solved, title=title, tables=tables, figures=figures, notes=notes)
@@ -366,7 +366,7 @@ def _missing(
     if without:
         yield (
             f"{_listed(without)}: the system recorded no largest capacity factor, without which capacity "
-            "factor, productivity and utilization are not solved; --set max_capacity_factor=130 tries one"
+            "factor, productivity and utilization are not solved; max_capacity_factor=130 tries one"
         )
     silent = [str(row[0]) for row in rows if row[10] is None and row[2]]
     if silent:

@@ -16,6 +16,7 @@ from zlens.models.smt import throughput as smt_throughput
 from zlens.models.smt.metrics import Counted, Metrics, Times
 from zlens.present.charts import Chart, Series
 from zlens.schema.kinds import Choice, Key, Line, Many, Number, Spec
+from zlens.schema.wording import say
 
 SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"
 
@@ -210,9 +211,7 @@ def solve(scenario: Scenario) -> Answer:
     """Each kind of table that the scenario says something of."""
     kinds = ("core", "time", "hyptop", "run")
     if not any(scenario[kind] for kind in kinds):
-        raise scenario.problem.wrong(
-            "the scenario has no core, time, hyptop or run", "add one: zlens solve smt --example"
-        )
+        raise scenario.problem.wrong("the scenario has no core, time, hyptop or run", say("scenario_example"))
     answer = Answer("smt", scenario.title or "Multithreading", [])
     found = [_metrics(scenario, says) for says in scenario["core"]]
     cores, of_threads = _cores(scenario, answer, found)

@@ -251,7 +251,7 @@ def _slowing(one: Cores, of_type: Sequence[Any], told: Settings) -> None:
     density, factor, recorded = of_type[1], _part(of_type[2]), _part(of_type[3])
     one.maximum = told.maximum or recorded
     if told.maximum:
-        one.number("max CF", 100 * told.maximum, "%", "assumed", "--set max_capacity_factor")
+        one.number("max CF", 100 * told.maximum, "%", "assumed", "set: max_capacity_factor")
     elif recorded:
         one.number("max CF", 100 * recorded, "%", "measured", "as the system recorded it")
     else:
@@ -416,7 +416,7 @@ def _predicted(
         return None
     if one.maximum is None:
         answer.notes.append(
-            f"{one.kind}: no point value without the largest capacity factor; --set max_capacity_factor=... "
+            f"{one.kind}: no point value without the largest capacity factor; max_capacity_factor=... "
             "gives it"
         )
         return None
@@ -446,7 +446,7 @@ def _rests_on(bound: Bound, told: Settings) -> str:
     if bound.held_by.startswith("virtual"):
         return "measured use, spread over them evenly"
     if _of(bound) in told.serial:
-        return "assumed: --set serial"
+        return "assumed: serial is set"
     return "measured use of its busiest virtual CPU; assumed: that cannot move to others"
 
 
@@ -483,7 +483,7 @@ def _notes(
     if not told.point:
         answer.notes.append(
             "No point value, only bounds: throughput may well go down, and no lower bound follows from these "
-            f"data. {MISSES}. --set path=FACTOR (or guest.NAME.path), calibrated on a measured pair of runs, "
+            f"data. {MISSES}. path=FACTOR (or guest.NAME.path), calibrated on a measured pair of runs, "
             "gives one"
         )
     else:
@@ -504,7 +504,7 @@ def _notes(
         if one.maximum is None and threads == 2:
             answer.notes.append(
                 f"{one.kind}: the data know no largest capacity factor, and the bounds are those of 200 %; "
-                "--set max_capacity_factor=130 tries another"
+                "max_capacity_factor=130 tries another"
             )
         if one.entitled is not None and one.entitled < 100 * one.cores - 1:
             answer.notes.append(

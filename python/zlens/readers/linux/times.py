@@ -65,7 +65,7 @@ class Clock:
     def _utc(self, local: dt.datetime, last: int | None, offset: int) -> int:
         zone = self._zone
         if zone is None:
-            self._say("times are local, their zone is not known; give it with --tz", offset)
+            self._say("times are local, their zone is not known; name it (option tz)", offset)
             return (local - _EPOCH) // dt.timedelta(microseconds=1)
         aware = local.replace(tzinfo=zone)
         if last is not None and _us(aware) <= last:

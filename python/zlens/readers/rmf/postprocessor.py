@@ -50,7 +50,7 @@ class RmfXmlSource(RmfSource):
         return self.zone is None
 
     def _twin_hint(self) -> str:
-        return "; if a clock was set back here, give its zone with --tz" if self.local else ""
+        return "; if a clock was set back here, name its zone (option tz)" if self.local else ""
 
     def _offset(self, found: ReportInterval, end: int) -> int | None:
         if self.zone is None:

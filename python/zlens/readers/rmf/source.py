@@ -239,9 +239,7 @@ class RmfSource(ABC):
         self._flags.append("cut" if found.cut else None)
         file.intervals += 1
         if file.intervals == 1 and self.local:
-            said = (
-                "times are local, their zone is not known; give it with --tz to join this with other sources"
-            )
+            said = "times are local, their zone is not known; name it (option tz) to join it with others"
             notes.add("time", said, found.offset)
         self._store(found, index, times)
         for label, seen in found.sections.items():

@@ -14,6 +14,7 @@ from zlens.inputs.source import ArrowSource, Interval, Source
 from zlens.readers.joints import Evidence, Mark
 from zlens.readers.smf.dump import NAME, RECORD, SmfSource, open_files
 from zlens.readers.smf.systems import Group
+from zlens.schema.wording import say
 
 
 def joints(source: Source, system: str) -> SmfJoints | None:
@@ -85,7 +86,7 @@ class SmfRejoined:
             raise InputError(
                 "a piece of an input does not hold the records that it was made of",
                 file=self.file,
-                cure="zlens lake check tells what is wrong",
+                cure=say("lake_check", lake="LAKE"),
             )
         self.moved = dict(zip(now, sorted(offsets), strict=True))
 

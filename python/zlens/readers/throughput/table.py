@@ -22,6 +22,7 @@ from typing import Any
 from zlens.errors import InputError, QueryError
 from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
+from zlens.schema.wording import say
 
 #: A file, or a number of rows or columns, larger than this is none that people look at.
 LARGEST = 64 * 1024**2
@@ -30,7 +31,7 @@ MOST_COLUMNS = 1_000
 _SECOND = 1_000_000
 _EPOCH = dt.datetime(1970, 1, 1)
 _DELIMITERS = ",;\t|"
-_CURE = "write a heading line and rows such as 2026-03-02 09:15:00,1200,0.25: see --throughput in the guide"
+_CURE = "write a heading line and rows such as 2026-03-02 09:15:00,1200,0.25: see throughput in the guide"
 _YEARFIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})([T ].*)?")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 #: Times as numbers: how many digits before the point, seconds or thousandths since 1970.
@@ -195,7 +196,7 @@ def _columns(
                 path,
                 line,
                 f"has two columns of {guess[0]}: {found[guess[0]].heading!r} and {heading!r}",
-                cure=f"say which one: --throughput-columns '{guess[0]}=...'",
+                cure=say("throughput_column", column=guess[0]),
             )
         found[guess[0]] = _taken(guess[0], heading, guess[1], place)
     if not {"start", "end", "time"} & set(found):
@@ -221,7 +222,7 @@ def _missing(
         line,
         f"has no column of {what}: {shown}",
         expected=f"headings such as {expected}",
-        cure=f"add a heading line, or name the column: --throughput-columns '{meaning}=...'",
+        cure=say("throughput_heading", column=meaning),
     )
 
 

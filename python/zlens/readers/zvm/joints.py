@@ -17,6 +17,7 @@ from zlens.readers.joints import Evidence, Mark
 from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm.monwrite import MonwriteSource
 from zlens.readers.zvm.times import NAME, Group
+from zlens.schema.wording import say
 
 _LENGTH, _DOMAIN, _RECORD = slice(0, 2), 4, slice(6, 8)
 #: Problems of comparing one sample with another; all others were met when the whole file was decoded.
@@ -219,7 +220,7 @@ class MonwriteRejoined:
             raise InputError(
                 "a piece of an input does not hold the records that it was made of",
                 file=last.path,
-                cure="zlens lake check tells what is wrong",
+                cure=say("lake_check", lake="LAKE"),
             )
         return dict(zip(now, sorted(offsets), strict=True))
 

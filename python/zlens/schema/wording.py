@@ -1,0 +1,34 @@
+"""Texts that each face words its own way: cures of errors, options and commands in notes.
+
+A library names a code of facts/wording.toml and its arguments; the program, the page and Python have words of
+their own for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from zlens.errors import Wording
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+
+
+@cache
+def _words() -> dict[str, dict[str, str]]:
+    return document.facts(FACTS / "wording.toml")
+
+
+def say(code: str, **arguments: object) -> Wording:
+    """The words of a code; as a str it is what Python says. KeyError where there is no such code."""
+    words = {face: text.format(**arguments) for face, text in _words()[code].items()}
+    return Wording(words["python"], words["command"], words["page"])
+
+
+def sentence(text: str, **parts: str) -> Wording:
+    """A text with {names} of parts that each face words its own way."""
+
+    def worded(face: Callable[[str], str]) -> str:
+        return text.format(**{name: face(part) for name, part in parts.items()})
+
+    return Wording(worded(str), worded(Wording.as_command), worded(Wording.as_page))

@@ -1,0 +1,62 @@
+"""Words of faces: every code has them all, is used, and says it in the words of each face."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import zlens
+from zlens.errors import QueryError, Wording
+from zlens.schema import document, wording
+from zlens.schema.facts import FACTS
+
+CODES = document.facts(FACTS / "wording.toml")
+SOURCES = Path(zlens.__file__).parent
+COMMANDS = "info|report|sql|explain|findings|compare|study|solve|plan|import|lake|serve|demo|catalog"
+#: Rooms that are a face, or write pages of reference.
+FACES = ("cli", "__main__.py", "catalog/reference")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_face_has_words(code: str) -> None:
+    assert set(CODES[code]) == {"command", "page", "python"}
+    assert "--" not in CODES[code]["python"]
+    names = [set(re.findall(r"{(\w+)}", text)) for text in CODES[code].values()]
+    assert names[1] <= names[0]
+    assert names[2] <= names[0]
+
+
+def test_codes_are_used_and_there() -> None:
+    used = set()
+    for path in SOURCES.rglob("*.py"):
+        used |= set(re.findall(r"\bsay\(\s*\"(\w+)\"", path.read_text(encoding="utf-8")))
+    assert used == set(CODES)
+
+
+def test_libraries_speak_no_command_line() -> None:
+    """No text outside of the program names an option."""
+    spoken = []
+    for path in SOURCES.rglob("*.py"):
+        name = path.relative_to(SOURCES).as_posix()
+        if name.startswith(FACES):
+            continue
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if re.search(rf"(cure=|cure = |Error\().*(zlens ({COMMANDS}) |--[a-z])", line):
+                spoken += [f"{name}: {line.strip()}"]
+    assert spoken == []
+
+
+def test_an_error_in_the_words_of_each_face() -> None:
+    error = QueryError("there is no report", expected="one of ours", cure=wording.say("reports"))
+    assert str(error).endswith("; zlens.reports.names() lists them")
+    assert error.worded(Wording.as_command).endswith("; zlens report --list lists them")
+    assert error.worded(Wording.as_page).endswith("; Reports lists them")
+
+
+def test_parts_of_a_sentence() -> None:
+    text = wording.sentence("{setting} or {other}", setting=wording.say("set", what="a=1"), other="nothing")
+    assert text == "a=1 or nothing"
+    assert text.command == "--set a=1 or nothing"
+    assert Wording.as_page("plain") == "plain"
