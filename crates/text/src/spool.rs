@@ -1,10 +1,8 @@
 //! Batches that are read again: a few in memory, the others in a temporary file that has no name.
 
-use std::collections::hash_map::RandomState;
-use std::fs::{File, OpenOptions};
-use std::hash::{BuildHasher, Hasher};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray};
@@ -70,7 +68,7 @@ impl Spool {
         }
         let file = match &self.file {
             Some(file) => file,
-            None => self.file.insert(unnamed()?),
+            None => self.file.insert(tempfile::tempfile()?),
         };
         self.columns = batch.columns.iter().map(kind).collect();
         let mut data = Vec::with_capacity(bytes);
@@ -104,29 +102,6 @@ impl Spool {
             rows,
             columns: columns.collect::<io::Result<_>>()?,
         }))
-    }
-}
-
-/// A file in the folder for temporary files, whose name is gone as soon as it is open.
-fn unnamed() -> io::Result<File> {
-    let folder = std::env::temp_dir();
-    loop {
-        let number = RandomState::new().build_hasher().finish();
-        let path = folder.join(format!("zlens-rows-{}-{number:016x}", std::process::id()));
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path);
-        match opened {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(file) => {
-                std::fs::remove_file(&path)?;
-                return Ok(file);
-            }
-        }
     }
 }
 

@@ -1,10 +1,9 @@
 //! Unpacking into a file without a name.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use flate2::bufread::GzDecoder;
@@ -129,7 +128,7 @@ pub fn unpack(
     let spool = match current.0.upgrade().filter(|spool| spool.folder == folder) {
         Some(spool) => spool,
         None => {
-            let file = nameless(folder).map_err(cannot)?;
+            let file = tempfile::tempfile_in(folder).map_err(cannot)?;
             let folder = folder.to_owned();
             let spool = Arc::new(Spool { file, folder });
             *current = (Arc::downgrade(&spool), 0);
@@ -164,27 +163,4 @@ pub fn unpack(
         members,
         problems: problems.rows(),
     })
-}
-
-/// A file for reading and writing that has no name any more.
-fn nameless(folder: &Path) -> io::Result<File> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = folder.join(format!("zlens-unpacked-{}-{next}", std::process::id()));
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path);
-        match opened {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(file) => {
-                fs::remove_file(&path)?;
-                return Ok(file);
-            }
-        }
-    }
 }

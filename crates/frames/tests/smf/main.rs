@@ -8,5 +8,7 @@ mod made;
 mod mutations;
 mod passes;
 mod physical;
+#[path = "../random/mod.rs"]
+mod random;
 mod round_trip;
 mod zeros;

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use zlens_frames::smf::{Sniff, sniff};
 
-use crate::made::{self, Random};
+use crate::made;
+use crate::random::Random;
 
 /// Changes the bytes in one of many ways; `places` is where records began.
 fn damage(bytes: &mut Vec<u8>, places: &[usize], random: &mut Random) {

@@ -7,7 +7,8 @@ use zlens_frames::zvm::{Capture, Class, Sniff, sniff};
 use zlens_frames::{PAGE, Problem, ProblemKind, ReadAt};
 
 use crate::made::{self, Found, Made};
-use crate::mutations::{Random, damage};
+use crate::mutations::damage;
+use crate::random::Random;
 
 /// What the stream would have given for a MONWRITE file without damage: its entries, each before its data.
 fn stream(monwrite: &[u8], zeros: bool) -> Vec<u8> {

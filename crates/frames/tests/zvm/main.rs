@@ -7,6 +7,8 @@ mod changes;
 mod made;
 mod mutations;
 mod passes;
+#[path = "../random/mod.rs"]
+mod random;
 mod resync;
 mod round_trip;
 mod transfer;

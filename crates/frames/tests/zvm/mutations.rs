@@ -7,23 +7,7 @@ use zlens_frames::PAGE;
 use zlens_frames::zvm::{Sniff, sniff};
 
 use crate::made;
-
-/// A small generator of random numbers (SplitMix64), so that every run is the same.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
+use crate::random::Random;
 
 /// Changes the bytes in one of many ways.
 pub fn damage(bytes: &mut Vec<u8>, random: &mut Random) {

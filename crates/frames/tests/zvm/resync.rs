@@ -7,7 +7,7 @@ use zlens_frames::zvm::{Class, Index, Sniff, sniff};
 use zlens_frames::{PAGE, Problem, ProblemKind, WINDOW};
 
 use crate::made::{self, Found, Made, says};
-use crate::mutations::Random;
+use crate::random::Random;
 
 /// Adds bytes at an offset, or takes some away.
 fn shift(bytes: &mut Vec<u8>, at: usize, by: isize) {
