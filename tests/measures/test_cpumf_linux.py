@@ -9,7 +9,7 @@ import pytest
 
 import zlens
 from counter_rows import opened, row, values
-from zlens.catalog import cpumf
+from zlens.catalog import cpumf, generations
 from zlens.inputs.options import Options
 
 METRICS = (
@@ -47,7 +47,7 @@ def of_linux(path: Path, text: str, options: Options | None = None) -> dict[str,
         return found
 
 
-@pytest.mark.parametrize("generation", cpumf.GENERATIONS)
+@pytest.mark.parametrize("generation", generations.names())
 def test_the_same_counts_are_the_same_metrics(tmp_path: Path, generation: str) -> None:
     (expected,) = values(opened([row(counts(generation), generation=generation)]), METRICS)
     found = of_linux(tmp_path / "counts.csv", printed(generation, named=True))

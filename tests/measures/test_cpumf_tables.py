@@ -8,7 +8,7 @@ import pytest
 
 from counter_rows import opened, row, values
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, system
-from zlens.catalog import cpumf
+from zlens.catalog import cpumf, generations
 from zlens.catalog.columns import Column
 from zlens.errors import InputError
 from zlens.inputs.doubts import doubts
@@ -33,7 +33,7 @@ def counters(generation: str, share: float = 0.01) -> dict[str, float]:
 def one_of_each(**facts: object) -> list:
     return [
         row(counters(name), generation=name, cpu_id=cpu, cpsp=5000, **facts)
-        for cpu, name in enumerate(cpumf.GENERATIONS)
+        for cpu, name in enumerate(generations.names())
     ]
 
 
@@ -52,7 +52,7 @@ def allowed():
 
 
 def test_every_machine_has_its_own_formulas(each_machine) -> None:
-    assert list(each_machine) == list(cpumf.GENERATIONS)
+    assert list(each_machine) == list(generations.names())
     for name, found in each_machine.items():
         sourced = cpumf.sourced(name)
         assert found["cpi"] == 2

@@ -10,7 +10,7 @@ import pytest
 
 import zlens
 from zlens.api import Session
-from zlens.catalog import cpumf, linux_events
+from zlens.catalog import cpumf, generations, linux_events
 from zlens.cli import main
 from zlens.inputs.options import Options, parse_zone
 from zlens.readers.linux.counters import form_of
@@ -353,7 +353,7 @@ def test_names_of_no_one_machine(tmp_path: Path) -> None:
         assert any("no machine has counters of all these names" in p.detail for p in session.problems)
 
 
-@pytest.mark.parametrize("name", cpumf.GENERATIONS)
+@pytest.mark.parametrize("name", generations.names())
 def test_all_names_tell_their_machine(name: str) -> None:
     events = [linux_events.event(each.name) for each in cpumf.generation(name).counters.values()]
     machine = linux_events.machine(events)

@@ -1,7 +1,7 @@
 """SMF record layouts: what stands where in the records that zlens decodes, and the plan for the decoder.
 
 Facts are the files of `smf/`, one per record type, and `types.toml` with the names of all of them. The
-counter sets of type 113 are those of `cpumf/`.
+counter sets of type 113 are those of `facts/machines`.
 """
 
 from __future__ import annotations
