@@ -137,12 +137,24 @@ def test_a_measure_nobody_has(tmp_path: Path) -> None:
 def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     assert reports.check() == []
     text = SKELETON.replace('"skeleton" ', '"one" ')
-    (tmp_path / "one.toml").write_text(text.replace("cpu.busy_pct", "cpu.bizzy_pct"), encoding="utf-8")
-    (tmp_path / "two.toml").write_text(text, encoding="utf-8")
-    one, two = reports.check(tmp_path)
-    assert "reports/one.toml" in one
+    here = tmp_path / "processors"
+    here.mkdir()
+    (here / "one.toml").write_text(text.replace("cpu.busy_pct", "cpu.bizzy_pct"), encoding="utf-8")
+    (here / "two.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "three.toml").write_text(text.replace('"one" ', '"three" '), encoding="utf-8")
+    one, three, two = reports.check(tmp_path)
+    assert three == "reports/three.toml: its group 'processors' has the folder processors"
+    assert "reports/processors/one.toml" in one
     assert "bizzy" in one
-    assert "reports/two.toml: the report: its name is 'one'" in two
+    assert "reports/processors/two.toml: the report: its name is 'one'" in two
+
+
+def test_a_report_is_in_one_folder(tmp_path: Path) -> None:
+    for group in ("processors", "guests"):
+        (tmp_path / group).mkdir()
+        (tmp_path / group / "skeleton.toml").write_text(SKELETON, encoding="utf-8")
+    with pytest.raises(CatalogError, match="skeleton is also in guests"):
+        definition.load("skeleton", tmp_path)
 
 
 def test_rows_are_explained() -> None:
