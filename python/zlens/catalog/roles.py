@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf, expressions
+from zlens.catalog import codes, cpumf, expressions
 from zlens.errors import CatalogError
 from zlens.schema import toml
 from zlens.schema.facts import FACTS
@@ -209,17 +209,9 @@ def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
     return None
 
 
-def code_table(codes: str) -> dict[str, str]:
-    """The words of a table of codes.toml."""
-    table = _facts("codes.toml").get(codes)
-    if table is None:
-        raise CatalogError(f"there is no table of codes {codes!r}", expected="one of facts/codes.toml")
-    return {k: v for k, v in table.items() if k not in ("text", "status", "source")}
-
-
-def coded(sql: str, codes: str) -> str:
+def coded(sql: str, table: str) -> str:
     """SQL that puts the words of a table of codes.toml in the place of codes; others stay, as text."""
-    words = code_table(codes)
+    words = codes.words(table)
     branches = " ".join(
         f"WHEN {expressions.literal(k)} THEN {expressions.literal(v)}" for k, v in sorted(words.items())
     )

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf
+from zlens.catalog import codes, cpumf
 from zlens.errors import CatalogError
 from zlens.schema import toml
 from zlens.schema.facts import FACTS
@@ -339,7 +339,7 @@ def _column(what: Layout, column: Column) -> dict[str, Any]:
                 places.append(place)
     plan: dict[str, Any] = {"name": column.name, "type": column.type, "places": places}
     if column.codes:
-        words = _codes(column.codes)
+        words = codes.words(column.codes)
         suffix = f" {column.marked}"
         plan["codes"] = {code: word for code, word in words.items() if " " not in code}
         marked = {
@@ -349,11 +349,3 @@ def _column(what: Layout, column: Column) -> dict[str, Any]:
         }
         plan["marked"] = {"by": column.marked, "codes": marked}
     return plan
-
-
-@cache
-def _codes(name: str) -> dict[str, str]:
-    table = _read(FACTS / "codes.toml").get(name)
-    if table is None:
-        raise CatalogError(f"there is no table of codes {name!r}", expected="one of facts/codes.toml")
-    return {code: word for code, word in table.items() if code not in ("text", "status", "source")}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zlens.catalog import processor_types
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.scenario import Choice, Key, Many, Number, Scenario, Spec, Text
 from zlens.models.smt import metrics as smt_metrics
@@ -18,7 +19,7 @@ from zlens.present.charts import Chart, Series
 
 SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"
 
-TYPES = ("CP", "IFL", "ZIIP", "ICF")
+TYPES = processor_types.modeled()
 _SECONDS = Number(0, 1e12)
 _COUNT = Number(0, 1e24)
 _FACTOR = Number(50, 400)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import cpumf, generations, linux_events
+from zlens.catalog.interval_flags import GAP, SHORT
 from zlens.catalog.linux_events import Event, Machine
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -527,7 +528,7 @@ def _flag(moments: Sequence[Moment]) -> Tally[float]:
         nominal = max(lengths, key=lambda s: (lengths[s], s))
         for moment in mine:
             seconds = moment.seconds or 0
-            moment.flag = "short" if seconds < 0.5 * nominal else "gap" if seconds > 1.5 * nominal else None
+            moment.flag = "short" if seconds < SHORT * nominal else "gap" if seconds > GAP * nominal else None
         found += lengths
     return found
 
