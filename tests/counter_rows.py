@@ -6,7 +6,7 @@ from typing import Any
 
 from fakes import HEADER, MINUTE_US, START_US, FakeSource, FakeTable, intervals, session, system
 from zlens.api import Session
-from zlens.catalog import cpumf
+from zlens.catalog import cpumf, generations
 from zlens.catalog.columns import Column
 from zlens.inputs.options import Options
 
@@ -29,7 +29,7 @@ COLUMNS = (
 )
 
 #: One machine type of each generation.
-TYPE = {machine.generation: type for type, machine in reversed(cpumf.machines().items())}
+TYPE = {machine.generation: type for type, machine in reversed(generations.types().items())}
 
 
 def row(

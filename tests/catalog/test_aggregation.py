@@ -274,7 +274,7 @@ def test_every_face_expands_the_declaration() -> None:
     """No weight, and no rule, stands anywhere but beside the column."""
     package = Path(zlens.__file__).parent
     for folder in ("facts/reports", "facts/compare", "facts/rules"):
-        for path in (package / folder).glob("*.toml"):
+        for path in (package / folder).rglob("*.toml"):
             assert "weighted_mean" not in path.read_text(encoding="utf-8"), path.name
     assert not [
         path for path in (package / "facts/compare").glob("[!_]*.toml") if "weight = " in path.read_text()

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from zlens.catalog import machines
+from zlens.catalog import generations, machines
 from zlens.catalog.check import records as check
 from zlens.errors import CatalogError
 
 GOOD = """\
+csvn = 5
+
+[types]
+3906 = { name = "made" }
+
+[curves.made]
 text = "a machine"
 type = "3906"
 model = "M01"
@@ -21,6 +28,23 @@ note = ""
 """
 
 
+@pytest.fixture
+def generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Writes files of generations that stand in the place of the catalog's."""
+    caches = (generations._files, generations.facts, generations.names, machines.machines)
+    monkeypatch.setattr(generations, "root", lambda: tmp_path)
+
+    def write(**texts: str) -> None:
+        for name, text in texts.items():
+            (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+        for each in caches:
+            each.cache_clear()
+
+    yield write
+    for each in caches:
+        each.cache_clear()
+
+
 def test_the_files_are_in_order() -> None:
     assert list(machines.check()) == []
     assert not [what for what in check.everything() if what.startswith("machines/")]
@@ -29,7 +53,7 @@ def test_the_files_are_in_order() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('type = "3906"', 'type = "3900"', "3900 is no machine type"),
+        ('type = "3906"', 'type = "3900"', "3900 is no machine type of the z14"),
         ('status = "verified"', 'status = "sure"', "status is 'sure'"),
         ('source = "made"', 'source = ""', "no source"),
         ("1 = 1.0", "1 = 0.99", "the factor of one processor is 1"),
@@ -37,25 +61,30 @@ def test_the_files_are_in_order() -> None:
         ("4 = 0.9", "4 = 0.95", "the factor of 4 processors is above that of 2"),
         ("4 = 0.9", "4 = 0.0", "or not above 0"),
         ("4 = 0.9", "4 = 0.4", "4 processors are less than 2"),
-        ('text = "a machine"\n', "", "is not whole"),
+        ('text = "a machine"\n', "", "is not complete"),
         ("factors = { 1 = 1.0, 2 = 0.94, 4 = 0.9 }\n", "", "write adjustments or factors"),
-        ("2 = 0.94", "two = 0.94", "is not whole"),
+        ("2 = 0.94", "two = 0.94", "is not complete"),
     ],
 )
-def test_a_wrong_file_is_found(tmp_path: Path, old: str, new: str, said: str) -> None:
-    (tmp_path / "made.toml").write_text(GOOD, encoding="utf-8")
-    assert list(machines.check(tmp_path)) == []
-    machines.machines.cache_clear()
-    (tmp_path / "made.toml").write_text(GOOD.replace(old, new), encoding="utf-8")
-    found = list(machines.check(tmp_path))
-    assert len(found) == 1
-    assert said in found[0]
+def test_a_wrong_curve_is_found(generation: Callable[..., None], old: str, new: str, said: str) -> None:
+    generation(z14=GOOD)
+    assert list(machines.check()) == []
+    generation(z14=GOOD.replace(old, new))
+    wrong = list(machines.check())
+    assert len(wrong) == 1
+    assert said in wrong[0]
 
 
-def test_a_file_that_is_not_whole_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "made.toml").write_text('text = "a machine"\n', encoding="utf-8")
-    with pytest.raises(CatalogError, match="not whole"):
-        machines.machines(tmp_path)
+def test_a_curve_that_is_not_complete_is_an_error(generation: Callable[..., None]) -> None:
+    generation(z14=GOOD.replace('text = "a machine"\n', ""))
+    with pytest.raises(CatalogError, match="not complete"):
+        machines.machines()
+
+
+def test_a_curve_belongs_to_one_generation(generation: Callable[..., None]) -> None:
+    generation(z14=GOOD, z15=GOOD.replace("csvn = 5", "csvn = 6"))
+    with pytest.raises(CatalogError, match="the curve made is also in z14"):
+        machines.machines()
 
 
 def test_a_curve_is_found_by_type_and_capability() -> None:

@@ -243,8 +243,6 @@ def test_arrays_give_a_column_for_each_element() -> None:
 
 
 def test_how_differences_are_judged() -> None:
-    facts = plans.difference_facts()
-    assert (facts["gap_factor"], facts["short_factor"]) == (1.5, 0.5)
     d6r3 = plans.plan("d6r3", "D6R3", {260: of("D6R3")})
     assert column(d6r3, "ioddev_scmssch")["difference"] == {
         **{"width": 2, "signed": False, "direction": "up", "half_range": 0.5, "max_rate": 5e4}

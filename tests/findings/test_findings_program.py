@@ -143,7 +143,7 @@ def test_a_rule_is_explained() -> None:
         "vendor: published by another vendor",
         "PAG-009",
         "paging.slots: ",
-        "facts/rules/pag-002.toml",
+        "facts/rules/paging/pag-002.toml",
     ):
         assert words in text
     assert explain("pag-002") == text

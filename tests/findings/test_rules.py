@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from made_rows import Made, Tables, minutes, several
 from rule_cases import CASES, IDLE_CORES, Case, cores
@@ -18,6 +20,18 @@ COMPUTABLE = sorted(rule.id for rule in BUILTIN.values() if rule.computable)
 def held(name: str, tables: Tables, case: Case) -> Findings:
     baseline = Made(case.baseline) if case.baseline is not None else None
     return evaluate(Made(tables), {name: BUILTIN[name]}, classes=rules.CLASSES, baseline=baseline)
+
+
+def test_a_rule_is_in_the_folder_of_its_area(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "smt").mkdir()
+    text = BUILTIN["BAL-001"].file.read_text(encoding="utf-8")
+    (tmp_path / "smt" / "bal-001.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(rules, "root", lambda: tmp_path)
+    rules.builtin.cache_clear()
+    (wrong,) = [each for each in check_rules.check() if "move it" in each]
+    rules.builtin.cache_clear()
+    assert "is in the folder smt" in wrong
+    assert "move it to data" in wrong
 
 
 def test_every_computable_rule_has_both_inputs() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from counter_rows import opened, row, values
-from zlens.catalog import cpumf
+from zlens.catalog import cpumf, generations
 from zlens.inputs.options import Options
 
 SAMPLE = Path(__file__).parents[2].parent / "shared" / "samples" / "cpumf" / "linux-measured-counters.json"
@@ -220,7 +220,7 @@ ETR     BUSY      CPI   EICPI EFCPI INST
 
 def test_eighty_logical_processors() -> None:
     # A busy second of a processor is 5.2e9 cycles, the nominal speed.
-    ghz = cpumf.machines()["3906"].ghz
+    ghz = generations.types()["3906"].ghz
     assert ghz == 5.2
     rows = []
     for cpu, printed in enumerate(lines(EIGHTY)):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from zlens import models
-from zlens.catalog.roles import code_table
+from zlens.catalog.codes import words
 from zlens.cli import main
 from zlens.errors import ScenarioError
 from zlens.models import as_html, as_text, sweeps
@@ -175,7 +175,7 @@ def test_sides_that_are_not_named() -> None:
 
 def test_end_codes_of_the_monitor_record() -> None:
     """Notes of MRUSERLE (D4R12), z/VM 7.3."""
-    codes = code_table("relocation_end")
+    codes = words("relocation_end")
     assert sorted(map(int, codes)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]
     assert [codes[str(code)] for code in (0, 4, 5)] == [
         "completed",
@@ -277,9 +277,9 @@ def test_other_ways_know_no_limits() -> None:
         "one after the other",
         "one after the other, IMMEDIATE",
     ]
-    for at_once, words in ((1, "3 at once"), (2, "2 at once"), (9, "3 at once, IMMEDIATE")):
+    for at_once, way in ((1, "3 at once"), (2, "2 at once"), (9, "3 at once, IMMEDIATE")):
         options = solved({}, {}, {}, at_once=at_once).table("options")
-        assert words in options.column("way")
+        assert way in options.column("way")
 
 
 def test_sweeps_of_dirty_rate_and_bandwidth() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from zlens import models, studies
 from zlens.errors import ScenarioError
-from zlens.models import constants, scenario, sweeps
+from zlens.models import constants, published, scenario, sweeps
 from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Named, Number, Spec
 
 SPEC = Spec(
@@ -175,6 +175,14 @@ def test_every_constant_is_complete_and_known() -> None:
         assert one.source, one.name
         # What is ours to choose, and another's rule of thumb, no document settles.
         assert one.closes or one.status in ("ours", "carried"), one.name
+
+
+def test_every_published_number_has_its_source() -> None:
+    for one in published.published().values():
+        assert one.model in models.MODELS, one.name
+        assert one.status in ("verified", "verified-secondary", "linux"), one.name
+        assert one.text, one.name
+        assert one.source, one.name
 
 
 @pytest.mark.parametrize("name", models.MODELS)

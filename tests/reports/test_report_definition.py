@@ -146,11 +146,23 @@ def test_a_measure_nobody_has(tmp_path: Path) -> None:
 def test_the_catalog_of_reports_is_checked(tmp_path: Path) -> None:
     assert reports.check() == []
     text = SKELETON.replace('"skeleton" ', '"one" ')
-    (tmp_path / "one.toml").write_text(text.replace("cpu.busy_pct", "cpu.bizzy_pct"), encoding="utf-8")
-    (tmp_path / "two.toml").write_text(text, encoding="utf-8")
-    one, two = reports.check(tmp_path)
+    here = tmp_path / "processors"
+    here.mkdir()
+    (here / "one.toml").write_text(text.replace("cpu.busy_pct", "cpu.bizzy_pct"), encoding="utf-8")
+    (here / "two.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "three.toml").write_text(text.replace('"one" ', '"three" '), encoding="utf-8")
+    one, three, two = reports.check(tmp_path)
+    assert three == "reports/three.toml: its group 'processors' has the folder processors"
     assert "bizzy" in one
-    assert re.search(r'reports/two\.toml:\d+: name is "one"', two)
+    assert re.search(r'reports/processors/two\.toml:\d+: name is "one"', two)
+
+
+def test_a_report_is_in_one_folder(tmp_path: Path) -> None:
+    for group in ("processors", "guests"):
+        (tmp_path / group).mkdir()
+        (tmp_path / group / "skeleton.toml").write_text(SKELETON, encoding="utf-8")
+    with pytest.raises(CatalogError, match="skeleton is also in guests"):
+        definition.load("skeleton", tmp_path)
 
 
 def test_rows_are_explained() -> None:

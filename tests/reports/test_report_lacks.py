@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     here = tmp_path / "reports"
     here.mkdir()
     for name in ("prclog", "user"):
-        shutil.copy(definition.FOLDER / f"{name}.toml", here)
+        shutil.copy(definition.files()[name], here)
     (here / "pools.toml").write_text(
         """name = "pools"
 title = "Pools"

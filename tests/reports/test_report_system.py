@@ -139,7 +139,7 @@ def test_lines_are_counted_in_place_of_columns(tmp_path: Path) -> None:
     """35 lines have a value and 26 are of what z/VM counts no longer: the report is not partial."""
     only = tmp_path / "reports"
     only.mkdir()
-    shutil.copy(definition.FOLDER / "system.toml", only)
+    shutil.copy(definition.files()["system"], only)
     with zlens.open([made(tmp_path / "x")]) as session:
         (entry,) = reports.listing(session, only)
     assert (entry.columns, entry.known, entry.available, entry.state) == (35, 61, 35, "available")

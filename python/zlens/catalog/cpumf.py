@@ -1,9 +1,8 @@
 """The CPU Measurement Facility: which machine counts what under which number, and the metrics built from it.
 
-Facts are the files of `cpumf/`: `architecture.toml` for what all machines have in common, one file per
-generation, `machines.toml` from machine type to generation, `weights.toml` for RNI and finite CPI. A metric
-is a formula over counters (letter of the set and number: B0, P33, C65, E145, M448), a few other names, and
-metrics of the same generation. `cpumf_formulas` turns them into SQL.
+Facts are the files of the machine generations (`generations`) and, for what all machines have in common,
+those of `facts/machines/common`. A metric is a formula over counters (letter of the set and number: B0, P33,
+C65, E145, M448), a few other names, and metrics of the same generation. `cpumf_formulas` turns them into SQL.
 """
 
 from __future__ import annotations
@@ -12,20 +11,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions
+from zlens.catalog import expressions, generations
 from zlens.errors import CatalogError
-from zlens.schema import toml
-from zlens.schema.facts import FACTS
-
-GENERATIONS = ("z10", "z196", "zEC12", "z13", "z14", "z15", "z16", "z17")
 
 #: The shares of L1 misses: which counters they name says what sourced them.
 SHARES = ("l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp")
 
 _COUNTER = re.compile(r"([A-Z])(\d{1,3})")
+_NUMBERED = "letter of its set and number, such as B0 or E145"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +105,6 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """A machine type. ghz: its nominal speed, where it is known; the speed in the record is what counts."""
-
-    type: str
-    generation: str
-    name: str
-    ghz: float | None
-    ghz_status: str
-    ghz_source: str
-
-
-@dataclass(frozen=True, slots=True)
 class Balance:
     """left <= right, or the counters are not what they are taken for."""
 
@@ -150,34 +133,21 @@ class HintTable:
     hints: tuple[Hint, ...]
 
 
-def root() -> Path:
-    """The directory of the CPU MF files."""
-    return FACTS / "cpumf"
-
-
-@cache
-def _facts(name: str) -> dict[str, Any]:
-    path = root() / f"{name}.toml"
-    try:
-        return toml.load(path)
-    except toml.TOMLDecodeError as error:
-        raise CatalogError(f"not valid TOML: {error}", file=str(path)) from None
-
-
-def linux_facts() -> dict[str, Any]:
+def linux_facts() -> Mapping[str, Any]:
     """How Linux calls counters besides the names of the generations."""
-    return _facts("linux")
+    return generations.common("linux")
 
 
 @cache
 def alike() -> dict[str, tuple[str, ...]]:
     """Generations that names of counters may not tell apart, by what the two are called together."""
-    return {each["name"]: tuple(each["generations"]) for each in linux_facts()["alike"]}
+    stated = {name: generations.facts(name).get("alike") for name in generations.names()}
+    return {f"{other} or {name}": (other, name) for name, other in stated.items() if other is not None}
 
 
 def sources() -> dict[str, str]:
     """The sources that the files call by one word."""
-    return dict(_facts("architecture")["sources"])
+    return dict(generations.common("architecture")["sources"])
 
 
 def _source(text: str) -> str:
@@ -195,11 +165,25 @@ def sets() -> dict[str, CounterSet]:
             facts["first"],
             facts["smf"],
             facts["version"],
-            tuple((size["from"], size.get("to"), size["counters"]) for size in facts["sizes"]),
+            _sizes(facts),
             facts["text"],
         )
-        for name, facts in _facts("architecture")["sets"].items()
+        for name, facts in generations.common("architecture")["sets"].items()
     }
+
+
+def _sizes(facts: Mapping[str, Any]) -> tuple[tuple[int, int | None, int], ...]:
+    """What a set's facts say of its sizes; else each generation says it for its own version."""
+    if "sizes" in facts:
+        return tuple((size["from"], size.get("to"), size["counters"]) for size in facts["sizes"])
+    sizes: list[tuple[int, int, int]] = []
+    for own in map(generations.facts, generations.names()):
+        version, counters = own[facts["version"]], own["extended_counters"]
+        if sizes and sizes[-1][1:] == (version - 1, counters):
+            sizes[-1] = (sizes[-1][0], version, counters)
+        else:
+            sizes.append((version, version, counters))
+    return tuple(sizes)
 
 
 def sizes(cfvn: int | None, csvn: int | None) -> dict[str, int | None]:
@@ -210,14 +194,17 @@ def sizes(cfvn: int | None, csvn: int | None) -> dict[str, int | None]:
 
 def names() -> dict[str, tuple[str, str]]:
     """What formulas may name besides counters and metrics: the role that gives it, and what it is."""
-    return {name: (facts["role"], facts["text"]) for name, facts in _facts("architecture")["names"].items()}
+    return {
+        name: (facts["role"], facts["text"])
+        for name, facts in generations.common("architecture")["names"].items()
+    }
 
 
 def _set_of(number: int) -> str:
     for each in sets().values():
         if each.first <= number < each.first + each.most:
             return each.name
-    raise CatalogError(f"counter {number} is in no set", file=str(root() / "architecture.toml"))
+    raise CatalogError(f"counter {number} is in no set", expected=_NUMBERED)
 
 
 def _counters(facts: Mapping[str, Any]) -> dict[int, Counter]:
@@ -229,7 +216,7 @@ def _counters(facts: Mapping[str, Any]) -> dict[int, Counter]:
 
 def common_counters() -> dict[int, Counter]:
     """The counters that mean the same on all machines that have them."""
-    return _counters(_facts("architecture")["counters"])
+    return _counters(generations.common("architecture")["counters"])
 
 
 def number_of(name: str) -> int | None:
@@ -240,9 +227,7 @@ def number_of(name: str) -> int | None:
     number = int(match[2])
     each = next((each for each in sets().values() if each.letter == match[1]), None)
     if each is None or not each.first <= number < each.first + each.most:
-        raise CatalogError(
-            f"{name} is no counter", expected="letter of its set and number, such as B0 or E145"
-        )
+        raise CatalogError(f"{name} is no counter", expected=_NUMBERED)
     return number
 
 
@@ -252,15 +237,17 @@ def numbers_in(formulas: Iterable[str]) -> list[int]:
     return sorted(number for number in found if number is not None)
 
 
-def common_metrics(generation: str = "other") -> dict[str, Metric]:
-    """The metrics that all machines have in common, with their status on one generation."""
-    found: dict[str, Metric] = {}
-    for name, facts in _facts("architecture")["metrics"].items():
-        status = facts["status"]
-        if not isinstance(status, str):
-            status = status.get(generation, status["other"])
-        found[name] = _metric(name, {**facts, "status": status})
-    return found
+def common_metrics() -> dict[str, Metric]:
+    """The metrics that all machines have in common."""
+    metrics = generations.common("architecture")["metrics"]
+    return {name: _metric(name, facts) for name, facts in metrics.items()}
+
+
+def _common_on(generation: str) -> dict[str, Metric]:
+    """The same with their status on one generation."""
+    metrics = common_metrics()
+    statuses = generations.facts(generation).get("statuses", {})
+    return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
 
 
 def _metric(name: str, facts: Mapping[str, Any]) -> Metric:
@@ -277,9 +264,7 @@ def _metric(name: str, facts: Mapping[str, Any]) -> Metric:
 @cache
 def generation(name: str) -> Generation:
     """One machine generation with all its counters and metrics."""
-    if name not in GENERATIONS:
-        raise CatalogError(f"there is no machine generation {name!r}", expected=", ".join(GENERATIONS))
-    facts = _facts(name)
+    facts = generations.facts(name)
     sized = sizes(facts["cfvn"], facts["csvn"])
     shared = {
         number: counter
@@ -287,7 +272,7 @@ def generation(name: str) -> Generation:
         if number - sets()[counter.set].first < (sized[counter.set] or 0)
     }
     counters = {**shared, **_counters(facts["counters"])}
-    metrics = {**common_metrics(name), **_weighed(name)}
+    metrics = {**_common_on(name), **_weighed(name)}
     metrics |= {metric: _metric(metric, each) for metric, each in facts.get("metrics", {}).items()}
     return Generation(
         name,
@@ -305,20 +290,15 @@ def generation(name: str) -> Generation:
 
 def may_be_counter(name: str) -> bool:
     """Whether a name has the form of a counter's (E145), or stands in the text of a file."""
-    files = root().glob("*.toml")
+    files = generations.root().rglob("*.toml")
     return _COUNTER.fullmatch(name) is not None or any(
         f'"{name}"' in path.read_text(encoding="utf-8") for path in files
     )
 
 
-def keys(name: str) -> set[str]:
-    """What the file of a generation says something of."""
-    return set(_facts(name))
-
-
 def own_metrics(name: str) -> set[str]:
     """The metrics that the file of a generation itself defines."""
-    return set(_facts(name).get("metrics", {}))
+    return set(generations.facts(name).get("metrics", {}))
 
 
 def _is_of(
@@ -350,8 +330,7 @@ def _formulas(metric: Metric) -> list[str]:
 
 def rni_terms(generation: str) -> tuple[str, ...]:
     """The shares that RNI weighs, in the order of the weights."""
-    terms = _facts("weights")["terms"]
-    return tuple(terms.get(generation, terms["other"]))
+    return tuple(generations.facts(generation)["rni"]["terms"])
 
 
 def rni_formula(generation: str, numbers: Iterable[float]) -> str:
@@ -377,10 +356,10 @@ def _number(value: float) -> str:
 
 
 def _weighed(name: str) -> dict[str, Metric]:
-    """The metrics of a generation that weights.toml has the numbers of."""
+    """The metrics of a generation that are built from weights."""
     found: dict[str, Metric] = {}
     for kind in ("rni", "finite"):
-        facts = _facts("weights")[kind].get(name)
+        facts = generations.facts(name).get(kind)
         if facts is None:
             continue
         told = _by_numbers(kind, name, facts.get("numbers"))
@@ -402,23 +381,7 @@ def _by_numbers(kind: str, generation: str, numbers: list[float] | None) -> dict
     return {"rni": rni_formula(generation, numbers)} if kind == "rni" else finite_formulas(numbers)
 
 
-# Machines
-
-
-@cache
-def machines() -> dict[str, Machine]:
-    """The machine types that are known."""
-    return {
-        type: Machine(
-            type,
-            facts["generation"],
-            facts["name"],
-            facts.get("ghz"),
-            facts.get("ghz_status", ""),
-            facts.get("ghz_source", ""),
-        )
-        for type, facts in _facts("machines")["machines"].items()
-    }
+# The generation of a record
 
 
 def choose(machine_type: str | None, csvn: int | None, told: str | None = None) -> tuple[str | None, str]:
@@ -429,7 +392,7 @@ def choose(machine_type: str | None, csvn: int | None, told: str | None = None) 
     record gives a version that is not of its generation.
     """
     type = (machine_type or "").strip()
-    by_version = {generation(name).csvn: name for name in GENERATIONS}
+    by_version = {generations.facts(name)["csvn"]: name for name in generations.names()}
     if not type:
         if csvn in by_version:
             return by_version[csvn], BY_VERSION
@@ -437,7 +400,7 @@ def choose(machine_type: str | None, csvn: int | None, told: str | None = None) 
             return told, BY_NAMES
         unknown = "" if csvn is None else f" and counter version {csvn} is not known"
         return None, f"no machine type{unknown}: {COMMON_ONLY}"
-    machine = machines().get(type)
+    machine = generations.types().get(type)
     if machine is None:
         return None, f"machine type {type} is not known: {COMMON_ONLY}"
     if csvn is not None and by_version.get(csvn) != machine.generation:
@@ -457,7 +420,7 @@ COMMON_ONLY = "only metrics that all machines have in common"
 @cache
 def balances() -> tuple[Balance, ...]:
     """What must hold between counters, if they are what they are taken for."""
-    return tuple(Balance(**facts) for facts in _facts("balances")["balance"])
+    return tuple(Balance(**facts) for facts in generations.common("balances")["balance"])
 
 
 def sourced(name: str) -> list[int]:
@@ -473,11 +436,11 @@ def sourced(name: str) -> list[int]:
 @cache
 def hint_table() -> HintTable:
     """The table of LSPR workload categories."""
-    facts = _facts("workload_hint")
+    facts = generations.common("workload_hint")
     return HintTable(
         facts["status"],
         facts["source"],
         facts["note"],
-        tuple(facts["generations"]),
+        tuple(name for name in generations.names() if generations.facts(name)["workload_hint"]),
         tuple(Hint(**each) for each in facts["hint"]),
     )

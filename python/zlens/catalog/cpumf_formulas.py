@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Container
 from dataclasses import dataclass, field
 from functools import cache
 
-from zlens.catalog import cpumf, expressions
+from zlens.catalog import cpumf, expressions, generations
 from zlens.catalog.cpumf import Metric
 from zlens.catalog.cpumf_weights import USER, Weights
 from zlens.catalog.expressions import literal
@@ -110,7 +110,7 @@ def _own(generation: str | None, metric: Metric, trust: Trust) -> StatedFormula 
 def columns() -> list[str]:
     """The columns that can be told by generation."""
     found = dict.fromkeys(cpumf.common_metrics())
-    for generation in cpumf.GENERATIONS:
+    for generation in generations.names():
         found.update(dict.fromkeys(cpumf.generation(generation).metrics))
     return [*found, *_SPECIAL]
 
@@ -153,13 +153,13 @@ def _by_generation(formula: Callable[[str | None], str], present: Present = None
     """One case over the generation; that of any machine (None) stands for those that have no other."""
     common = formula(None)
     groups: dict[str, list[str]] = {}
-    for generation in cpumf.GENERATIONS if present is None else _among(present):
+    for generation in generations.names() if present is None else _among(present):
         groups.setdefault(formula(generation), []).append(generation)
     branches = {}
-    for each, generations in groups.items():
+    for each, members in groups.items():
         # Two generations that nothing tells apart have what both compute alike.
-        pairs = [name for name, alike in cpumf.alike().items() if set(alike) <= set(generations)]
-        branches[each] = [one for one in (*generations, *pairs) if present is None or one in present]
+        pairs = [name for name, alike in cpumf.alike().items() if set(alike) <= set(members)]
+        branches[each] = [one for one in (*members, *pairs) if present is None or one in present]
     needed = {each: named for each, named in branches.items() if named and each != common}
     if not needed:
         return common
@@ -177,7 +177,7 @@ def _by_generation(formula: Callable[[str | None], str], present: Present = None
 def _among(present: frozenset[str | None]) -> list[str]:
     """The generations that the rows may be of; of two that nothing tells apart, both."""
     alike = {each for name, both in cpumf.alike().items() if name in present for each in both}
-    return [generation for generation in cpumf.GENERATIONS if generation in present or generation in alike]
+    return [generation for generation in generations.names() if generation in present or generation in alike]
 
 
 def _of_status(name: str) -> Callable[[Trust, Present], str]:
@@ -241,11 +241,11 @@ _SPECIAL: dict[str, Callable[[Trust, Present], str]] = {
 
 def generation_sql() -> str:
     """The machine generation of a row of the role `counter`: as cpumf.choose tells it."""
-    versions = " ".join(f"WHEN {cpumf.generation(name).csvn} THEN '{name}'" for name in cpumf.GENERATIONS)
+    versions = " ".join(f"WHEN {cpumf.generation(name).csvn} THEN '{name}'" for name in generations.names())
     types = " ".join(
         f"WHEN {_type_in(name)} AND coalesce(counter.csvn, {cpumf.generation(name).csvn}) "
         f"= {cpumf.generation(name).csvn} THEN '{name}'"
-        for name in cpumf.GENERATIONS
+        for name in generations.names()
     )
     by_version = f"coalesce(CASE counter.csvn {versions} END, {_TOLD})"
     return f"CASE WHEN {_NO_TYPE} THEN {by_version} ELSE CASE {types} END END"
@@ -257,14 +257,14 @@ _TOLD = "CASE WHEN counter.csvn IS NULL THEN counter.told_generation END"
 
 
 def _type_in(generation: str) -> str:
-    types = [type for type, machine in cpumf.machines().items() if machine.generation == generation]
+    types = [type for type, machine in generations.types().items() if machine.generation == generation]
     return f"trim(counter.machine_type) IN ({', '.join(map(literal, types))})"
 
 
 def generation_by_sql() -> str:
     """How the generation of a row was chosen, or why there is none."""
-    known = ", ".join(str(cpumf.generation(name).csvn) for name in cpumf.GENERATIONS)
-    types = ", ".join(map(literal, cpumf.machines()))
+    known = ", ".join(str(cpumf.generation(name).csvn) for name in generations.names())
+    types = ", ".join(map(literal, generations.types()))
     only = literal(f": {cpumf.COMMON_ONLY}")
     return (
         f"CASE WHEN {_NO_TYPE} THEN CASE WHEN counter.csvn IN ({known}) THEN {literal(cpumf.BY_VERSION)} "
@@ -352,7 +352,7 @@ def counter_sums_sql(wanted: Collection[str] | None) -> str:
 
 @cache
 def _used_numbers() -> list[int]:
-    every = [metric for name in cpumf.GENERATIONS for metric in cpumf.generation(name).metrics.values()]
+    every = [metric for name in generations.names() for metric in cpumf.generation(name).metrics.values()]
     formulas = [metric.formula for metric in every]
     formulas += [variant.formula for metric in every for variant in metric.variants]
     return cpumf.numbers_in(formula for formula in formulas if formula)

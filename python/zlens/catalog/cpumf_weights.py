@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zlens.catalog import cpumf
+from zlens.catalog import cpumf, generations
 from zlens.errors import InputError
 from zlens.schema import user_files
 
@@ -47,11 +47,11 @@ def parse(text: str, path: str) -> Weights:
     rni: dict[str, tuple[float, ...]] = {}
     finite: dict[str, tuple[float, ...]] = {}
     for generation, line in data.items():
-        if generation not in cpumf.GENERATIONS:
+        if generation not in generations.names():
             raise InputError(
                 f"there is no machine generation {generation!r}",
                 file=path,
-                expected=", ".join(cpumf.GENERATIONS),
+                expected=", ".join(generations.names()),
                 cure=_CURE,
             )
         if not isinstance(line, dict) or not line or set(line) - {"rni", "finite"}:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from zlens.catalog import cpumf
+from zlens.catalog import cpumf, generations
 from zlens.catalog.cpumf import linux_facts
 
 #: cpum_cf/NAME/u, cpum_cf/event=0x85,name=any/, NAME:u, NAME
@@ -73,7 +73,7 @@ class Machine:
 def names() -> dict[str, dict[str, int]]:
     """The number of every name by generation."""
     found: dict[str, dict[str, int]] = {}
-    for name in cpumf.GENERATIONS:
+    for name in generations.names():
         for number, counter in cpumf.generation(name).counters.items():
             found.setdefault(counter.name.upper(), {})[name] = number
     for old, new in linux_facts()["renamed"].items():
@@ -158,7 +158,7 @@ def _numbered(number: int) -> Event:
 
 def machine(events: Iterable[Event]) -> Machine:
     """The generations that have all these names, under these numbers where they are told."""
-    left = list(cpumf.GENERATIONS)
+    left = list(generations.names())
     for each in events:
         if each.undefined and each.number is not None:
             left = [name for name in left if each.number not in cpumf.generation(name).counters]

@@ -1,21 +1,17 @@
-"""What machines state of the capability of many processors: the files of `machines/`, one per curve."""
+"""What machines state of the capability of many processors: the curves of their generations' files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf
+from zlens.catalog import generations
 from zlens.catalog.layouts import STATUS
 from zlens.errors import CatalogError
-from zlens.schema import toml
-from zlens.schema.facts import FACTS
 
-ROOT = FACTS / "machines"
 #: What STSI states a factor in: 65,536 of them are 1. Derived: no text at hand states the denominator; with
 #: it the arrays of z196, z13 and z15 give factors of the size that is published of such machines.
 WHOLE = 65_536
@@ -27,12 +23,14 @@ Point = tuple[int, float]
 class Machine:
     """A curve of capacity adjustment factors and whose it is.
 
+    generation  whose file has it
     type        machine type
     capability  primary capability the machine states: it tells the curves of one type apart
     secondary   the same of processors that run at full speed (IFL, zIIP), where it is another
     """
 
     name: str
+    generation: str
     text: str
     type: str
     model: str
@@ -46,14 +44,22 @@ class Machine:
 
 
 @cache
-def machines(root: Path = ROOT) -> dict[str, Machine]:
-    """All of them by name; CatalogError where a file is not whole."""
-    return {path.stem: _read(path) for path in sorted(root.glob("*.toml"))}
+def machines() -> dict[str, Machine]:
+    """All of them by name; CatalogError where a curve is not complete."""
+    curves: dict[str, Machine] = {}
+    for generation in generations.names():
+        for name, facts in generations.facts(generation).get("curves", {}).items():
+            if name in curves:
+                raise CatalogError(
+                    f"machines/{generation}.toml: the curve {name} is also in {curves[name].generation}.toml"
+                )
+            curves[name] = _curve(generation, name, facts)
+    return dict(sorted(curves.items()))
 
 
-def _read(path: Path) -> Machine:
-    facts: dict[str, Any] = toml.load(path)
-    adjustments, factors = facts.pop("adjustments", None), facts.pop("factors", None)
+def _curve(generation: str, name: str, facts: Mapping[str, Any]) -> Machine:
+    stated = dict(facts)
+    adjustments, factors = stated.pop("adjustments", None), stated.pop("factors", None)
     try:
         if (adjustments is None) == (factors is None):
             raise ValueError("write adjustments or factors")
@@ -61,10 +67,12 @@ def _read(path: Path) -> Machine:
             curve = from_adjustments(adjustments)
         else:
             curve = sorted((int(n), float(value)) for n, value in factors.items())
-        return Machine(name=path.stem, curve=tuple(curve), **facts)
+        return Machine(name=name, generation=generation, curve=tuple(curve), **stated)
     except (TypeError, ValueError, AttributeError) as error:
         raise CatalogError(
-            f"{path.name} of the machines is not whole: {error}", file=str(path), cure="copy its neighbour"
+            f"machines/{generation}.toml: the curve {name} is not complete: {error}",
+            file=str(generations.root() / f"{generation}.toml"),
+            cure="copy its neighbor",
         ) from None
 
 
@@ -89,17 +97,17 @@ def of_type(type: str, capability: int | None) -> Machine | None:
     return unnamed[0] if len(unnamed) == 1 else None
 
 
-def check(root: Path = ROOT) -> Iterator[str]:
-    """What is wrong with the files, a sentence each."""
+def check() -> Iterator[str]:
+    """What is wrong with the curves, a sentence each."""
     try:
-        found = machines(root)
+        known = machines()
     except CatalogError as error:
         yield error.message
         return
-    for name, one in found.items():
-        here = f"machines/{name}.toml"
-        if one.type not in cpumf.machines():
-            yield f"{here}: {one.type} is no machine type"
+    for name, one in known.items():
+        here = f"machines/{one.generation}.toml: curve {name}"
+        if one.type not in generations.facts(one.generation)["types"]:
+            yield f"{here}: {one.type} is no machine type of the {one.generation}"
         if one.status not in STATUS:
             yield f"{here}: status is {one.status!r}"
         if not one.source:

@@ -98,7 +98,7 @@ class Column:
     """One column of a measure.
 
     formula     over roles (entity.role) and earlier columns, compiled into SQL; '' where there is none
-    by          'generation': the formula depends on the machine, see facts/cpumf
+    by          'generation': the formula depends on the machine, see facts/machines
     given       beside by: a formula over roles that tell the value itself; where they do, it is taken
     published   the formula in its place with --as-published: rounded as published tables are
     definition  the formula in words or counters, where nothing computes it yet or machines differ

@@ -206,7 +206,7 @@ def _rule(field: Field) -> dict[str, Any]:
 
 @cache
 def difference_facts() -> dict[str, Any]:
-    """How differences are made and intervals judged, as differences.toml says."""
+    """How differences are made, as differences.toml says."""
     path = FACTS / "zvm" / "differences.toml"
     return document.facts(path)
 

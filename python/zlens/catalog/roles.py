@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import expressions
+from zlens.catalog import codes, cpumf, expressions
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -161,19 +161,18 @@ def read(origin: Origin) -> list[str]:
     return [origin.table, *(join.table for join in origin.joins)]
 
 
-_RANGES = re.compile(r"([a-z_]+)\[([0-9 -]+)\]")
+_RANGES = re.compile(r"([a-z_]+)\[([a-z0-9_ -]+)\]")
 
 
 def _numbered(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Entries; one named with ranges of numbers (`c[0-5 32-37]`) once for each, which {n} stands for."""
+    """Entries; one named with ranges (`c[0-5 basic]`) once for each number, for which {n} stands."""
     for name, facts in entries.items():
         match = _RANGES.fullmatch(name)
         if match is None:
             yield name, facts
             continue
         for part in match[2].split():
-            first, _, last = part.partition("-")
-            for number in range(int(first), int(last or first) + 1):
+            for number in _range(part):
                 yield (
                     f"{match[1]}{number}",
                     {
@@ -181,6 +180,15 @@ def _numbered(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict
                         for key, value in facts.items()
                     },
                 )
+
+
+def _range(part: str) -> range:
+    """Numbers from one to another, or those of a set of counters on all machines."""
+    counters = cpumf.sets().get(part)
+    if counters is not None:
+        return range(counters.first, counters.first + counters.most)
+    first, _, last = part.partition("-")
+    return range(int(first), int(last or first) + 1)
 
 
 def fields(how: Mapping[str, Any]) -> list[str]:
@@ -198,17 +206,9 @@ def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
     return None
 
 
-def code_table(codes: str) -> dict[str, str]:
-    """The words of a table of codes.toml."""
-    table = _facts("codes.toml").get(codes)
-    if table is None:
-        raise CatalogError(f"there is no table of codes {codes!r}", expected="one of facts/codes.toml")
-    return {k: v for k, v in table.items() if k not in ("text", "status", "source")}
-
-
-def coded(sql: str, codes: str) -> str:
+def coded(sql: str, table: str) -> str:
     """SQL that puts the words of a table of codes.toml in the place of codes; others stay, as text."""
-    words = code_table(codes)
+    words = codes.words(table)
     branches = " ".join(
         f"WHEN {expressions.literal(k)} THEN {expressions.literal(v)}" for k, v in sorted(words.items())
     )

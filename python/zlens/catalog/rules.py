@@ -159,29 +159,38 @@ def load(*folders: str | os.PathLike[str]) -> dict[str, Rule]:
             raise CatalogError("there is no such folder of rules", file=str(folder), cure="name a folder")
         places.append(folder)
     for folder in places:
-        seen: dict[str, Path] = {}
-        for path in _files(folder):
-            rule = read(path, own=True)
-            if rule.id in seen:
-                raise CatalogError(
-                    f"the rule {rule.id} is also in {seen[rule.id].name}",
-                    file=rule.where("id"),
-                    cure="give one of them another id",
-                )
-            seen[rule.id] = path
-            found[rule.id] = rule
+        found |= _unique(_files(folder), own=True)
     return dict(sorted(found.items()))
+
+
+def _unique(paths: list[Path], *, own: bool) -> dict[str, Rule]:
+    """The rules of files by id; CatalogError where two files have one."""
+    known: dict[str, Rule] = {}
+    for path in paths:
+        rule = read(path, own=own)
+        other = known.setdefault(rule.id, rule)
+        if other is not rule:
+            raise CatalogError(
+                f"the rule {rule.id} is also in {other.file.name}",
+                file=rule.where("id"),
+                cure="give one of them another id",
+            )
+    return known
 
 
 @cache
 def builtin() -> dict[str, Rule]:
     """The built-in rules by id."""
-    rules = [read(path) for path in _files(root())]
-    return {rule.id: rule for rule in rules}
+    return _unique(_builtin_files(), own=False)
 
 
 def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.toml") if not path.name.startswith(("_", ".")))
+
+
+def _builtin_files() -> list[Path]:
+    """The files of the built-in rules, which are in folders by area; in the order of their ids."""
+    return sorted(root().glob("*/*.toml"), key=lambda path: path.name)
 
 
 def is_id(name: str) -> bool:
@@ -191,9 +200,8 @@ def is_id(name: str) -> bool:
 
 def names() -> list[str]:
     """Ids of the built-in rules and the user's, from the names of the files alone."""
-    folders = [root(), user_root()]
-    found = {path.stem.upper() for folder in folders if folder.is_dir() for path in _files(folder)}
-    return sorted(found)
+    own = _files(user_root()) if user_root().is_dir() else []
+    return sorted({path.stem.upper() for path in (*_builtin_files(), *own)})
 
 
 def read(path: Path, *, own: bool = False) -> Rule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zlens.catalog import metrics
 from zlens.catalog.columns import Column
+from zlens.catalog.interval_flags import GAP
 
 INVENTORY = (
     Column("system", "text", "", "system"),
@@ -26,7 +27,7 @@ INVENTORY = (
         "duplicates", "int", "count", "how many have the same bytes as one before them; NULL: not looked for"
     ),
     Column("out_of_order", "int", "count", "stretches of records that are earlier than one before them"),
-    Column("gaps", "int", "count", "steps of more than 1.5 times interval_s; NULL: no regular pace"),
+    Column("gaps", "int", "count", f"steps of more than {GAP:g} times interval_s; NULL: no regular pace"),
     Column("interval_s", "float", "s", "time that usually passes until the next ones come"),
 )
 

@@ -1,7 +1,7 @@
 """SMF record layouts: what stands where in the records that zlens decodes, and the plan for the decoder.
 
 Facts are the files of `smf/`, one per record type, and `types.toml` with the names of all of them. The
-counter sets of type 113 are those of `cpumf/`.
+counter sets of type 113 are those of `facts/machines`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf
+from zlens.catalog import codes, cpumf
 from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
@@ -332,7 +332,7 @@ def _column(what: Layout, column: Column) -> dict[str, Any]:
                 places.append(place)
     plan: dict[str, Any] = {"name": column.name, "type": column.type, "places": places}
     if column.codes:
-        words = _codes(column.codes)
+        words = codes.words(column.codes)
         suffix = f" {column.marked}"
         plan["codes"] = {code: word for code, word in words.items() if " " not in code}
         marked = {
@@ -342,11 +342,3 @@ def _column(what: Layout, column: Column) -> dict[str, Any]:
         }
         plan["marked"] = {"by": column.marked, "codes": marked}
     return plan
-
-
-@cache
-def _codes(name: str) -> dict[str, str]:
-    table = document.facts(FACTS / "codes.toml").get(name)
-    if table is None:
-        raise CatalogError(f"there is no table of codes {name!r}", expected="one of facts/codes.toml")
-    return {code: word for code, word in table.items() if code not in ("text", "status", "source")}

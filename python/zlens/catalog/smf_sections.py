@@ -140,6 +140,12 @@ def table_record(table: str) -> int | None:
     return int(number) if known and int(number) in records() else None
 
 
+def tells_intervals(table: str) -> bool:
+    """Whether the sections of a raw table tell the intervals of their records."""
+    found = find(table)
+    return found is not None and found[0].time["section"] == found[1].name
+
+
 def find(table: str) -> tuple[Layout, Section] | None:
     """The section with that table, if there is one."""
     record = table_record(table)

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import layouts, roles
+from zlens.catalog import codes, layouts, roles
 from zlens.catalog.layouts import UNITS, Field, Layout
 from zlens.errors import CatalogError
 from zlens.schema import toml
@@ -225,7 +225,7 @@ def _binding(known: roles.Entity, role: roles.Role, how: Any, file: str, line: i
     made: dict[str, Any] = {"field": [name.upper() for name in fields]}
     if take == "difference":
         made["take"] = take
-    for key, check in (("scale", roles.scale_factor), ("codes", roles.code_table)):
+    for key, check in (("scale", roles.scale_factor), ("codes", codes.words)):
         if key in how:
             try:
                 check(how[key] if isinstance(how[key], str) else "")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from zlens.catalog import cpumf
+from zlens.catalog import generations
 from zlens.catalog.compared import Metric, declared, facts
 from zlens.compare import noise, waterfall
 from zlens.compare.noise import Estimate, Verdict
@@ -164,9 +164,9 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
     warnings = _unlike(sides, runs)
     notes: list[str] = []
     metrics: Iterable[Metric] = declared()
-    generations = _generations(runs)
-    if len(generations) > 1:
-        said = " and ".join(sorted(generations))
+    known = _generations(runs)
+    if len(known) > 1:
+        said = " and ".join(sorted(known))
         if choice.across:
             warnings.append(
                 f"machines of different generations ({said}): their counters mean different things"
@@ -186,7 +186,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
     # What is 0 on all sides tells nothing.
     rows = [row for row in rows if any(row.values)]
     steps = []
-    if len(generations) <= 1 or choice.across:
+    if len(known) <= 1 or choice.across:
         steps = [_step(rows, base, other) for base, other in _places(len(sides), choice)]
     compared = Compared(names, runs, rows, [step for step in steps if step.waterfalls], warnings, notes)
     compared.notes += _few(compared)
@@ -198,7 +198,7 @@ def _places(sides: int, choice: Choice) -> list[tuple[int, int]]:
 
 
 def _generations(runs: Sequence[Sequence[SystemRun]]) -> set[str]:
-    known = cpumf.machines()
+    known = generations.types()
     types = {run.machine_type for side in runs for run in side if run.machine_type}
     return {known[type].generation if type in known else type for type in types}
 

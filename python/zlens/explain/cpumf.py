@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from zlens.catalog import cpumf, cpumf_formulas
+from zlens.catalog import cpumf, cpumf_formulas, generations
 from zlens.catalog.metrics import Column
 from zlens.explain.records import Facts, page
 
@@ -12,17 +12,14 @@ from zlens.explain.records import Facts, page
 def formula_lines(column: Column) -> list[str]:
     """How each machine generation gives a column: formula in its counters, and how well it is known."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for generation in cpumf.GENERATIONS:
+    for generation in generations.names():
         metric = cpumf.generation(generation).metrics.get(column.name)
         if metric is not None:
             groups.setdefault((metric.formula or "none", metric.status), []).append(generation)
             for variant in metric.variants:
                 said = (f"perhaps {variant.formula}", f"{variant.status}: {variant.source}")
                 groups.setdefault(said, []).append(generation)
-    return [
-        f"{', '.join(generations)}: {formula}  [{status}]"
-        for (formula, status), generations in groups.items()
-    ]
+    return [f"{', '.join(names)}: {formula}  [{status}]" for (formula, status), names in groups.items()]
 
 
 def name_lines(column: Column) -> list[str]:
@@ -72,7 +69,7 @@ def label_of(number: int) -> str:
 
 
 def _generations() -> list[cpumf.Generation]:
-    return [cpumf.generation(name) for name in cpumf.GENERATIONS]
+    return [cpumf.generation(name) for name in generations.names()]
 
 
 def _used_in(number: int) -> list[str]:

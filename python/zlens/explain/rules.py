@@ -51,7 +51,7 @@ def rule_page(rule: Rule) -> str:
             ("Differs", ", ".join(rule.disagrees)),
             ("Source", rule.source),
             ("Status", f"{rule.status}: {STATUSES[rule.status]}"),
-            ("File", str(rule.file) if rule.own else f"facts/rules/{rule.file.name}"),
+            ("File", str(rule.file) if rule.own else f"facts/rules/{rule.area}/{rule.file.name}"),
         ],
     )
 

@@ -12,8 +12,6 @@ from typing import Any
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
 
-#: Raw tables with one row or a few for each such record.
-TABLES = ("smf70_product", "smf72_product", "smf30_id")
 COLUMNS = ("system", "source", "interval_end", "seconds", "flag")
 QUERY = (
     "SELECT system, source, epoch_us(interval_end), max(seconds), max(flag), count(*) FROM records "
@@ -28,7 +26,7 @@ Found = tuple[SystemInfo, Interval]
 def find(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:
     """All of them in the order of time, those too that end when an interval of the first kind does.
 
-    rows: those of QUERY over the tables of TABLES that there are
+    rows: those of QUERY over the raw tables that tell intervals (smf_sections.tells_intervals)
     """
     infos = {(info.system, info.source): info for info in systems}
     return [

@@ -16,6 +16,7 @@ from typing import Any
 
 from zlens.catalog import expressions
 from zlens.catalog.columns import Column
+from zlens.catalog.interval_flags import flag
 from zlens.catalog.roles import lasting_tables
 from zlens.errors import InputError
 from zlens.inputs.options import Moment, Options
@@ -26,7 +27,6 @@ from zlens.lake.document import Document, File, Intervals, PartDocument, SeamDoc
 from zlens.lake.folder import Folder, Reading, part_of
 from zlens.lake.manifest import Input, Part
 from zlens.readers.joints import NEAR_US
-from zlens.readers.zvm.times import GAP, SHORT
 from zlens.schema.kinds import Either, Row
 from zlens.schema.wording import say
 
@@ -355,7 +355,7 @@ class LakeSource:
         for previous, one in zip(ends, found, strict=False):
             if previous is not None:
                 seconds = (one.end_us - previous) / 1e6
-                timed.append(replace(one, seconds=seconds, flag=_flag(seconds, info.nominal_s)))
+                timed.append(replace(one, seconds=seconds, flag=flag(seconds, info.nominal_s)))
         return timed
 
     # -- what a session asks -------------------------------------------------------------------------
@@ -441,12 +441,6 @@ def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]
         return (given.utc(zone, given.date) - _EPOCH) // dt.timedelta(microseconds=1)
 
     return moment(options.start), moment(options.end)
-
-
-def _flag(seconds: float, nominal: float | None) -> str | None:
-    if not nominal:
-        return None
-    return "gap" if seconds > GAP * nominal else "short" if seconds < SHORT * nominal else None
 
 
 def already_there(sources: Sequence[LakeSource], path: str, digest: Callable[[str], str]) -> str | None:

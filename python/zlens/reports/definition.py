@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from zlens.catalog import aggregation, metrics
-from zlens.errors import QueryError
+from zlens.errors import CatalogError, QueryError
 from zlens.reports import menus
 from zlens.schema.facts import FACTS
 from zlens.schema.wording import say
@@ -165,16 +166,35 @@ class Definition:
         return self.shown + sum(len(one.columns) for one in self.absent)
 
 
+@cache
+def files(folder: Path = FOLDER) -> dict[str, Path]:
+    """The files of the reports in a folder and the folders of their groups, by the names of the reports.
+
+    A leading underscore hides a file.
+    """
+    known: dict[str, Path] = {}
+    for path in sorted([*folder.glob("[!_]*.toml"), *folder.glob("*/[!_]*.toml")]):
+        other = known.setdefault(path.stem, path)
+        if other is not path:
+            raise CatalogError(f"the report {path.stem} is also in {other.parent.name}", file=str(path))
+    return dict(sorted(known.items()))
+
+
 def names(folder: Path = FOLDER) -> list[str]:
-    """Short names of the reports in a folder; a leading underscore hides a file."""
-    return sorted(path.stem for path in folder.glob("*.toml") if not path.stem.startswith("_"))
+    """Short names of the reports in a folder."""
+    return list(files(folder))
+
+
+def folder_of(group: str) -> str:
+    """The name of the folder that has the reports of a group: `pci_functions` for `PCI functions`."""
+    return re.sub(r"[^a-z0-9 ]", "", group.lower()).replace(" ", "_")
 
 
 def numbers(folder: Path = FOLDER) -> dict[str, str]:
     """The numbers of reports, and the short names they lead to; the files are not read beyond that."""
     found: dict[str, str] = {}
-    for name in names(folder):
-        line = _NUMBER_LINE.search((folder / f"{name}.toml").read_text(encoding="utf-8"))
+    for name, path in files(folder).items():
+        line = _NUMBER_LINE.search(path.read_text(encoding="utf-8"))
         if line and line[1]:
             found.setdefault(line[1], name)
     return found
@@ -203,9 +223,9 @@ def find(wanted: str, folder: Path = FOLDER) -> str:
 
 def load(wanted: str, folder: Path = FOLDER) -> Definition:
     """The report of that short name or number, read and checked."""
-    path = folder / f"{find(wanted, folder)}.toml"
     from zlens.reports.definition_file import read
 
+    path = files(folder)[find(wanted, folder)]
     return read(path.read_text(encoding="utf-8"), str(path), path.stem)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zlens.catalog import metrics
 from zlens.errors import CatalogError
-from zlens.reports.definition import FOLDER, STATUSES, Column, load, names
+from zlens.reports.definition import FOLDER, STATUSES, Column, files, folder_of, load
 
 
 def facts(column: Column) -> list[tuple[str, metrics.Column]]:
@@ -42,12 +42,16 @@ def text(column: Column) -> str:
 
 def check(folder: Path = FOLDER) -> list[str]:
     """What is wrong with the report files, a sentence each; a measure that nobody has is wrong, too."""
-    found = []
-    for name in names(folder):
+    wrong = []
+    for name, path in files(folder).items():
+        here = f"reports/{path.relative_to(folder).as_posix()}"
         try:
-            for table in load(name, folder).tables:
+            report = load(name, folder)
+            if path.parent.name != folder_of(report.group):
+                wrong.append(f"{here}: its group {report.group!r} has the folder {folder_of(report.group)}")
+            for table in report.tables:
                 for column in table.columns:
                     facts(column)
         except CatalogError as error:
-            found.append(str(error).replace(f"{folder}{os.sep}", f"reports{os.sep}"))
-    return found
+            wrong.append(str(error).replace(f"{folder}{os.sep}", f"reports{os.sep}"))
+    return wrong

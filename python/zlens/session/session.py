@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from zlens.catalog import smf_sections
 from zlens.catalog.columns import Column
 from zlens.engine.cancelling import held
 from zlens.errors import QueryError
@@ -282,7 +283,8 @@ class Session:
 
     @cached_property
     def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
-        there = [name for name in record_intervals.TABLES if any(name in one.tables for one in self.sources)]
+        tables = sorted({table for source in self.sources for table in source.tables})
+        there = [table for table in tables if smf_sections.tells_intervals(table)]
         if not there:
             return []
         # Which intervals there are is asked before the engine of a session that selects some is open.

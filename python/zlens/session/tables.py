@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zlens.catalog import metrics, session_columns
 from zlens.catalog.columns import Column
+from zlens.catalog.interval_flags import GAP, SHORT
 from zlens.catalog.resets import subject_kind, subject_name
 from zlens.inputs import doubts, record_intervals
 from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
@@ -22,10 +23,6 @@ Helper = tuple[str, Sequence[str], Sequence[str]]
 _MICROSECONDS = 1_000_000
 #: What the user's throughput file tells of each interval.
 THROUGHPUT = "throughput_file"
-#: A bucket of --every of which less than this part is covered is a stub.
-SHORT = 0.5
-#: A row that is longer than its interval by this factor is of another kind of interval.
-GAP = 1.5
 
 
 class ComputedTable:

@@ -1,44 +1,58 @@
-"""Checks the facts of CPU MF: every formula against the counters of its machine, and what refers to what."""
+"""Checks the machine generations: formulas against the counters of their machine, and what refers to what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from zlens.catalog import cpumf, cpumf_formulas, expressions, metrics
+from zlens.catalog import cpumf, cpumf_formulas, expressions, generations, metrics
 from zlens.catalog.cpumf import Generation, Metric
+from zlens.catalog.generations import MachineType
 from zlens.errors import CatalogError
 
 #: Tables whose columns the metrics are.
 TABLES = ("cpumf", "cpumf_type", "core", "core_type")
 
 _KEYS = frozenset(
-    {"generation", "text", "cfvn", "csvn", "status", "source", "note", "basis", "counters", "metrics"}
+    {
+        *("text", "cfvn", "csvn", "extended_counters", "status", "source", "note", "basis", "workload_hint"),
+        *("alike", "types", "counters", "metrics", "statuses", "rni", "finite", "curves"),
+    }
 )
 
 
 def check() -> list[str]:
-    """What is wrong in the files of `cpumf/`, a sentence each."""
+    """What is wrong in the files of `machines/`, a sentence each."""
     try:
-        return [*_machines(), *(each for name in cpumf.GENERATIONS for each in _generation(name)), *_rest()]
+        names = generations.names()
+        return [*_unique(names), *(each for name in names for each in _generation(name)), *_rest()]
     except (CatalogError, KeyError, TypeError, ValueError) as error:
-        return [f"cpumf: {error}"]
+        return [f"machines: {error}"]
 
 
-def _machines() -> Iterator[str]:
-    for type, machine in cpumf.machines().items():
-        if machine.generation not in cpumf.GENERATIONS:
-            yield f"cpumf/machines.toml: {type} is of {machine.generation}, which is no generation"
-        if not type.isdigit() or len(type) != 4:
-            yield f"cpumf/machines.toml: {type} is no machine type"
-        if machine.ghz and machine.ghz_status not in metrics.STATUSES:
-            yield f"cpumf/machines.toml: {type}: ghz_status is {machine.ghz_status!r}"
+def _unique(names: Iterable[str]) -> Iterator[str]:
+    """What tells a generation belongs to one."""
+    owners: dict[str, str] = {}
+    for name in names:
+        facts = generations.facts(name)
+        for what in (f"csvn {facts['csvn']}", *(f"type {type}" for type in facts["types"])):
+            owner = owners.setdefault(what, name)
+            if owner != name:
+                yield f"machines/{name}.toml: {what} is that of {owner}"
 
 
 def _generation(name: str) -> Iterator[str]:
-    where = f"cpumf/{name}.toml"
-    unknown = cpumf.keys(name) - _KEYS
+    where = f"machines/{name}.toml"
+    facts = generations.facts(name)
+    unknown = set(facts) - _KEYS
     if unknown:
         yield f"{where}: nobody reads {', '.join(sorted(unknown))}"
+    for machine in generations.types().values():
+        if machine.generation == name:
+            yield from (f"{where}: {machine.type}: {what}" for what in _type(machine))
+    if facts.get("alike", name) not in generations.names():
+        yield f"{where}: alike is {facts['alike']!r}, which is no generation"
+    for metric in set(facts.get("statuses", {})) & cpumf.own_metrics(name):
+        yield f"{where}: the status of {metric} is with its formula"
     generation = cpumf.generation(name)
     if generation.status not in metrics.STATUSES:
         yield f"{where}: status is {generation.status!r}"
@@ -55,6 +69,13 @@ def _generation(name: str) -> Iterator[str]:
     missing = cpumf.own_metrics(name) - set(generation.metrics)
     if missing:
         yield f"{where}: {', '.join(sorted(missing))}: names a counter or metric that the machine has not"
+
+
+def _type(machine: MachineType) -> Iterator[str]:
+    if not machine.type.isdigit() or len(machine.type) != 4:
+        yield "is no machine type"
+    if machine.ghz and machine.ghz_status not in metrics.STATUSES:
+        yield f"ghz_status is {machine.ghz_status!r}"
 
 
 def _metric(generation: Generation, metric: Metric) -> Iterator[str]:
@@ -82,10 +103,7 @@ def _rest() -> Iterator[str]:
     hinted = cpumf.hint_table()
     for hint in hinted.hints:
         if set(expressions.names(hint.when)) - {"l1mp", "rni"}:
-            yield f"cpumf/workload_hint.toml: `{hint.when}` is not of l1mp and rni"
-    for name in hinted.generations:
-        if name not in cpumf.GENERATIONS:
-            yield f"cpumf/workload_hint.toml: {name} is no generation"
+            yield f"machines/common/workload_hint.toml: `{hint.when}` is not of l1mp and rni"
     for balance in cpumf.balances():
         for side in (balance.left, balance.right):
             if side != "SOURCED":

@@ -132,7 +132,7 @@ def _column(table: Table, column: Column, seen: set[str]) -> _Found:
         if column.formula or table.empty:
             yield name, "is told by machine, but has a formula or is of an empty table", "leave one out"
         if name not in cpumf_formulas.columns():
-            yield name, "is told by machine, but no machine has it", "see facts/cpumf"
+            yield name, "is told by machine, but no machine has it", "see facts/machines"
     if column.given:
         if not column.by:
             yield name, "has a given, but is not told by machine", "make it the formula"

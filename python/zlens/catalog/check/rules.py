@@ -52,6 +52,8 @@ def _is_column(name: str) -> bool:
 def _rule(rule: Rule, known: dict[str, Rule]) -> _Found:
     if not rule.own and rule.file.stem != rule.id.lower():
         yield "id", f"holds {rule.id}", f"name it {rule.id.lower()}.toml"
+    if not rule.own and rule.file.parent.name != rule.area:
+        yield "area", f"is in the folder {rule.file.parent.name}", f"move it to {rule.area}"
     for name in missing_columns(rule):
         yield "needs", f"{name} is neither a column of a measure nor a role", "see zlens explain TABLE"
     for name in rule.disagrees:

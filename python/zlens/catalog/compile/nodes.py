@@ -2,7 +2,7 @@
 
 A helper is a private SELECT over roles, measures and other helpers, in `helpers/<name>.sql`; statements
 call it `_<name>`. Words in braces in it stand for what the catalog of CPU MF makes of its facts
-(cpumf_formulas.PLACES).
+(cpumf_formulas.PLACES), or for how long an interval may be (interval_flags).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from zlens.catalog import cpumf_formulas, metrics
 from zlens.catalog.compile import roles, tree
 from zlens.catalog.compile.kept import Kept
 from zlens.catalog.compile.tree import Tree
+from zlens.catalog.interval_flags import GAP
 from zlens.catalog.roles import entity, read
 from zlens.errors import CatalogError
 
@@ -103,7 +104,7 @@ class Nodes:
         for place, make in cpumf_formulas.PLACES.items():
             if f"{{{place}}}" in sql:
                 sql = sql.replace(f"{{{place}}}", make(generations, wanted))
-        return self.tree(sql)
+        return self.tree(sql.replace("{gap_factor}", repr(GAP)))
 
     def columns(self, name: str) -> list[str]:
         """The columns of a node by its name as SQL has it (`role.processor`, `_pool`, `cpu`)."""

@@ -1,4 +1,4 @@
--- _breach: systems whose counters contradict each other (facts/cpumf/balances.toml), and the first time they do.
+-- _breach: systems whose counters contradict each other (facts/machines/common/balances.toml), and the first time they do.
 SELECT
     system, source, breach.balance AS balance, any_value(breach.text) AS text,
     count(*) AS times, min(interval_end) AS first_end,

@@ -79,7 +79,7 @@ based AS (
     WHERE NOT p.sampled OR p.kind = 'logoff'
 )
 SELECT
-    sampled, system, source, interval_end, seconds, CASE WHEN seconds > 1.5 * whole THEN 'gap' END AS flag,
+    sampled, system, source, interval_end, seconds, CASE WHEN seconds > {gap_factor} * whole THEN 'gap' END AS flag,
     CASE WHEN sampled OR kind <> 'logoff' THEN kind ELSE 'session' END AS basis, userid, vcpu, cpu_type, account, logon,
     CASE WHEN used[1] >= base[1] THEN used[1] - base[1] END AS cpu_time,
     CASE WHEN used[2] >= base[2] THEN used[2] - base[2] END AS cpu_time_mt1,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from zlens.catalog import cpumf, cpumf_weights
+from zlens.catalog import cpumf, cpumf_weights, generations
 from zlens.catalog.cpumf import Metric
 
 _INTRODUCTION = """\
 # CPU Measurement Facility
 
-Made from `python/zlens/facts/cpumf`.
+Made from `python/zlens/facts/machines`.
 
 What a counter number means depends on the machine, and so do the formulas of the tables `cpumf`,
 `cpumf_type`, `core` and `core_type` ([measures](measures.md)). The machine type decides; a record without
@@ -39,13 +39,13 @@ def cpumf_page() -> str:
         ("type", "machine", "generation", "nominal GHz", "its status"),
         (
             (m.type, m.name, m.generation, f"{m.ghz:g}" if m.ghz else "", m.ghz_status if m.ghz else "")
-            for m in cpumf.machines().values()
+            for m in generations.types().values()
         ),
     )
     lines += ["", "The nominal speed is for plausibility only: the speed in the record is computed with."]
     lines += ["", "## Counter versions and sets", ""]
     sets = [f"{each.letter}: {each.name}" for each in cpumf.sets().values()]
-    lines += _table(("generation", "first", "second", *sets, "status"), map(_versions, cpumf.GENERATIONS))
+    lines += _table(("generation", "first", "second", *sets, "status"), map(_versions, generations.names()))
     lines += ["", "The numbers include reserved ones, which nobody counts with."]
     lines += ["", "## Checked on every file", "", _CHECKED, ""]
     lines += _table(
@@ -67,7 +67,7 @@ def cpumf_page() -> str:
         ("number", "name", "counts"),
         ((str(c.number), f"`{c.name}`", c.text) for c in cpumf.common_counters().values()),
     )
-    for name in cpumf.GENERATIONS:
+    for name in generations.names():
         lines += _generation(name)
     return "\n".join(lines) + "\n"
 

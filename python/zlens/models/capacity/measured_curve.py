@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from zlens.catalog import machines
+from zlens.catalog import machines, processor_types
 from zlens.catalog.expressions import literal
 from zlens.catalog.machines import Point, from_adjustments
 from zlens.errors import InputError, ScenarioError, ZlensError
@@ -21,9 +21,6 @@ from zlens.schema import user_files
 
 if TYPE_CHECKING:
     from zlens.session.session import Session
-
-#: Kinds of processors that always run at full speed, so that a machine's secondary capability is theirs.
-_FULL_SPEED = ("IFL", "ZIIP", "ICF", "ZAAP")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +162,7 @@ def _of_monitor(session: Session, system: str) -> NamedCurve:
     primary, secondary = rows[0] if rows else (None, None)
     types = session.sql(f"SELECT DISTINCT cpu_type FROM cpu WHERE system = {literal(system)}").rows
     kinds = {row[0] for row in types}
-    full = bool(kinds) and kinds <= set(_FULL_SPEED)
+    full = bool(kinds) and kinds <= processor_types.full_speed()
     capability = secondary if full and secondary is not None else primary
     found = machines.of_type(str(machine_type), None if capability is None else int(capability))
     has = "" if capability is None else f" of capability {capability:g}"

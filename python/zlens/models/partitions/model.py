@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from zlens.catalog import processor_types
 from zlens.models.answer import Answer, Figure
 from zlens.models.partitions import prsm, tables, zvm_limits
 from zlens.models.partitions.prsm import Claim
@@ -22,7 +23,7 @@ SUMMARY = (
     "PR/SM partitions: weights, caps, entitlement, excess, polarity of cores, vertical-lows, z/VM's limits"
 )
 
-TYPES = ("CP", "IFL", "ZIIP", "ICF")
+TYPES = processor_types.modeled()
 _CORES = Number(0, 1000)
 
 _PARTITION = Spec(

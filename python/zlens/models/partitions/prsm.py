@@ -12,15 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zlens.models.fill import Group, crossing_fill, group_fill
+from zlens.models.published import number
 
 #: How near an entitlement comes to a whole number that it is one: what rounding leaves of a division.
 _WHOLE = 1e-9
-#: PR/SM Planning Guide, processing weight management: how far it lets use stray, as a part.
-STRAYS = 0.036
-#: The same: down to which part of a physical core that is a part of the share, else of all shared cores.
-CAPPED_FROM, UNCAPPED_FROM = 0.1, 0.5
-#: PR/SM Planning Guide, processor running time, ms: ends of the default's range; that of vertical-high cores.
-SHORTEST, LONGEST, OF_HIGH = 12.5, 25.0, 100.0
+#: How far PR/SM lets use stray, as a part.
+STRAYS = number("prsm_strays")
+#: Down to which part of a physical core that is a part of the share, else of all shared cores.
+CAPPED_FROM, UNCAPPED_FROM = number("prsm_capped_from"), number("prsm_uncapped_from")
+#: Ends of the range of default run times, ms; that of vertical-high cores.
+SHORTEST, LONGEST = number("prsm_shortest_run"), number("prsm_longest_run")
+OF_HIGH = number("prsm_run_of_high")
 
 #: What becomes of an entitlement to whole cores.
 INTEGER_RULES = ("all high", "one medium", "one medium beside lows")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from zlens.catalog.roles import code_table
+from zlens.catalog import codes
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.constants import constant
 from zlens.models.relocation import dirtying, precopy
@@ -249,7 +249,7 @@ def _row(one: precopy.Outcome, rules: precopy.Rules) -> tuple[Any, ...]:
         math.fsum(each.pages for each in stood),
         one.stopped_by,
         one.end_code,
-        code_table("relocation_end")[str(one.end_code)],
+        codes.words("relocation_end")[str(one.end_code)],
     )
 
 

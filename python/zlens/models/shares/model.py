@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from zlens.catalog import processor_types
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.fill import Group, group_fill
 from zlens.models.scenario import Scenario
@@ -19,7 +20,7 @@ from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, 
 
 SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what holds each user"
 
-TYPES = ("CP", "IFL", "ZIIP", "ICF")
+TYPES = processor_types.modeled()
 _AMOUNT = Number(0, 1_000_000)
 
 _OF_ALL = "% of all processors of the type"
@@ -56,7 +57,7 @@ _USER = Spec(
 _POOL = Spec(
     (
         Key("name", Line(), "name of the CPU pool"),
-        Key("type", Choice(("CP", "IFL")), "type of processor it limits", default="CP"),
+        Key("type", Choice(processor_types.in_cpu_pools()), "type of processor it limits", default="CP"),
         Key(
             "limithard",
             Number(0, 100),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zlens.catalog import processor_types
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.scenario import Scenario
 from zlens.models.smt import metrics as smt_metrics
@@ -20,7 +21,7 @@ from zlens.schema.wording import say
 
 SUMMARY = "multithreading: core metrics, CPU times, capacity left, bounds on throughput"
 
-TYPES = ("CP", "IFL", "ZIIP", "ICF")
+TYPES = processor_types.modeled()
 _SECONDS = Number(0, 1e12)
 _COUNT = Number(0, 1e24)
 _FACTOR = Number(50, 400)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from zlens.catalog import processor_types
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import scenario as scenarios
@@ -214,10 +215,10 @@ def _cores(session: Asked, where: str, system: str, told: Settings) -> Iterator[
             f"entitlement_pct, core_busy_pct FROM core_type WHERE {where} AND cpu_type IS NOT NULL"
         ).rows
     }
-    levels = session.sql(
-        f"SELECT mt_cp, mt_ifl, mt_icf, mt_ziip FROM system WHERE system = {literal(system)}"
-    ).rows
-    level = dict(zip(("CP", "IFL", "ICF", "ZIIP"), levels[0], strict=True)) if levels else {}
+    types = processor_types.modeled()
+    activated_of = ", ".join(f"mt_{kind.lower()}" for kind in types)
+    levels = session.sql(f"SELECT {activated_of} FROM system WHERE system = {literal(system)}").rows
+    level = dict(zip(types, levels[0], strict=True)) if levels else {}
     rows = session.sql(
         "SELECT cpu_type, count(DISTINCT coalesce(core_id, cpu_id)), count(*), sum(busy_pct) / 100, "
         "sum(coalesce(mvs_busy_pct, busy_pct)) / 100, count(busy_pct) = count(*) "

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from zlens.models.answer import Answer, Column, Figure, Table
+from zlens.models.published import number
 from zlens.models.scenario import Scenario
 from zlens.models.unparking import policies
 from zlens.present.charts import Chart, Series
@@ -166,7 +167,7 @@ _OF = {
     "zos": ("wlm_unpark_busy", "wlm_park_busy"),
 }
 #: Weight of what was in the kernel's average of steal (HD_STEAL_AVG_WEIGHT).
-_STEAL_WEIGHT = 16
+_STEAL_WEIGHT = int(number("linux_steal_weight"))
 
 _MODELS = (
     Column("name", "Model"),

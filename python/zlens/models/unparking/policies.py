@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from zlens.models.fill import water_fill
+from zlens.models.published import number
 
-#: z/VM and WLM decide every two seconds, Linux every quarter of one.
-ZVM_SECONDS, ZOS_SECONDS, LINUX_SECONDS = 2.0, 2.0, 0.25
+#: How often z/VM and Linux decide.
+ZVM_SECONDS, LINUX_SECONDS = number("zvm_decides_each"), number("linux_decides_each")
 #: Less than this of a core is nothing.
 _NOTHING = 1e-9
 
@@ -155,13 +156,13 @@ def linux(entitled: int, online: int, steals: Iterable[float], threshold: int, w
 
 @dataclass(frozen=True, slots=True)
 class Wlm:
-    """Thresholds of WLM, percent: see the constants of the same names."""
+    """Thresholds of WLM, percent: see constants.toml of the first two, published.toml of the others."""
 
     unpark_busy: float
     park_busy: float
-    half: float = 4.0
-    one: float = 10.0
-    effect: float = 20.0
+    half: float = number("wlm_half_above")
+    one: float = number("wlm_one_above")
+    effect: float = number("wlm_effect_below")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zlens.catalog import cpumf, linux_events
+from zlens.catalog import cpumf, generations, linux_events
+from zlens.catalog.interval_flags import GAP, SHORT
 from zlens.catalog.linux_events import Event, Machine
 from zlens.errors import InputError
 from zlens.inputs.options import Options
@@ -375,10 +376,10 @@ class LinuxCounterSource:
             machine = file.machine or Machine(())
             type, version = file.info.machine_type, file.run.csvn
             chosen, _ = cpumf.choose(type, version, file.run.told)
-            if chosen in cpumf.GENERATIONS and (type or version is not None):
+            if chosen in generations.names() and (type or version is not None):
                 machine = Machine((str(chosen),))
             elif not machine.generations:
-                machine = Machine(tuple(cpumf.GENERATIONS))
+                machine = Machine(generations.names())
             file.run.generation = chosen
             strange = []
             for code, event in file.events.items():
@@ -397,7 +398,8 @@ class LinuxCounterSource:
         file.notes = [note for note in file.notes if note[0] != "no_layout"]
         if events:
             more = f" and {len(events) - 5} more" if len(events) > 5 else ""
-            of = " or ".join(machine.generations) if len(machine.generations) < 8 else "no known machine"
+            every = machine.generations == generations.names()
+            of = "no known machine" if every else " or ".join(machine.generations)
             detail = f"{', '.join(events[:5])}{more}: their numbers on {of} are not known; in no metric"
             file.notes.append(("no_layout", detail, None))
 
@@ -526,7 +528,7 @@ def _flag(moments: Sequence[Moment]) -> Tally[float]:
         nominal = max(lengths, key=lambda s: (lengths[s], s))
         for moment in mine:
             seconds = moment.seconds or 0
-            moment.flag = "short" if seconds < 0.5 * nominal else "gap" if seconds > 1.5 * nominal else None
+            moment.flag = "short" if seconds < SHORT * nominal else "gap" if seconds > GAP * nominal else None
         found += lengths
     return found
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+from zlens.catalog import codes
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress
@@ -93,8 +94,11 @@ class RmfMonitor3Source(RmfSource):
         return Times(end - length * 1000, end, length, begin is not None, printed)
 
     def _threads(self, header: dict[str, Any]) -> dict[str, int]:
-        told = {"cp": header.get("mt_mode_cp"), "ziip": header.get("mt_mode_iip")}
-        return {kind: threads for kind, threads in told.items() if threads}
+        stated = {
+            word.lower(): header.get(f"mt_mode_{code.lower()}")
+            for code, word in codes.words("rmf_cpu_type").items()
+        }
+        return {kind: threads for kind, threads in stated.items() if threads}
 
     @staticmethod
     def _length(found: ReportInterval, notes: Notes, system: str) -> int:

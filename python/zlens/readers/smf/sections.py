@@ -13,11 +13,12 @@ from functools import cached_property
 from typing import Any
 
 from zlens import _native
-from zlens.catalog import smf_record, smf_sections
+from zlens.catalog import codes, processor_types, smf_record, smf_sections
 from zlens.catalog.columns import Column
+from zlens.catalog.interval_flags import SHORT
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, Interval, RawTable
-from zlens.readers.smf.systems import SHORT, Dump, Group, offset_s, release
+from zlens.readers.smf.systems import Dump, Group, offset_s, release
 
 NAME = "smf"
 
@@ -38,7 +39,11 @@ _TELLING = (70, 72)
 #: Subtypes of type 30 that end an interval.
 _ENDING_INTERVALS = (2, 3, 6)
 #: Types of processor of which the table of systems has the threads, by SMF70TYP.
-_KINDS = {0: "cp", 2: "ziip"}
+_KINDS = {
+    int(code): word.lower()
+    for code, word in codes.words("smf70_cpu_type").items()
+    if word in processor_types.modeled()
+}
 _ZOS = re.compile(r"ZV(\d\d)(\d\d)\d\d")
 
 

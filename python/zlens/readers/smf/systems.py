@@ -11,10 +11,9 @@ from typing import Any
 
 from zlens import _native
 from zlens.catalog import smf, smf_record
+from zlens.catalog.interval_flags import flag
 from zlens.inputs.source import Interval, SystemInfo
 
-#: A sample older than this many usual intervals leaves a gap; one younger than this part of one is a stub.
-GAP, SHORT = 1.5, 0.5
 #: Records of one interval whose ends differ by less than this tell of the same: each processor's is stamped
 #: on its own. In TOD units.
 SAME = 20_000 * 4096
@@ -169,10 +168,3 @@ def nominal_s(clusters: list[list[SeenInterval]]) -> float | None:
     if not counts:
         return None
     return float(max(counts, key=lambda length: (counts[length], length)))
-
-
-def flag(seconds: float | None, nominal: float | None) -> str | None:
-    """gap or short, where an interval is not of the usual length."""
-    if not nominal or seconds is None:
-        return None
-    return "gap" if seconds > GAP * nominal else "short" if seconds < SHORT * nominal else None

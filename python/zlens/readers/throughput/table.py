@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from zlens.catalog.interval_flags import GAP
 from zlens.errors import InputError, QueryError
 from zlens.schema import document, user_files
 from zlens.schema.facts import FACTS
@@ -387,7 +388,7 @@ def _ends(path: str, rows: Sequence[_Raw]) -> Iterator[tuple[int, int]]:
         )
     usual = round(statistics.median(steps))
     # Beyond a gap a row lasts as long as rows usually do.
-    lengths = [step if step <= 1.5 * usual else usual for step in steps]
+    lengths = [step if step <= GAP * usual else usual for step in steps]
     if key == "start":
         yield from zip(times, (t + n for t, n in zip(times, [*lengths, usual], strict=True)), strict=True)
     else:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from zlens import _native
+from zlens.catalog.interval_flags import GAP, flag
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, SystemInfo
 
@@ -19,9 +20,6 @@ _CLOCK = "%Y-%m-%d %H:%M:%S"
 _TOD_US = 4096
 #: Gaps, and repetitions in one file, that are told.
 MAX_REMARKS = 1000
-
-#: A sample older than this many usual intervals leaves a gap; one younger than this part of one is a stub.
-GAP, SHORT = 1.5, 0.5
 
 
 @dataclass(slots=True)
@@ -57,7 +55,7 @@ def tell(group: Group, leap: int) -> None:
         _gaps(group, info.nominal_s, leap)
     # The first end only closes the samples that later ones are held against.
     for (end, samples), seconds in zip(times[1:], lengths, strict=True):
-        info.intervals.append(Interval(end, seconds, _flag(seconds, info.nominal_s), samples))
+        info.intervals.append(Interval(end, seconds, flag(seconds, info.nominal_s), samples))
     firsts = [f.first_tod for f in group.files if f.first_tod is not None]
     lasts = [f.last_tod for f in group.files if f.last_tod is not None]
     if firsts and lasts:
@@ -128,9 +126,3 @@ def _gap(
 
 def _time(tod: int, leap: int) -> dt.datetime:
     return _EPOCH + dt.timedelta(microseconds=_native.unix_us_from_tod(tod, leap))
-
-
-def _flag(seconds: float, nominal: float | None) -> str | None:
-    if not nominal:
-        return None
-    return "gap" if seconds > GAP * nominal else "short" if seconds < SHORT * nominal else None

@@ -1,0 +1,18 @@
+"""The words for codes of records (facts/codes.toml)."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from zlens.errors import CatalogError
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+
+
+@cache
+def words(name: str) -> dict[str, str]:
+    """The words of a table of codes."""
+    table = document.facts(FACTS / "codes.toml").get(name)
+    if table is None:
+        raise CatalogError(f"there is no table of codes {name!r}", expected="one of facts/codes.toml")
+    return {code: word for code, word in table.items() if code not in ("text", "status", "source")}

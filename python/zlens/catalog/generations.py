@@ -1,0 +1,76 @@
+"""Machine generations: each is one file of `facts/machines`, which has all that is known of it.
+
+A generation is there because its file is: nothing lists them. `cpumf` reads counters and metrics from the
+files, `machines` curves of capacity. What all generations have in common is in the folder `common`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from zlens.errors import CatalogError
+from zlens.schema import document
+from zlens.schema.facts import FACTS
+
+
+@dataclass(frozen=True, slots=True)
+class MachineType:
+    """A machine type. ghz: its nominal speed, where it is known; the speed in the record is what counts."""
+
+    type: str
+    generation: str
+    name: str
+    ghz: float | None
+    ghz_status: str
+    ghz_source: str
+
+
+def root() -> Path:
+    """The folder of the generations."""
+    return FACTS / "machines"
+
+
+@cache
+def facts(name: str) -> Mapping[str, Any]:
+    """What the file of a generation says."""
+    if name not in names():
+        raise CatalogError(f"there is no machine generation {name!r}", expected=", ".join(names()))
+    return _files()[name]
+
+
+@cache
+def common(name: str) -> Mapping[str, Any]:
+    """What one of the files for all generations says."""
+    return _read(root() / "common" / f"{name}.toml")
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The generations, the oldest first: each counts with a higher counter second version number."""
+    return tuple(sorted(_files(), key=lambda name: _files()[name]["csvn"]))
+
+
+@cache
+def types() -> dict[str, MachineType]:
+    """The machine types that are known."""
+    return {
+        type: MachineType(
+            type,
+            name,
+            stated["name"],
+            stated.get("ghz"),
+            stated.get("ghz_status", ""),
+            stated.get("ghz_source", ""),
+        )
+        for name in names()
+        for type, stated in facts(name)["types"].items()
+    }
+
+
+@cache
+def _files() -> dict[str, Mapping[str, Any]]:
+    return {path.stem: document.facts(path) for path in sorted(root().glob("*.toml"))}

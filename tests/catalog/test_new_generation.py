@@ -1,0 +1,110 @@
+"""A machine generation is one file: a copy of a neighbor's file is known everywhere, nothing lists them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zlens
+
+SOURCES = Path(zlens.__file__).parent
+TESTS = Path(__file__).parents[1]
+
+#: What a newcomer changes in the copy of the z14; one counter is beyond the sets of all other machines.
+CHANGES = {
+    'text = "IBM z14 and z14 ZR1"': 'text = "IBM z99"',
+    "csvn = 5": "csvn = 99",
+    "extended_counters = 128": "extended_counters = 192",
+    '3906 = { name = "z14"': '9901 = { name = "z99"',
+    "3907 = {": "9902 = {",
+    "[counters]\n": '[counters]\n300 = { name = "FARTHER_WRITES", text = "lines from farther" }\n',
+    "100 * (E133 + E136) / (B2 + B4)": "100 * (E133 + E300) / (B2 + B4)",
+    "[curves.z14-m05]": "[curves.z99-m01]",
+    'type = "3906"': 'type = "9901"',
+}
+
+ASK = """
+import json
+from counter_rows import opened, row, values
+from zlens.catalog import cpumf, cpumf_weights, generations, machines
+from zlens.catalog.check import cpumf as check
+from zlens.explain.cpumf import counter_pages
+
+
+rows = [row({"B0": 2e9, "B1": 1e9, "B2": 3e6, "B4": 1e6, "E133": 0, "E300": 1e6}, generation="z99")]
+weights = cpumf_weights.parse("z99 = { rni = [1, 1, 1, 1, 1] }", "mine.toml")
+print(json.dumps({
+    "order": generations.names(),
+    "type": generations.types()["9902"].generation,
+    "by type": cpumf.choose("9901", 99),
+    "by version": cpumf.choose(None, 99),
+    "measure": values(opened(rows), "generation, generation_by, cpi, l2p")[0],
+    "explained": list(counter_pages("FARTHER_WRITES"))[0],
+    "weights": weights.rni["z99"],
+    "curve": machines.of_type("9901", None).name,
+    "factor of two": dict(machines.machines()["z99-m01"].curve)[2],
+    "wrong": [*check.check(), *machines.check()],
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a package answers whose facts have one file more."""
+    folder = tmp_path_factory.mktemp("generation")
+    package = folder / "zlens"
+    package.mkdir()
+    for entry in SOURCES.iterdir():
+        if entry.name != "facts":
+            (package / entry.name).symlink_to(entry)
+    shutil.copytree(SOURCES / "facts", package / "facts")
+    text = (package / "facts" / "machines" / "z14.toml").read_text(encoding="utf-8")
+    for old, new in CHANGES.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    (package / "facts" / "machines" / "z99.toml").write_text(text, encoding="utf-8")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder), str(TESTS)]),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
+    run = subprocess.run(
+        [sys.executable, "-c", ASK], env=environment, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    said: dict[str, Any] = json.loads(run.stdout)
+    return said
+
+
+def test_its_types_and_its_version_are_recognized(answers: dict[str, Any]) -> None:
+    assert answers["order"][-1] == "z99"
+    assert answers["type"] == "z99"
+    assert answers["by type"] == ["z99", "machine type"]
+    assert answers["by version"] == ["z99", "counter version"]
+
+
+def test_its_formulas_are_compiled(answers: dict[str, Any]) -> None:
+    assert answers["measure"] == {
+        "generation": "z99",
+        "generation_by": "machine type",
+        "cpi": 2.0,
+        "l2p": 25.0,
+    }
+    assert "lines from farther" in answers["explained"]
+    assert answers["weights"] == [1.0] * 5
+
+
+def test_its_curve_is_usable(answers: dict[str, Any]) -> None:
+    assert answers["curve"] == "z99-m01"
+    assert answers["factor of two"] == 0.941
+
+
+def test_the_check_has_nothing_to_say(answers: dict[str, Any]) -> None:
+    assert answers["wrong"] == []

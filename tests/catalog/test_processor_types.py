@@ -1,0 +1,24 @@
+"""Processor types are told once: what records and measures name agrees with facts/processor_types.toml."""
+
+from __future__ import annotations
+
+import pytest
+
+from zlens.catalog import codes, metrics, processor_types
+
+
+def test_what_holds_for_types() -> None:
+    assert processor_types.modeled() == ("CP", "IFL", "ZIIP", "ICF")
+    assert processor_types.in_cpu_pools() == ("CP", "IFL")
+    assert "CP" not in processor_types.full_speed()
+    assert {"IFL", "ZIIP", "ICF", "ZAAP"} == processor_types.full_speed()
+
+
+@pytest.mark.parametrize("table", ["cpu_type", "rmf_cpu_type", "smf70_cpu_type"])
+def test_codes_lead_to_types(table: str) -> None:
+    assert set(codes.words(table).values()) <= {each.name for each in processor_types.types()}
+
+
+def test_the_system_has_the_threads_of_every_modeled_type() -> None:
+    columns = {column.name for column in metrics.table("system").columns}
+    assert {f"mt_{kind.lower()}" for kind in processor_types.modeled()} <= columns
