@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from zlens.schema import cache, facts, toml
+from zlens.schema import cache, document, facts, toml
 
 TEXT = 'name = "cpu"\nwords = ["a", "b"]\n[part]\nlimit = 1.5\nleast = 3\nholds = true\n'
 FACTS = {"name": "cpu", "words": ["a", "b"], "part": {"limit": 1.5, "least": 3, "holds": True}}
@@ -70,18 +70,18 @@ def test_callers_may_change_what_they_get(folder: Path) -> None:
 def test_one_byte_changed_is_another_text(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "facts.toml"
     path.write_text(TEXT)
-    assert toml.load(path) == FACTS
+    assert document.facts(path) == FACTS
     before = path.stat()
     path.write_text(TEXT.replace("1.5", "1.6"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert toml.load(path)["part"]["limit"] == 1.6
+    assert document.facts(path)["part"]["limit"] == 1.6
 
 
 def test_every_file_of_the_catalog_comes_back_as_it_was_parsed(folder: Path, parsed: list[str]) -> None:
     files = sorted(CATALOG.rglob("*.toml"))
-    first = [toml.load(path) for path in files]
+    first = [document.facts(path) for path in files]
     count = len(parsed)
-    again = [toml.load(path) for path in files]
+    again = [document.facts(path) for path in files]
     assert len(parsed) == count, "nothing of the catalog is outside the cache"
     assert again == first == [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
 

@@ -45,7 +45,7 @@ def facts(name: str) -> Mapping[str, Any]:
 @cache
 def common(name: str) -> Mapping[str, Any]:
     """What one of the files for all generations says."""
-    return _read(root() / "common" / f"{name}.toml")
+    return document.facts(root() / "common" / f"{name}.toml")
 
 
 @cache

@@ -7,7 +7,6 @@ than most answers. Whatever the cache does not have is parsed.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zlens.schema.cache import Cache
@@ -39,11 +38,6 @@ def loads(text: str) -> dict[str, Any]:
         facts = parse(text)
         _keep(data, facts)
     return facts
-
-
-def load(path: Path) -> dict[str, Any]:
-    """What a file of TOML says."""
-    return loads(path.read_text(encoding="utf-8"))
 
 
 def parse(text: str) -> dict[str, Any]:
