@@ -550,7 +550,7 @@ def test_the_release_is_read_in_each_of_its_forms(tmp_path: Path, footer: str) -
 
 def test_a_page_without_a_release_needs_one(tmp_path: Path) -> None:
     page = write(tmp_path, layout_of("D0R2"), release=None)
-    with pytest.raises(CatalogError, match=r"--release 7\.3") as caught:
+    with pytest.raises(CatalogError, match=r"release='7\.3'") as caught:
         pages.import_pages([page], pack_root=tmp_path / "packs")
     assert caught.value.file == str(page)
     report = pages.import_pages([page], release="V7R2.0", pack_root=tmp_path / "packs")

@@ -157,7 +157,7 @@ def test_what_cannot_be_computed_is_named() -> None:
     found = find(Made({"load": minutes(**LOAD)}))
     missing = {rule.id: names for rule, names in found.missing}
     assert missing["PAG-002"] == ("paging.slots", "paging.slots_used")
-    assert missing["CPU-004"] == ("a baseline (--baseline)",)
+    assert missing["CPU-004"] == ("a baseline",)
     assert "CPU-002" not in missing
 
 

@@ -170,7 +170,7 @@ def test_all_rules_are_listed() -> None:
     assert text.startswith("findings: 74 rules, and 33 notes")
     assert "CPU-001" in text
     assert "unverified" in text
-    assert "--rules" in text
+    assert "option rules" in text
 
 
 def test_a_name_nearly_right() -> None:

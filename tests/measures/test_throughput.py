@@ -170,7 +170,7 @@ def test_the_clock_is_found_where_rate_and_busy_agree(tmp_path: Path, off_s: int
         assert found.correlation > 0.9
         said = session.throughput_said(suggested=True)[-1]
     assert ("clocks surely agree" in said) == (off_s == 0)
-    assert (f"--throughput-offset {found.offset_s:g}" in said) == (off_s != 0)
+    assert (f"throughput offset {found.offset_s:g}" in said) == (off_s != 0)
     with opened(path, shares, throughput_offset_s=found.offset_s) as session:
         assert "clocks surely agree" in session.throughput_said(suggested=True)[-1]
 
