@@ -1,8 +1,8 @@
 /** How a place of the machine looks: coloured by busy, edged by polarity, hatched where nothing can be computed. */
 
-import type { Node, Placed } from "../../lib/machine";
-import type { Painter } from "../../lib/painter";
-import { heat, onHeat, type Theme } from "../../lib/palette";
+import type { Node, Placed } from "./tree";
+import type { Painter } from "../../lib/paint/painter";
+import { heat, onHeat, type Theme } from "../../lib/paint/palette";
 
 /** Edges: a solid line for what has a whole core, dashes for a part of one, dots for none. */
 const EDGE: Record<string, number[]> = { Vh: [], Vm: [6, 3], Vl: [2, 3] };

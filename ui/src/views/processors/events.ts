@@ -1,8 +1,8 @@
 /** Events worth a mark beside processors: those of a kind that did not happen all the time. */
 
-import { file } from "../../lib/file.svelte";
-import type { Mark } from "../../lib/lines";
-import { marks, said } from "../../lib/marks.svelte";
+import { file } from "../../lib/api/session.svelte";
+import type { Mark } from "../../lib/paint/lines";
+import { marks, said } from "../../lib/api/notable.svelte";
 
 /** More of one kind in a window than this are a rhythm, and a mark on each hides the lines. */
 const OFTEN = 12;

@@ -1,0 +1,90 @@
+/** The views, in the order of the menu. A view is hidden where the input has nothing for it. */
+
+import type { Component } from "svelte";
+import type { Schema } from "../lib/api/api";
+import { file } from "../lib/api/session.svelte";
+import { listed } from "../lib/page/menu";
+import { subjectsOf } from "../lib/api/subjectKinds";
+import CpuMf from "../views/cpumf/CpuMf.svelte";
+import Compare from "../views/compare/Compare.svelte";
+import Findings from "../views/findings/Findings.svelte";
+import Guests from "../views/guests/Guests.svelte";
+import Io from "../views/io/Io.svelte";
+import Machine from "../views/machine/Machine.svelte";
+import Lab from "../views/lab/Lab.svelte";
+import Overview from "../views/overview/Overview.svelte";
+import Reports from "../views/reports/Reports.svelte";
+import Sql from "../views/sql/Sql.svelte";
+import Processors from "../views/processors/Processors.svelte";
+
+export interface View {
+  id: string;
+  title: string;
+  /** The key after `g` that opens it. */
+  letter: string;
+  shows: (schema: Schema) => boolean;
+  component: Component;
+}
+
+/** Shown where the system looked at has something for one of these measures. */
+export const any =
+  (...tables: string[]) =>
+  (): boolean =>
+    file.fills(...tables);
+
+/** Shown where it has a kind of subject of this view: a file may hold systems of z/VM and of z/OS. */
+const uses = (view: string): boolean =>
+  subjectsOf(file.sources, (name) => file.fills(name)).some((kind) => kind.view === view);
+
+export const VIEWS: View[] = [
+  { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview },
+  { id: "findings", title: "Findings", letter: "f", shows: () => true, component: Findings },
+  {
+    id: "processors",
+    title: "Processors",
+    letter: "p",
+    shows: any("cpu", "core"),
+    component: Processors,
+  },
+  {
+    id: "machine",
+    title: "Machine",
+    letter: "m",
+    shows: any("cec", "partition", "core", "cpu"),
+    component: Machine,
+  },
+  { id: "cpumf", title: "CPU MF", letter: "c", shows: any("cpumf_type", "cpumf"), component: CpuMf },
+  { id: "guests", title: "Guests", letter: "u", shows: () => uses("guests"), component: Guests },
+  {
+    id: "workloads",
+    title: "Workloads",
+    letter: "u",
+    shows: () => uses("workloads"),
+    component: Guests,
+  },
+  {
+    id: "io",
+    title: "I/O and paging",
+    letter: "i",
+    shows: any("device", "alias_pool", "channel", "paging"),
+    component: Io,
+  },
+  { id: "compare", title: "Compare", letter: "k", shows: any("load", "guest", "cpu"), component: Compare },
+  {
+    id: "lab",
+    title: "Laboratory",
+    letter: "b",
+    shows: (schema) => schema.models.length > 0,
+    component: Lab,
+  },
+  {
+    id: "reports",
+    title: "Reports",
+    letter: "r",
+    shows: (schema) => schema.reports.length > 0,
+    component: Reports,
+  },
+  { id: "sql", title: "SQL", letter: "q", shows: (schema) => schema.tables.length > 0, component: Sql },
+];
+
+listed(VIEWS);

@@ -1,0 +1,93 @@
+/** What was opened: the schema, once, and what follows from it for the system looked at. */
+
+import { api, ApiError, type ColumnInfo, type Schema, type SystemInfo, type TableInfo } from "./api";
+import { zone } from "../text/format";
+import { place } from "../page/place.svelte";
+
+class File {
+  schema = $state.raw<Schema | null>(null);
+  error = $state.raw<ApiError | null>(null);
+  // Of its own: who asks about a system is not to ask again when the address begins to name it.
+  #system = $derived.by((): string => {
+    const asked = place.system;
+    if (asked !== null && this.systems.some((one) => one.system === asked)) return asked;
+    return this.systems[0]?.system ?? "";
+  });
+
+  async load(): Promise<void> {
+    try {
+      this.schema = await api.schema();
+      this.error = null;
+    } catch (error) {
+      this.error = error instanceof ApiError ? error : new ApiError(String(error));
+    }
+  }
+
+  get systems(): SystemInfo[] {
+    return this.schema?.systems ?? [];
+  }
+
+  /** Sources of the system looked at; of the first system where none was chosen. */
+  get sources(): SystemInfo[] {
+    const name = this.system;
+    return this.systems.filter((one) => one.system === name);
+  }
+
+  /** The system looked at. */
+  get system(): string {
+    return this.#system;
+  }
+
+  /** First and last moment of the system, seconds UTC. */
+  get span(): [number, number] {
+    const starts = this.sources.map((one) => seconds(one.start)).filter((one) => one !== null);
+    const ends = this.sources.map((one) => seconds(one.end)).filter((one) => one !== null);
+    return [starts.length ? Math.min(...starts) : 0, ends.length ? Math.max(...ends) : 1];
+  }
+
+  /** The window looked at, seconds UTC. */
+  get window(): [number, number] {
+    const [first, last] = this.span;
+    return [place.from ?? first, place.to ?? last];
+  }
+
+  /** Seconds east of UTC of the system's clock. */
+  get offset(): number {
+    return this.sources.find((one) => one.utc_offset_s !== null)?.utc_offset_s ?? 0;
+  }
+
+  /** The zone of the system's times; an input of local times only does not tell it. */
+  get zone(): string {
+    return this.sources.some((one) => one.local_time) ? "local time of an unknown zone" : zone(this.offset);
+  }
+
+  table(name: string): TableInfo | undefined {
+    return this.schema?.tables.find((one) => one.name === name);
+  }
+
+  column(table: string, name: string): ColumnInfo | undefined {
+    return this.table(table)?.columns.find((one) => one.name === name);
+  }
+
+  /** Whether the inputs of the system looked at have something that one of these measures is made of. */
+  fills(...tables: string[]): boolean {
+    return tables.some((name) => this.sources.some((one) => one.fills.includes(name)));
+  }
+
+  /** SQL: the rows of the system in the window. `alias` is put before the columns. */
+  condition(alias = "", time = "interval_end"): string {
+    const dot = alias ? `${alias}.` : "";
+    const parts = [`${dot}system = '${this.system.replaceAll("'", "''")}'`];
+    if (place.from !== null) parts.push(`${dot}${time} > to_timestamp(${place.from})`);
+    if (place.to !== null) parts.push(`${dot}${time} <= to_timestamp(${place.to})`);
+    return parts.join(" AND ");
+  }
+}
+
+export function seconds(iso: string | null): number | null {
+  if (iso === null) return null;
+  const value = Date.parse(iso) / 1000;
+  return Number.isFinite(value) ? value : null;
+}
+
+export const file = new File();

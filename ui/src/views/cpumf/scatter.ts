@@ -1,0 +1,167 @@
+/** The hardware counters over a window: where misses are sourced, and the regions of the workload hint. */
+
+import type { Cell } from "../../lib/api/api";
+import { exact } from "../../lib/text/format";
+import type { Region } from "../../lib/page/hover.svelte";
+import { axis, type Painter } from "../../lib/paint/painter";
+import { category, tone, type Theme } from "../../lib/paint/palette";
+
+/** Where L1 misses were sourced, from near to far. A machine has some of them; what each means is in the catalog. */
+export const SOURCED = ["l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp"];
+
+/** Cool is near, warm is far; on every generation memory looks the same. */
+const SOURCE_COLOURS: Record<string, number> = {
+  l15p: 4,
+  l2lp: 0,
+  l2rp: 3,
+  l2p: 0,
+  l3p: 4,
+  l4lp: 2,
+  l4rp: 1,
+  memp: 5,
+};
+
+export const sourceColour = (name: string): string => category(SOURCE_COLOURS[name] ?? 6);
+
+/** A part of the plane of L1MP and RNI; an open end is null. */
+export interface HintRegion {
+  category: string;
+  l1mp: [number | null, number | null];
+  rni: [number | null, number | null];
+}
+
+export interface Hints {
+  status: string;
+  source: string;
+  note: string;
+  generations: string[];
+  regions: HintRegion[];
+}
+
+export interface Point {
+  l1mp: number;
+  rni: number;
+  colour: string;
+  lines: string[];
+  chosen?: boolean;
+  open?: () => void;
+}
+
+/** The category's colour: little demand on the nest is calm. */
+export function hintColour(category: string): string {
+  return { LOW: "info", AVERAGE: "warn", HIGH: "crit" }[category] ?? "faint";
+}
+
+const AT = { left: 46, right: 14, top: 8, foot: 36 };
+
+export function drawScatter(
+  painter: Painter,
+  width: number,
+  height: number,
+  theme: Theme,
+  points: Point[],
+  hints: HintRegion[],
+): Region[] {
+  const bounds = (of: (one: HintRegion) => [number | null, number | null]): number[] =>
+    hints.flatMap((one) => of(one).filter((each) => each !== null));
+  // Every region is to be seen, the points too.
+  const x = axis(
+    0,
+    Math.max(...points.map((one) => one.l1mp), ...bounds((one) => one.l1mp).map((each) => each * 1.4), 1),
+    width / 70,
+  );
+  const y = axis(
+    0,
+    Math.max(...points.map((one) => one.rni), ...bounds((one) => one.rni).map((each) => each * 1.4), 0.5),
+    height / 45,
+  );
+  const right = width - AT.right;
+  const bottom = height - AT.foot;
+  const across = (value: number): number => AT.left + (value / x.high) * (right - AT.left);
+  const up = (value: number): number => bottom - (value / y.high) * (bottom - AT.top);
+  // The first line of the table that holds is the category: it is painted last.
+  for (const hint of [...hints].reverse()) {
+    const [left, wide] = [across(hint.l1mp[0] ?? 0), across(hint.l1mp[1] ?? x.high)];
+    const [low, high] = [up(hint.rni[0] ?? 0), up(hint.rni[1] ?? y.high)];
+    const colour = tone(theme, hintColour(hint.category));
+    painter.rect(left, high, wide - left, low - high, { fill: colour, opacity: 0.1 });
+    painter.rect(left, high, wide - left, low - high, { stroke: colour, width: 1, opacity: 0.6 });
+    painter.text(wide - 6, high + 10, hint.category, { colour, align: "right", size: 11, bold: true });
+  }
+  for (const tick of x.ticks) {
+    painter.path(
+      [
+        [across(tick), bottom],
+        [across(tick), bottom + 4],
+      ],
+      { stroke: theme.faint },
+    );
+    painter.text(across(tick), bottom + 12, String(tick), { colour: theme.faint, align: "center", size: 11 });
+  }
+  for (const tick of y.ticks) {
+    painter.path(
+      [
+        [AT.left - 4, up(tick)],
+        [AT.left, up(tick)],
+      ],
+      { stroke: theme.faint },
+    );
+    painter.text(AT.left - 7, up(tick), String(tick), { colour: theme.faint, align: "right", size: 11 });
+  }
+  painter.path(
+    [
+      [AT.left, AT.top],
+      [AT.left, bottom],
+      [right, bottom],
+    ],
+    { stroke: theme.faint },
+  );
+  painter.text((AT.left + right) / 2, height - 8, "L1MP: L1 misses per 100 instructions", {
+    colour: theme.ink,
+    align: "center",
+    size: 11,
+  });
+  painter.text(10, (AT.top + bottom) / 2, "RNI", {
+    colour: theme.ink,
+    align: "center",
+    size: 11,
+    upright: true,
+  });
+  return points.map((one) => {
+    const [px, py] = [across(one.l1mp), up(one.rni)];
+    painter.circle(px, py, one.chosen ? 7 : 4.5, {
+      fill: one.colour,
+      stroke: one.chosen ? theme.ink : theme.paper,
+      width: one.chosen ? 2 : 0.75,
+    });
+    return {
+      x: px - 6,
+      y: py - 6,
+      width: 12,
+      height: 12,
+      lines: [...one.lines, `L1MP: ${exact(one.l1mp)} %`, `RNI: ${exact(one.rni)}`],
+      open: one.open,
+    };
+  });
+}
+
+/** Why a machine's RNI is not there, in words; null where it is. */
+export function withoutRni(
+  values: { l1mp: Cell; rni: Cell; status: Cell; generation: Cell; by: Cell },
+  hints: Hints | null,
+): string | null {
+  if (values.rni !== null) return null;
+  if (values.generation === null) return `The machine generation is not known: ${String(values.by ?? "")}`;
+  if (values.l1mp === null) return "The L1 counters were not recorded: without them there is no L1MP.";
+  if (values.status === "unverified") {
+    const known = hints?.generations.includes(String(values.generation))
+      ? ""
+      : " The table of hints is not for it either.";
+    return (
+      `No verified weights of RNI are known for ${String(values.generation)}. ` +
+      "Start zlens serve with --weights FILE, your own weights, or with --allow-unverified; explain tells more." +
+      known
+    );
+  }
+  return "RNI cannot be computed: the extended counters were not recorded.";
+}

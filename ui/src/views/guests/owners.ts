@@ -1,0 +1,160 @@
+/** Seconds by owner: a tree of what was used, laid out as an icicle that can be zoomed. */
+
+import type { Cell } from "../../lib/api/api";
+import { exact } from "../../lib/text/format";
+import type { Region } from "../../lib/page/hover.svelte";
+import type { Painter } from "../../lib/paint/painter";
+import { category, type Theme } from "../../lib/paint/palette";
+
+export interface Owner {
+  name: string;
+  /** Names from the top to this one. */
+  path: string[];
+  value: number;
+  children: Owner[];
+}
+
+/** Rows of [name, name, ..., value]: one per leaf. A null name ends the path: the seconds are its parent's own. */
+export function tree(top: string, rows: readonly (readonly Cell[])[]): Owner {
+  const root: Owner = { name: top, path: [], value: 0, children: [] };
+  const known = new Map<string, Owner>([["", root]]);
+  for (const row of rows) {
+    const value = row[row.length - 1];
+    if (typeof value !== "number" || !(value > 0)) continue;
+    let here = root;
+    here.value += value;
+    for (const name of row.slice(0, -1)) {
+      if (name === null) break;
+      const path = [...here.path, String(name)];
+      const key = path.join("\u0000");
+      let next = known.get(key);
+      if (!next) {
+        next = { name: String(name), path, value: 0, children: [] };
+        known.set(key, next);
+        here.children.push(next);
+      }
+      next.value += value;
+      here = next;
+    }
+  }
+  const sorted = (one: Owner): void => {
+    one.children.sort((a, b) => b.value - a.value);
+    one.children.forEach(sorted);
+  };
+  sorted(root);
+  return root;
+}
+
+/** The owner of a path; the lowest that is still there. */
+export function ownerAt(root: Owner, path: string[]): Owner {
+  let here = root;
+  for (const name of path) {
+    const next = here.children.find((one) => one.name === name);
+    if (!next) break;
+    here = next;
+  }
+  return here;
+}
+
+/** As an address holds a path: names may have slashes. */
+export function pathText(path: string[]): string {
+  return path.map((name) => encodeURIComponent(name)).join("/");
+}
+
+export function pathOf(text: string | null): string[] {
+  return text ? text.split("/").map(decoded) : [];
+}
+
+/** A name of the address; what somebody typed by hand may be none, and stands for itself. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+export function depth(owner: Owner): number {
+  return 1 + owner.children.reduce((most, one) => Math.max(most, depth(one)), 0);
+}
+
+export const ROW = 30;
+
+/** Width of the narrowest box that is drawn. */
+const LEAST = 0.5;
+
+export function drawOwners(
+  root: Owner,
+  focus: Owner,
+  unit: string,
+  painter: Painter,
+  width: number,
+  theme: Theme,
+  open: (owner: Owner) => void,
+): Region[] {
+  const regions: Region[] = [];
+  const colours = new Map(root.children.map((one, at) => [one.name, category(at)]));
+  const lines = (one: Owner): string[] => [
+    one.path.length ? one.path.join(" / ") : one.name,
+    `${exact(one.value)} ${unit}`,
+    `${((100 * one.value) / root.value).toFixed(2)} % of all` +
+      (focus === root || one === focus
+        ? ""
+        : `, ${((100 * one.value) / focus.value).toFixed(2)} % of ${focus.name}`),
+  ];
+  const box = (one: Owner, x: number, row: number, wide: number): void => {
+    if (wide < LEAST) return;
+    const level = one.path.length;
+    const base = level === 0 ? theme.faint : (colours.get(one.path[0]!) ?? theme.accent);
+    const inner = Math.max(0.4, wide - 1);
+    const y = row * ROW;
+    painter.rect(x, y, inner, ROW - 1, { fill: theme.paper });
+    painter.rect(x, y, inner, ROW - 1, { fill: base, opacity: [0.35, 0.75, 0.5, 0.3][Math.min(level, 3)] });
+    if (wide > 26) {
+      painter.clip(x, y, inner - 2, ROW, () => {
+        painter.text(x + 5, y + ROW / 2, one.name, { colour: theme.ink, size: 12, bold: level <= 1 });
+        const words = one.value >= 100 ? one.value.toFixed(0) : one.value.toFixed(1);
+        const left = x + 13 + painter.measure(one.name, 12) * (level <= 1 ? 1.08 : 1);
+        if (left + painter.measure(`${words} ${unit}`, 11) < x + wide)
+          painter.text(left, y + ROW / 2, `${words} ${unit}`, { colour: theme.ink, size: 11 });
+      });
+    }
+    regions.push({ x, y, width: inner, height: ROW - 1, lines: lines(one), open: () => open(one) });
+    let at = x;
+    for (const child of one.children) {
+      const share = (child.value / one.value) * wide;
+      box(child, at, row + 1, share);
+      at += share;
+    }
+  };
+  if (root.value > 0) {
+    // Those above the one looked at, whole: a click on them leads up again.
+    let above: Owner = root;
+    let row = 0;
+    while (above !== focus) {
+      const one = above;
+      painter.rect(0, row * ROW, width, ROW - 1, { fill: theme.grid });
+      painter.text(5, row * ROW + ROW / 2, one.name, { colour: theme.ink, size: 12 });
+      regions.push({
+        x: 0,
+        y: row * ROW,
+        width,
+        height: ROW - 1,
+        lines: [...lines(one), "click: back to it"],
+        open: () => open(one),
+      });
+      row += 1;
+      above = one.children.find((child) => child.name === focus.path[one.path.length])!;
+    }
+    box(focus, 0, row, width);
+  }
+  return regions;
+}
+
+/** Every owner as a row: path and seconds. */
+export function ownerRows(root: Owner): (string | number)[][] {
+  return [
+    [root.path.join(" / ") || root.name, root.path.length, root.value],
+    ...root.children.flatMap(ownerRows),
+  ];
+}

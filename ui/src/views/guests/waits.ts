@@ -1,0 +1,154 @@
+/** States that samples found a virtual machine in: how they are grouped for the eye, and drawn over time. */
+
+import type { AggregateAnswer } from "../../lib/api/api";
+import { dateTime, exact } from "../../lib/text/format";
+import type { Region } from "../../lib/page/hover.svelte";
+import { timeTicks, type Draw } from "../../lib/paint/painter";
+import { category } from "../../lib/paint/palette";
+import { rowsOf, type State } from "../../lib/api/subjects";
+
+/** From what a machine does to what it does not do. */
+const COLOURS = "#009e73 #d55e00 #cc79a7 #e69f00 #56b4e9 #f0e442 #0072b2 #66707b #b3bac2".split(" ");
+
+/** States as a legend has them. */
+export function legend(states: State[]): { key: string; name: string; colour: string; columns: string[] }[] {
+  return states.map((state, at) => ({ ...state, colour: COLOURS[at] ?? category(at) }));
+}
+
+export function stateColumns(states: State[]): string[] {
+  return states.flatMap((state) => state.columns);
+}
+
+/** Shares in percent by column; null where there were no samples. */
+export type Shares = Record<string, number | null>;
+
+export function shareOf(state: { columns: string[] }, shares: Shares): number | null {
+  const known = state.columns.map((column) => shares[column] ?? null).filter((one) => one !== null);
+  return known.length ? known.reduce((a, b) => a + b, 0) : null;
+}
+
+export function sampled(shares: Shares | undefined): shares is Shares {
+  return shares !== undefined && Object.values(shares).some((one) => one !== null);
+}
+
+/** The share of samples in which it waited for something. */
+export function waiting(states: State[], shares: Shares): number | null {
+  if (!sampled(shares)) return null;
+  return states.filter((state) => state.waits).reduce((sum, one) => sum + (shareOf(one, shares) ?? 0), 0);
+}
+
+export interface Bar {
+  state: { key: string; colour: string };
+  from: number;
+  to: number;
+}
+
+/** Parts of a bar: where each state begins and ends, in percent. */
+export function parts(states: State[], shares: Shares): Bar[] {
+  const found: Bar[] = [];
+  let at = 0;
+  for (const state of legend(states)) {
+    const share = shareOf(state, shares) ?? 0;
+    if (share > 0) found.push({ state, from: at, to: at + share });
+    at += share;
+  }
+  return found;
+}
+
+/** What the hover says: every column that was found, in percent of the samples. */
+export function told(shares: Shares, name: (column: string) => string): string[] {
+  if (!sampled(shares)) return ["no samples"];
+  return Object.entries(shares).flatMap(([column, value]) => {
+    return value === null || value === 0 ? [] : [`${name(column)}: ${exact(value)} %`];
+  });
+}
+
+/** Name of a state's column for readers. */
+export function stateName(column: string): string {
+  return column.replace(/_pct$/, "").replaceAll("_", " ");
+}
+
+/** Shares over time; `t` is the end of each stretch, seconds UTC. */
+export interface Stretch {
+  from: number;
+  t: number;
+  shares: Shares;
+}
+
+/** Shares of an answer with buckets, and the stretch that each is of. */
+export function stretches(answer: AggregateAnswer, columns: string[]): Stretch[] {
+  return rowsOf(answer).flatMap((value): Stretch[] => {
+    const t = value("t");
+    const seconds = answer.bucket_s || value("seconds_total");
+    if (typeof t !== "number" || typeof seconds !== "number") return [];
+    const shares = columns.map((one) => [one, value(`${one}_mean`) as number | null] as const);
+    return [{ from: t - seconds, t, shares: Object.fromEntries(shares) }];
+  });
+}
+
+const LEFT = 52;
+const RIGHT = 12;
+const TOP = 8;
+const FOOT = 22;
+
+export function drawWaits(states: State[], all: Stretch[], window: [number, number], offset: number): Draw {
+  return (painter, width, height, theme) => {
+    const [from, to] = window;
+    const bottom = height - FOOT;
+    const x = (t: number): number => LEFT + ((t - from) / Math.max(1e-9, to - from)) * (width - LEFT - RIGHT);
+    const y = (share: number): number => bottom - (share / 100) * (bottom - TOP);
+    for (const tick of [0, 25, 50, 75, 100]) {
+      painter.path(
+        [
+          [LEFT, y(tick)],
+          [width - RIGHT, y(tick)],
+        ],
+        { stroke: theme.grid },
+      );
+      painter.text(LEFT - 6, y(tick), String(tick), { colour: theme.faint, align: "right", size: 11 });
+    }
+    painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
+      for (const one of all) {
+        const left = x(one.from);
+        const wide = Math.max(1, x(one.t) - left);
+        if (!sampled(one.shares)) {
+          painter.hatch(left, TOP, wide, bottom - TOP, theme.grid);
+          continue;
+        }
+        for (const part of parts(states, one.shares)) {
+          painter.rect(left, y(part.to), wide + 0.4, y(part.from) - y(part.to), { fill: part.state.colour });
+        }
+      }
+    });
+    for (const tick of timeTicks(from, to, offset, width / 110)) {
+      painter.text(x(tick), bottom + 12, dateTime(tick, offset).slice(11, 16), {
+        colour: theme.faint,
+        align: "center",
+        size: 11,
+      });
+    }
+  };
+}
+
+/** What lies under the pointer. */
+export function waitsAt(
+  all: Stretch[],
+  window: [number, number],
+  offset: number,
+  px: number,
+  width: number,
+): Region | null {
+  const [from, to] = window;
+  const moment = from + ((px - LEFT) / Math.max(1, width - LEFT - RIGHT)) * (to - from);
+  const found = all.find((one) => one.from <= moment && moment < one.t);
+  if (!found || px < LEFT || px > width - RIGHT) return null;
+  return {
+    x: px,
+    y: TOP,
+    width: 1,
+    height: 1,
+    lines: [dateTime(found.t, offset), ...told(found.shares, stateName)],
+  };
+}
+
+export const WAITS_AXIS = { left: LEFT, right: RIGHT };

@@ -1,0 +1,117 @@
+/** Devices of a window: times per operation weighted as FCX108 does, and the parts of a response. */
+
+import { everything, found, type Found, type Shown } from "../../lib/api/measures";
+import { category } from "../../lib/paint/palette";
+import { place } from "../../lib/page/place.svelte";
+import type { Layer } from "../../lib/paint/stack";
+
+/** What a device is. */
+export const FACTS: Shown[] = ["volume", "use", "group_name", "device_type", "model", "device_class"].map(
+  (column) => ({ column, what: "last" }),
+);
+
+/** Classes of disks, as FCX108 takes them for its row of all. */
+export const DISKS = ["ECKD", "FBA"];
+
+/** The parts of a response in the order a request meets them, and the service they are of. */
+export const TIMES = ["queue_s", "pend_s", "disc_s", "conn_s", "serv_s"];
+
+export const MEANS: Shown[] = [
+  { column: "rate", decimals: 1 },
+  { column: "resp_s", decimals: 3 },
+  { column: "resp_s", what: "max", decimals: 3 },
+  ...TIMES.map((column) => ({ column, decimals: 3 })),
+  { column: "queued", decimals: 2 },
+  { column: "busy_pct", decimals: 1 },
+  { column: "read_pct", decimals: 1 },
+];
+
+export const SPREAD: Shown[] = [{ column: "resp_s", what: "p95", decimals: 3 }];
+
+/** What the questions about devices are about: one of them has all of it worked out. */
+export const KEEP = [...new Set([...FACTS, ...MEANS, ...SPREAD].map((one) => one.column))];
+
+/** What a table of devices shows, in order. */
+export const TABLE: Shown[] = [
+  ...FACTS.slice(0, 3),
+  ...MEANS.slice(0, 2),
+  ...SPREAD,
+  ...MEANS.slice(2).filter((one) => one.column !== "serv_s"),
+  { column: "device_type" },
+];
+
+/** The columns behind those of the table, where all are asked for. */
+export const everyColumn = (): Shown[] =>
+  place.get("devices.all") ? everything("device", TABLE).slice(TABLE.length) : [];
+
+export interface Part {
+  key: string;
+  name: string;
+  text: string;
+  colour: string;
+}
+
+/** The parts of a response. */
+export const PARTS: Part[] = [
+  { key: "queue_s", name: "queue", text: "waiting in CP's queue", colour: category(5) },
+  { key: "pend_s", name: "pend", text: "pending in the channel subsystem", colour: category(1) },
+  { key: "disc_s", name: "disc", text: "disconnected: the control unit works on it", colour: category(2) },
+  { key: "conn_s", name: "conn", text: "connected: data move", colour: category(0) },
+  { key: "other", name: "other service", text: "service that is none of the parts", colour: category(6) },
+];
+
+/** The answers of several questions about the same subjects side by side, with the question of the first; what is not there yet is
+ * null. */
+export function joined(base: Found, others: (Found | null)[], key: string): Found {
+  const columns = [...base.columns];
+  const taken = others.flatMap((other) => {
+    if (!other) return [];
+    const at = other.columns.indexOf(key);
+    const rows = new Map(other.rows.map((row) => [row[at], row]));
+    const added = other.columns.flatMap((name, place) => (columns.includes(name) ? [] : [{ name, place }]));
+    columns.push(...added.map((one) => one.name));
+    return [{ rows, places: added.map((one) => one.place) }];
+  });
+  const of = base.columns.indexOf(key);
+  return found({
+    columns,
+    rows: base.rows.map((row) => [
+      ...row,
+      ...taken.flatMap(({ rows, places }) => {
+        const other = rows.get(row[of] ?? null);
+        return places.map((place) => other?.[place] ?? null);
+      }),
+    ]),
+    sql: base.sql,
+    more: base.more,
+  });
+}
+
+type Value = number | null;
+
+/** Parts from the values of TIMES. What is left of the service is shown where it is more than rounding. */
+export function parts([queue = null, pend = null, disc = null, conn = null, serv = null]: Value[]): Value[] {
+  let other: Value = null;
+  if (serv !== null) {
+    const left = serv - (pend ?? 0) - (disc ?? 0) - (conn ?? 0);
+    if (left > 1e-6 * serv) other = left;
+  }
+  // A wait of nothing that rounding made negative is none.
+  return [queue === null ? null : Math.max(0, queue), pend, disc, conn, other];
+}
+
+/** The parts of many rows as layers; a part that no row has is left out. */
+export function layers(rows: Value[][]): Layer[] {
+  return PARTS.map(({ name, colour, text }, at) => ({
+    name,
+    colour,
+    text,
+    value: rows.map((row) => row[at] ?? null),
+  })).filter((one) => one.name !== "other service" || one.value.some((value) => value !== null));
+}
+
+/** Whether a device is one that was searched for: by number, volume, use or group. */
+export function matches(words: string, texts: (string | null)[]): boolean {
+  const wanted = words.trim().toLowerCase();
+  return !wanted || texts.some((one) => one !== null && one.toLowerCase().includes(wanted));
+}

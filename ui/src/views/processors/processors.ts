@@ -1,0 +1,167 @@
+/** Processors and cores of a system as rows: in the order of the machine, threads of a core beside each other. */
+
+import type { Statistic, TableInfo } from "../../lib/api/api";
+import { exact } from "../../lib/text/format";
+import type { Course, Level, Line } from "../../lib/paint/lines";
+import type { Found } from "../../lib/api/measures";
+
+export interface Processor {
+  cpu: number;
+  core: number | null;
+  thread: number | null;
+  type: string | null;
+  /** Polarity of the window, joined where it changed. */
+  polarity: string | null;
+  entitlement: number | null;
+}
+
+/** What a heat map can show of processors, in the order of the choice. */
+export const WHAT = [
+  "busy_pct",
+  "emulation_pct",
+  "user_pct",
+  "system_pct",
+  "wait_pct",
+  "suspend_pct",
+  "parked_pct",
+  "spin_pct",
+  "mvs_busy_pct",
+] as const;
+
+/** And of cores. */
+export const OF_CORES = [
+  "core_busy_pct",
+  "mt_utilization_pct",
+  "thread_density",
+  "productivity_pct",
+  "parked_pct",
+] as const;
+
+export const LEVELS: { id: Level; text: string }[] = [
+  { id: "p50", text: "median" },
+  { id: "p95", text: "95 % below" },
+  { id: "max", text: "largest" },
+  { id: "min", text: "smallest" },
+];
+
+/** One of a choice, the first where the address says another. */
+export function chosen<T extends string>(word: string | null, from: readonly T[]): T {
+  return from.find((one) => one === word) ?? from[0]!;
+}
+
+/** What is asked of every processor of the window, by its number. */
+export const ABOUT: Record<string, Statistic[]> = {
+  core_id: ["last"],
+  thread_id: ["last"],
+  cpu_type: ["last"],
+  polarity: ["first", "last"],
+  entitlement_pct: ["last"],
+};
+
+/** The polarity of a row of the window: what it was and what it became, where it changed. */
+export function polarity(found: Found, at: number): string | null {
+  const both = ["polarity_first", "polarity_last"].map((name) => found.column(name)[at] ?? null);
+  return [...new Set(both.filter((one) => one !== null))].join("/") || null;
+}
+
+export function processors(found: Found | null): Processor[] {
+  if (!found) return [];
+  const number = (name: string, at: number): number | null => found.numbers(name)[at] ?? null;
+  return found
+    .numbers("cpu_id")
+    .flatMap((cpu, at) => {
+      if (cpu === null) return [];
+      const type = found.column("cpu_type_last")[at];
+      return [
+        {
+          cpu,
+          core: number("core_id_last", at),
+          thread: number("thread_id_last", at),
+          type: typeof type === "string" && type ? type : null,
+          polarity: polarity(found, at),
+          entitlement: number("entitlement_pct_last", at),
+        },
+      ];
+    })
+    .sort(
+      (a, b) =>
+        (a.core ?? Infinity) - (b.core ?? Infinity) ||
+        (a.thread ?? 0) - (b.thread ?? 0) ||
+        a.cpu - b.cpu ||
+        0,
+    );
+}
+
+/** Whether rows are to be grouped: some core has more than one thread. */
+export function threaded(all: Processor[]): boolean {
+  const seen = new Set<number>();
+  for (const one of all) {
+    if (one.core === null) continue;
+    if (seen.has(one.core)) return true;
+    seen.add(one.core);
+  }
+  return false;
+}
+
+/** What stands beside a processor: its type where there are several, polarity and entitlement. */
+export function beside(one: Processor, types: number): string {
+  return [
+    types > 1 ? one.type : null,
+    one.polarity,
+    one.entitlement === null ? null : `${rounded(one.entitlement)}%`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+const rounded = (value: number): string => String(Math.round(value * 10) / 10);
+
+export interface Row {
+  t: number[];
+  value: (number | null)[];
+  /** All of the place parked: nothing else is to be said of it. */
+  parked: boolean[];
+  /** The range within each bucket, where it holds more than one interval. */
+  range: (string | null)[];
+}
+
+/** Lines of a course by subject: the value at a level, and where the subject was parked throughout. */
+export function heatRows(
+  course: Course | null,
+  column: string,
+  level: Level,
+  parked = "parked_pct",
+): Map<number, Row> {
+  const found = new Map<number, Row>();
+  const sleeping = new Map<number, Map<number, boolean>>();
+  for (const line of course?.lines ?? []) {
+    if (line.column === parked && typeof line.by === "number") {
+      sleeping.set(line.by, new Map(line.t.map((t, at) => [t, (line.min[at] ?? 0) >= 99.95])));
+    }
+  }
+  for (const line of course?.lines ?? []) {
+    if (line.column !== column || typeof line.by !== "number") continue;
+    found.set(line.by, {
+      t: line.t,
+      value: line[level],
+      parked: line.t.map((t) => sleeping.get(line.by as number)?.get(t) ?? false),
+      range: line.t.map((_, at) => within(line, at)),
+    });
+  }
+  return found;
+}
+
+function within(line: Line, at: number): string | null {
+  const [low, high] = [line.min[at] ?? null, line.max[at] ?? null];
+  return low === null || high === null || low === high ? null : `from ${exact(low)} to ${exact(high)}`;
+}
+
+/** Columns of which some row of an answer counted values. */
+export const filled = (names: readonly string[], found: Found | null): Set<string> =>
+  new Set(names.filter((name) => found?.numbers(`${name}_count`).some((count) => (count ?? 0) > 0)));
+
+/** Why a column has nothing: what the catalog says it is made of. */
+export function unfilled(table: TableInfo | undefined, column: string): string {
+  const about = table?.columns.find((one) => one.name === column);
+  return `${about?.text ?? column}: this input does not say it, or it cannot be computed in this window`;
+}

@@ -1,0 +1,123 @@
+/** Classic reports: which there are, what each has of this input, and their tables with columns to sort. */
+
+import type { Cell, Kind, ReportInfo } from "../../lib/api/api";
+import type { TableColumn } from "../../charts/DataTable.svelte";
+
+export type Listed = ReportInfo;
+
+/** How many columns of a report have values, found by decoding everything. */
+export interface Has {
+  name: string;
+  has: number;
+  of: number;
+  state: string;
+}
+
+export interface ReportColumn {
+  key: string;
+  heading: string;
+  unit: string;
+  type: "number" | "text" | "time";
+  decimals?: number;
+  measures?: string[];
+  status?: string;
+  text?: string;
+}
+
+export interface ReportTable {
+  key: string;
+  title: string;
+  block: string;
+  columns: ReportColumn[];
+  rows: Cell[][];
+  sql?: string | null;
+}
+
+export interface ReportTables {
+  name: string;
+  fcx: string | null;
+  title: string;
+  facts: string[];
+  tables: ReportTable[];
+  notes: string[];
+  more: boolean;
+}
+
+export interface ReportText {
+  name: string;
+  format: string;
+  text: string;
+}
+
+/** The menu: reports by group, those that a search keeps; a search looks at name, number and title. */
+export function menu(
+  reports: Listed[],
+  search: string,
+  only: boolean,
+): { heading: string; reports: Listed[] }[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const groups = new Map<string, Listed[]>();
+  for (const one of reports) {
+    const text = `${one.name} ${one.fcx ?? ""} ${one.title} ${one.heading}`.toLowerCase();
+    if (only && !one.fills) continue;
+    if (!words.every((word) => text.includes(word))) continue;
+    const heading = one.heading || one.group || "others";
+    groups.set(heading, [...(groups.get(heading) ?? []), one]);
+  }
+  return [...groups].map(([heading, found]) => ({ heading, reports: found }));
+}
+
+/** Reports that tell most to begin with, those of z/VM and those of z/OS. */
+const OPENING: Record<string, string[]> = {
+  "zvm-monitor": ["system", "prclog", "user"],
+  smf: ["rmfcpu", "workload", "partition"],
+  "rmf-xml": ["rmfcpu", "workload", "partition"],
+};
+
+/** The report that is open before one is chosen; null where nothing has data. */
+export function opening(reports: Listed[], sources: { source: string }[]): string | null {
+  const full = reports.filter((one) => one.fills).map((one) => one.name);
+  const wanted = sources.flatMap((one) => OPENING[one.source] ?? []);
+  return wanted.find((name) => full.includes(name)) ?? full[0] ?? null;
+}
+
+/** What a list says of a report at a glance: how many columns have values is known once all were counted. */
+export function state(report: Listed, has: Has | undefined): string {
+  if (!has) return report.fills ? "" : "no data";
+  if (!has.has) return "no data";
+  return has.has === has.of ? "complete" : `${has.has} of ${has.of} columns`;
+}
+
+const KINDS: Record<ReportColumn["type"], Kind> = { number: "float", text: "text", time: "time" };
+
+/**
+ * Columns and rows for a table that can be sorted. Columns without a word in them go: `row` where every row is one,
+ * `flag` where nothing is flagged. Two columns of a report may have one key, a table needs each once.
+ */
+export function sortable(report: string, table: ReportTable): { columns: TableColumn[]; rows: Cell[][] } {
+  const known = new Map<string, number>();
+  const kept: number[] = [];
+  const columns: TableColumn[] = [];
+  table.columns.forEach((column, at) => {
+    const values = table.rows.map((row) => row[at] ?? null);
+    if (column.key === "row" && values.every((one) => one === "row")) return;
+    if (column.key === "flag" && values.every((one) => one === null)) return;
+    const seen = known.get(column.key) ?? 0;
+    known.set(column.key, seen + 1);
+    kept.push(at);
+    // A total puts words into a column of numbers, such as how many rows there are of.
+    const words = column.type === "number" && values.some((one) => typeof one === "string");
+    columns.push({
+      key: seen ? `${column.key}_${seen + 1}` : column.key,
+      heading: column.heading,
+      type: words ? "text" : KINDS[column.type],
+      unit: column.unit && !["count", "ratio"].includes(column.unit) ? column.unit : null,
+      text: [column.text, column.status && column.status !== "verified" ? `(${column.status})` : ""]
+        .filter(Boolean)
+        .join(" "),
+      decimals: column.type === "number" ? column.decimals : undefined,
+      explain: ["row", "interval_end", "flag"].includes(column.key) ? null : `${report}.${column.key}`,
+    });
+  });
+  return { columns, rows: table.rows.map((row) => kept.map((at) => row[at] ?? null)) };
+}

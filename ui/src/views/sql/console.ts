@@ -1,0 +1,179 @@
+/** What the SQL console knows beside the server: history, meaning of columns, and lines of an answer. */
+
+import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/api";
+import type { TableColumn } from "../../charts/DataTable.svelte";
+import type { Trace } from "../../lib/paint/lines";
+import { category } from "../../lib/paint/palette";
+
+export interface Asked {
+  q: string;
+  /** When it was asked, milliseconds since 1970. */
+  at: number;
+  rows: number;
+  more: boolean;
+  seconds: number;
+}
+
+const KEY = "zlens.sql.history";
+export const REMEMBERED = 50;
+
+/** The newest first, each question once. */
+export function remembered(history: Asked[], one: Asked): Asked[] {
+  return [one, ...history.filter((other) => other.q !== one.q)].slice(0, REMEMBERED);
+}
+
+export function readHistory(store: Pick<Storage, "getItem">): Asked[] {
+  try {
+    const found: unknown = JSON.parse(store.getItem(KEY) ?? "[]");
+    if (!Array.isArray(found)) return [];
+    return found
+      .filter((one): one is Asked => typeof (one as Asked | null)?.q === "string")
+      .slice(0, REMEMBERED);
+  } catch {
+    return [];
+  }
+}
+
+export function writeHistory(store: Pick<Storage, "setItem">, history: Asked[]): void {
+  try {
+    store.setItem(KEY, JSON.stringify(history));
+  } catch {
+    // A browser that keeps nothing: the history lasts as long as the page.
+  }
+}
+
+/** Tables that a question names. */
+export function named(query: string, schema: Pick<Schema, "tables">): Schema["tables"] {
+  const bare = query.replace(/'(?:[^']|'')*'/g, " ").replace(/--[^\n]*/g, " ");
+  const words = new Set(bare.toLowerCase().match(/[a-z_][a-z0-9_.]*/g) ?? []);
+  return schema.tables.filter((table) => words.has(table.name.toLowerCase()));
+}
+
+/** The columns of an answer; one that has the name of a column of a table asked is explained as that one. */
+export function columnsOf(
+  answer: Pick<SqlAnswer, "columns" | "types">,
+  query: string,
+  schema: Pick<Schema, "tables">,
+): TableColumn[] {
+  const tables = named(query, schema);
+  const seen = new Map<string, number>();
+  return answer.columns.map((name, at) => {
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    let about: ColumnInfo | undefined;
+    let table = "";
+    for (const one of tables) {
+      about = one.columns.find((column) => column.name === name);
+      if (about) {
+        table = one.kind === "measure" ? one.name : "";
+        break;
+      }
+    }
+    return {
+      key: count > 1 ? `${name}_${count}` : name,
+      heading: name,
+      type: answer.types[at] ?? "text",
+      unit: about?.unit || null,
+      text: about?.text ?? `${name}: ${answer.types[at] ?? "text"}`,
+      explain: about && table ? `${table}.${name}` : null,
+    };
+  });
+}
+
+const LINES = 12;
+
+/** Why there is no chart, or what is drawn: numbers over the first column of times, one line per text before them. */
+export interface Drawn {
+  columns: string[];
+  /** Lines of a column. */
+  lines: (column: string) => Trace[];
+  window: [number, number];
+}
+
+export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): Drawn | null {
+  const time = answer.types.indexOf("time");
+  if (time < 0 || answer.rows.length < 2) return null;
+  const numbers = answer.columns.filter(
+    (_, at) => answer.types[at] === "float" || answer.types[at] === "int",
+  );
+  if (!numbers.length) return null;
+  const moments = answer.rows.map((row) => Date.parse(String(row[time])) / 1000);
+  const known = moments.filter(Number.isFinite);
+  if (new Set(known).size < 2) return null;
+  // A time that comes again has other rows beside it: what tells them apart names the lines.
+  const names = answer.columns.flatMap((_, at) => (["text", "bool"].includes(answer.types[at]!) ? [at] : []));
+  const lines = (column: string): Trace[] => {
+    const at = answer.columns.indexOf(column);
+    const groups = new Map<string, { t: number; value: number | null }[]>();
+    answer.rows.forEach((row, n) => {
+      const t = moments[n]!;
+      if (!Number.isFinite(t)) return;
+      const name = names.map((one) => String(row[one] ?? "…")).join(" ") || column;
+      const value = row[at] ?? null;
+      const points = groups.get(name) ?? [];
+      points.push({ t, value: typeof value === "number" ? value : null });
+      groups.set(name, points);
+    });
+    const largest = (points: { value: number | null }[]): number =>
+      points.reduce((most, one) => Math.max(most, one.value ?? -Infinity), -Infinity);
+    return [...groups]
+      .sort(([, a], [, b]) => largest(b) - largest(a))
+      .slice(0, LINES)
+      .map(([name, points], n) => {
+        const sorted = points.sort((a, b) => a.t - b.t);
+        return {
+          name,
+          colour: category(n),
+          t: sorted.map((one) => one.t),
+          value: sorted.map((one) => one.value),
+          low: null,
+          high: null,
+        };
+      });
+  };
+  return {
+    columns: numbers,
+    lines,
+    window: [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))],
+  };
+}
+
+/** An answer as an array of objects. */
+export function asJson(answer: Pick<SqlAnswer, "columns" | "rows">): string {
+  const lines = answer.rows.map((row) =>
+    JSON.stringify(Object.fromEntries(answer.columns.map((name, at) => [name, row[at] ?? null]))),
+  );
+  return lines.length ? `[\n${lines.join(",\n")}\n]\n` : "[]\n";
+}
+
+/** Tables and columns that a search keeps; a table that fits itself keeps all of its columns. */
+export function searched(tables: Schema["tables"], search: string): Schema["tables"] {
+  const word = search.trim().toLowerCase();
+  if (!word) return tables;
+  return tables.flatMap((table) => {
+    if (table.name.toLowerCase().includes(word)) return [table];
+    const columns = table.columns.filter(
+      (column) =>
+        column.name.toLowerCase().includes(word) || (column.text ?? "").toLowerCase().includes(word),
+    );
+    if (columns.length) return [{ ...table, columns }];
+    return table.text.toLowerCase().includes(word) ? [table] : [];
+  });
+}
+
+/** A name as SQL takes it. */
+export function quoted(name: string): string {
+  return /^[a-z_][a-z0-9_.]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A field's text with something put in place of what is selected. */
+export function inserted(
+  text: string,
+  from: number,
+  to: number,
+  words: string,
+): { text: string; at: number } {
+  const before = text.slice(0, from);
+  const pad = before && /[\w"]$/.test(before) && /^[\w"]/.test(words) ? " " : "";
+  return { text: before + pad + words + text.slice(to), at: from + pad.length + words.length };
+}

@@ -1,0 +1,154 @@
+import { expect, test } from "vitest";
+import type { ModelAnswer } from "../../../src/lib/api/api";
+import {
+  beside,
+  changes,
+  cutBars,
+  joined,
+  linesOf,
+  printedAs,
+  settingOf,
+  settled,
+  sliderOf,
+  withSetting,
+  type ScenarioNumber,
+} from "../../../src/views/lab/answer";
+
+const number = (changes: Partial<ScenarioNumber>): ScenarioNumber => ({
+  path: "user.A.relative",
+  value: 100,
+  low: 1,
+  high: 10_000,
+  above: false,
+  whole: true,
+  unit: "",
+  text: "",
+  allowed: "",
+  ...changes,
+});
+
+test("settings go into the address and back", () => {
+  expect(linesOf(joined(["a=1", "b.c=x y"]))).toEqual(["a=1", "b.c=x y"]);
+  expect(linesOf(null)).toEqual([]);
+  expect(joined([])).toBeNull();
+});
+
+test("a setting is changed where it stands", () => {
+  expect(withSetting(["a=1", "b=2"], "a", "3")).toEqual(["a=3", "b=2"]);
+  expect(withSetting(["a=1"], "b", "2")).toEqual(["a=1", "b=2"]);
+  expect(withSetting(["a=1", "b=2"], "a", null)).toEqual(["b=2"]);
+  expect(settingOf(["a=1.5"], "a")).toBe(1.5);
+  expect(settingOf(["a=NOLIMIT"], "a")).toBeNull();
+  expect(settingOf([], "a")).toBeNull();
+});
+
+test("a slider runs over what is allowed, but not so far that no hand hits anything", () => {
+  expect(sliderOf(number({}), 100)).toEqual({ min: 1, max: 400, step: 1 });
+  expect(sliderOf(number({ value: 20, low: 0.1, high: 100, whole: false }), 20)).toMatchObject({
+    min: 0.1,
+    max: 100,
+  });
+  expect(sliderOf(number({ value: 2, low: 1, high: 128 }), 40)).toMatchObject({ min: 1, max: 40 });
+  const above = sliderOf(number({ value: 0.3, low: 0, high: null, above: true, whole: false }), 0.3);
+  expect(above.min).toBeGreaterThan(0);
+  expect(above.max).toBeCloseTo(1.2);
+  expect(sliderOf(number({ value: 0, low: 0, high: 10, whole: true }), 0)).toEqual({
+    min: 0,
+    max: 10,
+    step: 1,
+  });
+  expect(settled(0.1 + 0.2)).toBe("0.3");
+});
+
+test("numbers are printed as zlens solve prints them", () => {
+  expect(printedAs(1039, 1)).toBe("1,039.0");
+  expect(printedAs(22, 1, true)).toBe("22");
+  expect(printedAs(-0.001, 1)).toBe("0.0");
+  expect(printedAs(null, 1)).toBe("…");
+  expect(printedAs(true, 1)).toBe("yes");
+});
+
+test("expected stands beside observed, the largest error first", () => {
+  const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
+    key,
+    heading: key,
+    unit,
+    text: "",
+    decimals: 1,
+  });
+  const answer: ModelAnswer = {
+    model: "shares",
+    title: "",
+    figures: [],
+    tables: [
+      {
+        key: "users",
+        title: "",
+        columns: [column("name"), column("expected", "% of 1"), column("observed"), column("error")],
+        rows: [
+          ["A", 10, 10, 0],
+          ["B", 20, 5, -15],
+          ["C", null, null, null],
+        ],
+      },
+    ],
+    charts: [],
+    notes: [],
+    assumptions: [],
+  };
+  const chart = beside(answer)[0]!;
+  expect(chart.places).toEqual(["B (-15.0)", "A"]);
+  expect(chart.series.map((one) => one.values)).toEqual([
+    [20, 10],
+    [5, 10],
+  ]);
+  expect(chart.unit).toBe("% of 1");
+  expect(beside({ ...answer, tables: [] })).toEqual([]);
+});
+
+test("before and after are drawn where something changes", () => {
+  const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
+    key,
+    heading: key,
+    unit,
+    text: "",
+    decimals: 1,
+  });
+  const table = (key: string, rows: (string | number | null)[][]): ModelAnswer["tables"][number] => ({
+    key,
+    title: key,
+    columns: [column("name"), column("before", "cores"), column("after", "cores")],
+    rows,
+  });
+  const answer: ModelAnswer = {
+    model: "plan",
+    title: "",
+    figures: [],
+    tables: [
+      table("same", [["A", 1, 1]]),
+      table("other", [
+        ["A", 1, 2],
+        ["B", 2, 2],
+        ["C", 5, 1],
+        ["D", null, 3],
+      ]),
+    ],
+    charts: [],
+    notes: [],
+    assumptions: [],
+  };
+  expect(changes(answer).map((one) => [one.title, one.places])).toEqual([["other", ["C", "A"]]]);
+});
+
+test("a chart of very many bars is cut", () => {
+  const places = Array.from({ length: 99 }, (_, at) => `p${at}`);
+  const chart = cutBars({
+    title: "",
+    kind: "bars",
+    places,
+    series: [{ name: "s", values: places.map(() => 1) }],
+    unit: "",
+    along: "",
+  });
+  expect([chart.places.length, chart.series[0]!.values.length]).toEqual([60, 60]);
+});
