@@ -2,7 +2,7 @@
 
 import { flushSync } from "svelte";
 import { fileName, download } from "../lib/page/save";
-import { whole } from "../lib/page/saving.svelte";
+import { saving } from "../lib/page/saving.svelte";
 
 function styles(): string {
   return [...document.styleSheets]
@@ -122,9 +122,9 @@ function said(field: HTMLInputElement | HTMLSelectElement): string {
 }
 
 export function exportView(view: HTMLElement, title: string, about: string[]): void {
-  whole.on = true;
+  saving.on = true;
   flushSync();
   const text = standalone(view, `zlens: ${title}`, about);
-  whole.on = false;
+  saving.on = false;
   download(fileName(title, "html"), text, "text/html");
 }

@@ -1,10 +1,8 @@
 /** The views, in the order of the menu. A view is hidden where the input has nothing for it. */
 
 import type { Component } from "svelte";
-import type { Schema } from "../lib/api/api";
-import { file } from "../lib/api/session.svelte";
-import { listed } from "../lib/page/menu";
-import { subjectsOf } from "../lib/api/subjectKinds";
+import { session } from "../lib/api/session.svelte";
+import { register } from "../lib/page/menu";
 import CpuMf from "../views/cpumf/CpuMf.svelte";
 import Compare from "../views/compare/Compare.svelte";
 import Findings from "../views/findings/Findings.svelte";
@@ -22,19 +20,18 @@ export interface View {
   title: string;
   /** The key after `g` that opens it. */
   letter: string;
-  shows: (schema: Schema) => boolean;
+  shows: () => boolean;
   component: Component;
 }
 
 /** Shown where the system looked at has something for one of these measures. */
-export const any =
+const any =
   (...tables: string[]) =>
   (): boolean =>
-    file.fills(...tables);
+    session.fills(...tables);
 
 /** Shown where it has a kind of subject of this view: a file may hold systems of z/VM and of z/OS. */
-const uses = (view: string): boolean =>
-  subjectsOf(file.sources, (name) => file.fills(name)).some((kind) => kind.view === view);
+const uses = (view: string): boolean => session.subjects.some((subject) => subject.view === view);
 
 export const VIEWS: View[] = [
   { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview },
@@ -74,17 +71,17 @@ export const VIEWS: View[] = [
     id: "lab",
     title: "Laboratory",
     letter: "b",
-    shows: (schema) => schema.models.length > 0,
+    shows: () => !!session.schema?.models.length,
     component: Lab,
   },
   {
     id: "reports",
     title: "Reports",
     letter: "r",
-    shows: (schema) => schema.reports.length > 0,
+    shows: () => !!session.schema?.reports.length,
     component: Reports,
   },
-  { id: "sql", title: "SQL", letter: "q", shows: (schema) => schema.tables.length > 0, component: Sql },
+  { id: "sql", title: "SQL", letter: "q", shows: () => !!session.schema?.tables.length, component: Sql },
 ];
 
-listed(VIEWS);
+register(VIEWS);

@@ -1,8 +1,9 @@
 /** Long questions: how far they have come, and a way to end them. */
 
-import { api, ApiError, questionName, type Running } from "./api";
+import { api, ApiError, questionName } from "./api";
+import type { Running } from "./answers";
 
-export interface Work<T> {
+export interface LongQuestion<T> {
   /** The last answer; kept while the next is worked out. */
   readonly value: T | null;
   readonly busy: boolean;
@@ -22,10 +23,10 @@ const TICK_MS = 500;
  * Ask in a component, as `ask` does. `question` is told the name by which the server knows it and has to send
  * it along. `pause`: milliseconds to wait first, so that a slider that is drawn asks once.
  */
-export function work<T>(
+export function askLong<T>(
   question: (signal: AbortSignal, id: string) => (() => Promise<T>) | null,
   pause = 0,
-): Work<T> {
+): LongQuestion<T> {
   let value = $state.raw<T | null>(null);
   let busy = $state(true);
   let error = $state.raw<ApiError | null>(null);

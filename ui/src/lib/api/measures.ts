@@ -1,19 +1,11 @@
 /** Questions about measures: what is asked of the window, and how the answers are shown in the catalog's words. */
 
-import {
-  api,
-  type AggregateAnswer,
-  type AggregateQuestion,
-  type Cell,
-  type ColumnInfo,
-  type Rows,
-  type Statistic,
-} from "./api";
-import { file } from "./session.svelte";
-import { spoken } from "../text/format";
-import type { Course, Level, Line } from "../paint/lines";
+import { api } from "./api";
+import type { AggregateAnswer, AggregateQuestion, Rows } from "./answers";
+import type { Cell, Statistic } from "./values";
+import { session } from "./session.svelte";
+import type { Course, Level, Line } from "./course";
 import { place } from "../page/place.svelte";
-import type { TableColumn } from "../../charts/DataTable.svelte";
 
 /** Rows that one answer may have. */
 const MOST = 100_000;
@@ -27,13 +19,13 @@ export function bucket(window: [number, number], nominal: number | null, points:
 
 /** The system and window looked at. */
 export const here = (): Pick<Rows, "system" | "from" | "to"> => ({
-  system: file.system,
+  system: session.system,
   from: place.from,
   to: place.to,
 });
 
 /** An answer whose columns are taken by their names. */
-export interface Found {
+export interface Measured {
   columns: string[];
   rows: Cell[][];
   sql: string;
@@ -42,7 +34,7 @@ export interface Found {
   numbers(name: string): (number | null)[];
 }
 
-export function found(answer: Pick<AggregateAnswer, "columns" | "rows" | "sql" | "more">): Found {
+export function withColumns(answer: Pick<AggregateAnswer, "columns" | "rows" | "sql" | "more">): Measured {
   const column = (name: string): Cell[] => {
     const at = answer.columns.indexOf(name);
     return answer.rows.map((row) => row[at] ?? null);
@@ -57,8 +49,8 @@ export function found(answer: Pick<AggregateAnswer, "columns" | "rows" | "sql" |
   };
 }
 
-export const measured = async (question: AggregateQuestion, signal?: AbortSignal): Promise<Found> =>
-  found(await api.aggregate({ limit: MOST, ...question }, signal));
+export const measured = async (question: AggregateQuestion, signal?: AbortSignal): Promise<Measured> =>
+  withColumns(await api.aggregate({ limit: MOST, ...question }, signal));
 
 export interface CourseQuestion extends Omit<AggregateQuestion, "columns"> {
   columns: string[];
@@ -111,97 +103,4 @@ export function lines(answer: AggregateAnswer, columns: string[], by?: string): 
   );
   const order = answer.top;
   return order ? turned.sort((a, b) => order.indexOf(a.by) - order.indexOf(b.by)) : turned;
-}
-
-/** A column of a table: of the measure, with one of its statistics. */
-export interface Shown {
-  column: string;
-  /** What is told of it; what is usual where it is left out. */
-  what?: Statistic;
-  decimals?: number;
-}
-
-/** What a column gives over time when nothing else is asked for. */
-function usual(about: ColumnInfo | undefined): Statistic {
-  if (about?.aggregate === "counter" || about?.aggregate === "time") return "total";
-  return about?.aggregate === "ratio" || about?.aggregate === "gauge" ? "mean" : "last";
-}
-
-const told = (table: string, one: Shown): Statistic => one.what ?? usual(file.column(table, one.column));
-
-export const keyOf = (table: string, one: Shown): string => `${one.column}_${told(table, one)}`;
-
-/** The columns that are asked for, as a question has them. */
-export function asked(table: string, shown: Shown[]): Record<string, Statistic[]> {
-  const found: Record<string, Statistic[]> = {};
-  for (const one of shown) {
-    const statistics = (found[one.column] ??= []);
-    const what = told(table, one);
-    if (!statistics.includes(what)) statistics.push(what);
-  }
-  return found;
-}
-
-const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
-
-/** Some columns, and behind them all others of the measure: a new one is there without being named. */
-export function everything(table: string, shown: Shown[]): Shown[] {
-  const about = file.table(table);
-  const seen = new Set([...LEADING, ...(about?.key ?? []), ...shown.map((one) => one.column)]);
-  const rest = (about?.columns ?? []).filter((one) => !seen.has(one.name));
-  return [...shown, ...rest.map((one) => ({ column: one.name }))];
-}
-
-const SAID: Partial<Record<Statistic, string>> = {
-  p50: "median",
-  p95: "p95",
-  min: "smallest",
-  max: "largest",
-  count: "intervals",
-};
-
-/** A heading: the column's name as people say it, and what is told of it. */
-export function heading(column: string, what?: Statistic): string {
-  const name = spoken(column);
-  const said = what && SAID[what];
-  return name[0]!.toUpperCase() + name.slice(1) + (said ? `, ${said}` : "");
-}
-
-/** The unit that values are shown in: times of single operations are milliseconds, bytes are megabytes. */
-export function unitOf(about: ColumnInfo | undefined): { unit: string | null; times?: number } {
-  const single = about?.aggregate === "ratio" || about?.aggregate === "gauge";
-  if (about?.unit === "s" && single) return { unit: "ms", times: 1000 };
-  if (about?.unit === "bytes/s") return { unit: "MB/s", times: 1e-6 };
-  return { unit: about?.unit ?? null };
-}
-
-/** Units of the catalog that say nothing to a reader. */
-export const WORDS = ["", "count", "index", "ratio"];
-
-/** The columns of a table, in the words of the catalog. */
-export function tableColumns(table: string, keys: string[], shown: Shown[]): TableColumn[] {
-  const of = (name: string, what?: Statistic, decimals?: number): TableColumn => {
-    const about = file.column(table, name);
-    const whole = what === "count" || (about?.type === "int" && !["mean", "p50", "p95"].includes(what ?? ""));
-    const number = what === "count" || about?.type === "int" || about?.type === "float";
-    return {
-      key: what ? `${name}_${what}` : name,
-      heading: heading(name, what),
-      type: whole ? "int" : number ? "float" : (about?.type ?? "text"),
-      ...(what === "count" || WORDS.includes(about?.unit ?? "") ? {} : unitOf(about)),
-      explain: `${table}.${name}`,
-      text: [about?.text ?? name, what ? SAID[what] : null].filter(Boolean).join("; of the intervals: "),
-      ...(decimals === undefined ? {} : { decimals }),
-    };
-  };
-  return [
-    ...keys.map((name) => of(name)),
-    ...shown.map((one) => of(one.column, told(table, one), one.decimals)),
-  ];
-}
-
-/** Rows with the cells of a table's columns, in their order. */
-export function cells(answer: Found | null, columns: TableColumn[]): Cell[][] {
-  const places = columns.map((one) => answer?.columns.indexOf(one.key) ?? -1);
-  return (answer?.rows ?? []).map((row) => places.map((at) => row[at] ?? null));
 }

@@ -1,12 +1,14 @@
 /** Findings and events of the system looked at: asked once, shown as ticks and marks on every time axis. */
 
-import { api, type Finding, type FindingsAnswer } from "./api";
+import { api } from "./api";
+import type { Finding, FindingsAnswer } from "./answers";
 import { ask, type Asked } from "./ask.svelte";
-import { file, seconds } from "./session.svelte";
-import type { Mark } from "../paint/lines";
+import { session } from "./session.svelte";
+import { seconds } from "../time/format";
+import type { Mark } from "../time/mark";
 import { place } from "../page/place.svelte";
 
-export interface Happened {
+export interface SystemEvent {
   t: number;
   kind: string;
   subject: string | null;
@@ -14,31 +16,25 @@ export interface Happened {
   inferred: boolean | null;
 }
 
-export const SEVERITY: Record<string, string> = {
-  crit: "var(--crit)",
-  warn: "var(--warn)",
-  info: "var(--info)",
-};
-
 /** A kind with more events than this in the recording is frequent. */
 const MANY = 30;
 
-class Marks {
-  #findings: Asked<FindingsAnswer> | null = $state.raw(null);
-  #events: Asked<Happened[]> | null = $state.raw(null);
+class Notable {
+  #answer: Asked<FindingsAnswer> | null = $state.raw(null);
+  #events: Asked<SystemEvent[]> | null = $state.raw(null);
 
   /** To be called once, by a component that lives as long as the page. */
   begin(): void {
-    this.#findings = ask((signal) => {
-      if (!file.schema) return null;
-      const { system } = file;
+    this.#answer = ask((signal) => {
+      if (!session.schema) return null;
+      const { system } = session;
       // They take longest, and the charts of the view are what the reader waits for.
       return api.quiet(signal).then(() => api.findings({ system }, signal));
     });
     this.#events = ask((signal) => {
-      if (!file.schema || !file.fills("event")) return null;
+      if (!session.schema || !session.fills("event")) return null;
       const columns = ["time", "kind", "subject", "detail", "inferred"];
-      const question = { table: "event", columns, system: file.system, limit: 5000 };
+      const question = { table: "event", columns, system: session.system, limit: 5000 };
       return api.rows(question, signal).then((answer) =>
         answer.rows.flatMap(([time, kind, subject, detail, inferred]) => {
           const t = seconds(time as string | null);
@@ -57,17 +53,16 @@ class Marks {
     });
   }
 
-  get findings(): Asked<FindingsAnswer> | null {
-    return this.#findings;
+  get answer(): Asked<FindingsAnswer> | null {
+    return this.#answer;
   }
 
-  get events(): Happened[] {
+  get events(): SystemEvent[] {
     return this.#events?.value ?? [];
   }
 
-  /** Findings of a severity or worse, where they were worst. */
-  get found(): Finding[] {
-    return this.#findings?.value?.rows ?? [];
+  get findings(): Finding[] {
+    return this.#answer?.value?.rows ?? [];
   }
 
   /** Kinds of events that come all the time (parking, seeks): lines for them would hide what they mark. */
@@ -78,21 +73,21 @@ class Marks {
   }
 
   /** Events that are rare enough for a mark of their own. */
-  get rare(): Happened[] {
+  get rare(): SystemEvent[] {
     const frequent = this.frequent;
     return this.events.filter((one) => !frequent.has(one.kind));
   }
 
   /** Rare events as marks of a chart; those within the window. */
   marks(colour = "faint"): Mark[] {
-    const [from, to] = file.window;
+    const [from, to] = session.window;
     return this.rare
       .filter((one) => one.t >= from && one.t <= to)
-      .map((one) => ({ t: one.t, label: said(one), colour }));
+      .map((one) => ({ t: one.t, label: describe(one), colour }));
   }
 }
 
-export function said(event: Happened): string {
+export function describe(event: SystemEvent): string {
   const words = [event.kind, event.subject, event.detail].filter(Boolean).join(" ");
   return event.inferred ? `${words} (inferred)` : words;
 }
@@ -102,4 +97,4 @@ export function show(finding: Finding): void {
   place.open("findings", { rule: finding.rule, subject: finding.subject });
 }
 
-export const marks = new Marks();
+export const notable = new Notable();

@@ -3,7 +3,7 @@
 class Problems {
   count = $state(0);
 
-  told(header: string | null): void {
+  update(header: string | null): void {
     const count = Number(header);
     if (header !== null && Number.isInteger(count)) this.count = count;
   }

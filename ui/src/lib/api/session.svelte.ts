@@ -1,10 +1,12 @@
 /** What was opened: the schema, once, and what follows from it for the system looked at. */
 
-import { api, ApiError, type ColumnInfo, type Schema, type SystemInfo, type TableInfo } from "./api";
-import { zone } from "../text/format";
+import { seconds, zone } from "../time/format";
+import { api, ApiError } from "./api";
+import type { ColumnInfo, Schema, SystemInfo, TableInfo } from "./answers";
+import { present, type Subject } from "./subject";
 import { place } from "../page/place.svelte";
 
-class File {
+class Session {
   schema = $state.raw<Schema | null>(null);
   error = $state.raw<ApiError | null>(null);
   // Of its own: who asks about a system is not to ask again when the address begins to name it.
@@ -61,6 +63,11 @@ class File {
     return this.sources.some((one) => one.local_time) ? "local time of an unknown zone" : zone(this.offset);
   }
 
+  /** The kinds of subjects that the system looked at has. */
+  get subjects(): Subject[] {
+    return present(this.schema?.subjects ?? [], this.sources, (table) => this.fills(table));
+  }
+
   table(name: string): TableInfo | undefined {
     return this.schema?.tables.find((one) => one.name === name);
   }
@@ -73,21 +80,6 @@ class File {
   fills(...tables: string[]): boolean {
     return tables.some((name) => this.sources.some((one) => one.fills.includes(name)));
   }
-
-  /** SQL: the rows of the system in the window. `alias` is put before the columns. */
-  condition(alias = "", time = "interval_end"): string {
-    const dot = alias ? `${alias}.` : "";
-    const parts = [`${dot}system = '${this.system.replaceAll("'", "''")}'`];
-    if (place.from !== null) parts.push(`${dot}${time} > to_timestamp(${place.from})`);
-    if (place.to !== null) parts.push(`${dot}${time} <= to_timestamp(${place.to})`);
-    return parts.join(" AND ");
-  }
 }
 
-export function seconds(iso: string | null): number | null {
-  if (iso === null) return null;
-  const value = Date.parse(iso) / 1000;
-  return Number.isFinite(value) ? value : null;
-}
-
-export const file = new File();
+export const session = new Session();

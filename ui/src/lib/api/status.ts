@@ -1,12 +1,12 @@
 /** How well metrics are known, where that is not beyond doubt. */
 
-import { file } from "./session.svelte";
+import { session } from "./session.svelte";
 
 const order = (status: string): number => Number(status !== "verified");
 
 /** A short line for a chart: the statuses of its columns; empty where all are verified. */
 export function statuses(table: string, columns: string[], seen: (string | null)[] = []): string {
-  const all = [...seen, ...(seen.length ? [] : columns.map((name) => file.column(table, name)?.status))];
+  const all = [...seen, ...(seen.length ? [] : columns.map((name) => session.column(table, name)?.status))];
   const known = [...new Set(all)].filter((one) => one).sort((a, b) => order(a!) - order(b!));
   return known.some((one) => one !== "verified") ? `Status: ${known.join(" or ")}.` : "";
 }

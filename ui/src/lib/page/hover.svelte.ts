@@ -1,16 +1,5 @@
 /** What is shown beside the pointer, and the moment under it in every chart of the page. */
 
-export interface Region {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-  /** Lines of the hover: what it is, and exact values with units. */
-  lines: string[];
-  /** What a click or Enter does. */
-  open?: () => void;
-}
-
 class Hover {
   lines = $state.raw<string[] | null>(null);
   x = $state(0);

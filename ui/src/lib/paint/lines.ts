@@ -1,42 +1,13 @@
 /** Lines of a time chart: made of what the server answers, joined on one axis, and drawn for pictures. */
 
-import type { Cell } from "../api/api";
-import { dateTime, short, tickLabel } from "../text/format";
-import { axis, timeTicks, type Draw } from "./painter";
+import type { Mark } from "../time/mark";
+import type { Level, Values, Line, Course } from "../api/course";
+import { dateTime, tickLabel } from "../time/format";
+import { short } from "../text/numbers";
+import { axis } from "./axes";
+import { timeTicks } from "../time/ticks";
+import type { Draw } from "./painter";
 import { category, tone } from "./palette";
-
-/** What is told of a bucket. */
-export type Level = "p50" | "p95" | "min" | "max";
-type Values = (number | null)[];
-
-/** One line of a chart. Times are ends of intervals in seconds UTC; what is not computable is null. */
-export interface Line extends Record<Level, Values> {
-  by: Cell;
-  column: string;
-  source: string;
-  t: number[];
-}
-
-/** Columns over time: every interval where `bucket_s` is 0, else buckets of whole intervals. */
-export interface Course {
-  bucket_s: number;
-  sql: string;
-  lines: Line[];
-}
-
-/** A course of some of its lines only. */
-export const only = (course: Course | null, keep: (line: Line) => boolean): Course | null =>
-  course && { ...course, lines: course.lines.filter(keep) };
-
-/** The lines of a course in the order of their subjects. */
-export const ordered = (course: Course | null, subjects: Cell[]): Course | null =>
-  course && {
-    ...course,
-    lines: [...course.lines].sort((a, b) => subjects.indexOf(a.by) - subjects.indexOf(b.by)),
-  };
-
-/** Whether a line has any value. */
-export const known = (line: Line): boolean => line.p50.some((one) => one !== null);
 
 /** A line with the band of what it went through within each pixel. */
 export interface Trace {
@@ -47,16 +18,6 @@ export interface Trace {
   low: (number | null)[] | null;
   high: (number | null)[] | null;
   dash?: number[];
-}
-
-/** A moment or a span of something worth a mark. */
-export interface Mark {
-  t: number;
-  to?: number | null;
-  label: string;
-  /** A colour, or the name of one of the theme. */
-  colour: string;
-  open?: () => void;
 }
 
 /** One trace per line of a course; the band is drawn where a bucket holds more than one interval. */

@@ -197,36 +197,13 @@ export function svgPainter(width: number, height: number, title: string): Painte
   return painter;
 }
 
-/** Ends and step of an axis: steps of 1, 2 or 5 times a power of ten, about `count` of them. */
-export function axis(
-  low: number,
-  high: number,
-  count = 5,
-): { low: number; high: number; step: number; ticks: number[] } {
-  const top = high > low ? high : low + 1;
-  const raw = (top - low) / count;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step =
-    [1, 2, 5, 10].map((times) => times * power).find((one) => one >= raw * (1 - 1e-9)) ?? 10 * power;
-  const round = (value: number): number => Number(value.toPrecision(12));
-  const first = round(Math.floor(low / step + 1e-9) * step);
-  const last = round(Math.ceil(top / step - 1e-9) * step);
-  const ticks: number[] = [];
-  for (let at = 0; first + at * step <= last + step * 1e-9; at += 1)
-    ticks.push(Number((first + at * step).toPrecision(12)));
-  return { low: first, high: last, step, ticks };
-}
-
-const STEPS = [
-  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
-];
-
-/** Whole times of a window in the system's clock, about `count` of them, seconds UTC. */
-export function timeTicks(from: number, to: number, offset: number, count = 8): number[] {
-  const raw = Math.max(1e-3, to - from) / count;
-  const step = STEPS.find((one) => one >= raw) ?? Math.ceil(raw / 604800) * 604800;
-  const ticks: number[] = [];
-  for (let at = Math.ceil((from + offset) / step) * step; at - offset <= to; at += step)
-    ticks.push(at - offset);
-  return ticks;
+export interface Region {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  /** Lines of the hover: what it is, and exact values with units. */
+  lines: string[];
+  /** What a click or Enter does. */
+  open?: () => void;
 }

@@ -1,9 +1,11 @@
 /** Parts piled on each other, over time or by subject: where each begins and ends, and how they are drawn. */
 
-import { clock, dateTime, exact, tickLabel, withUnit } from "../text/format";
-import type { Region } from "../page/hover.svelte";
+import { clock, dateTime, tickLabel } from "../time/format";
+import { exact, withUnit } from "../text/numbers";
+import type { Region, Painter } from "./painter";
 import { LEFT, RIGHT } from "./lines";
-import { axis, timeTicks, type Painter } from "./painter";
+import { axis } from "./axes";
+import { timeTicks } from "../time/ticks";
 import { tone, type Theme } from "./palette";
 
 export interface Layer {

@@ -1,42 +1,11 @@
 /** The hardware counters over a window: where misses are sourced, and the regions of the workload hint. */
 
-import type { Cell } from "../../lib/api/api";
-import { exact } from "../../lib/text/format";
-import type { Region } from "../../lib/page/hover.svelte";
-import { axis, type Painter } from "../../lib/paint/painter";
-import { category, tone, type Theme } from "../../lib/paint/palette";
-
-/** Where L1 misses were sourced, from near to far. A machine has some of them; what each means is in the catalog. */
-export const SOURCED = ["l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp"];
-
-/** Cool is near, warm is far; on every generation memory looks the same. */
-const SOURCE_COLOURS: Record<string, number> = {
-  l15p: 4,
-  l2lp: 0,
-  l2rp: 3,
-  l2p: 0,
-  l3p: 4,
-  l4lp: 2,
-  l4rp: 1,
-  memp: 5,
-};
-
-export const sourceColour = (name: string): string => category(SOURCE_COLOURS[name] ?? 6);
-
-/** A part of the plane of L1MP and RNI; an open end is null. */
-export interface HintRegion {
-  category: string;
-  l1mp: [number | null, number | null];
-  rni: [number | null, number | null];
-}
-
-export interface Hints {
-  status: string;
-  source: string;
-  note: string;
-  generations: string[];
-  regions: HintRegion[];
-}
+import type { HintRegion, Hints } from "../../lib/api/answers";
+import type { Cell } from "../../lib/api/values";
+import { exact } from "../../lib/text/numbers";
+import type { Region, Painter } from "../../lib/paint/painter";
+import { axis } from "../../lib/paint/axes";
+import { tone, type Theme } from "../../lib/paint/palette";
 
 export interface Point {
   l1mp: number;

@@ -1,15 +1,9 @@
 /** How seconds are owned: system, group, subject, and its parts. */
 
-import type { AggregateAnswer, AggregateQuestion, Cell, Statistic } from "../../lib/api/api";
-import {
-  columnsOf,
-  rowsOf,
-  textOf,
-  Wanted,
-  type Owners,
-  type Part,
-  type Where,
-} from "../../lib/api/subjects";
+import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/answers";
+import type { Cell, Statistic } from "../../lib/api/values";
+import { columnsOf, rowsOf, textOf, Wanted } from "./subjects";
+import type { Owners, Part, Where } from "../../lib/api/subject";
 
 type Group = Owners["group"][number];
 

@@ -1,9 +1,8 @@
 /** Seconds by owner: a tree of what was used, laid out as an icicle that can be zoomed. */
 
-import type { Cell } from "../../lib/api/api";
-import { exact } from "../../lib/text/format";
-import type { Region } from "../../lib/page/hover.svelte";
-import type { Painter } from "../../lib/paint/painter";
+import type { Cell } from "../../lib/api/values";
+import { exact } from "../../lib/text/numbers";
+import type { Region, Painter } from "../../lib/paint/painter";
 import { category, type Theme } from "../../lib/paint/palette";
 
 export interface Owner {

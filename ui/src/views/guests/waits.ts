@@ -1,11 +1,13 @@
 /** States that samples found a virtual machine in: how they are grouped for the eye, and drawn over time. */
 
-import type { AggregateAnswer } from "../../lib/api/api";
-import { dateTime, exact } from "../../lib/text/format";
-import type { Region } from "../../lib/page/hover.svelte";
-import { timeTicks, type Draw } from "../../lib/paint/painter";
+import type { AggregateAnswer } from "../../lib/api/answers";
+import { dateTime } from "../../lib/time/format";
+import { exact } from "../../lib/text/numbers";
+import type { Region, Draw } from "../../lib/paint/painter";
+import { timeTicks } from "../../lib/time/ticks";
 import { category } from "../../lib/paint/palette";
-import { rowsOf, type State } from "../../lib/api/subjects";
+import { rowsOf } from "./subjects";
+import type { State } from "../../lib/api/subject";
 
 /** From what a machine does to what it does not do. */
 const COLOURS = "#009e73 #d55e00 #cc79a7 #e69f00 #56b4e9 #f0e442 #0072b2 #66707b #b3bac2".split(" ");

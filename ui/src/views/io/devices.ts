@@ -1,6 +1,7 @@
 /** Devices of a window: times per operation weighted as FCX108 does, and the parts of a response. */
 
-import { everything, found, type Found, type Shown } from "../../lib/api/measures";
+import { everything, type Shown } from "../../lib/api/tables";
+import { withColumns, type Measured } from "../../lib/api/measures";
 import { category } from "../../lib/paint/palette";
 import { place } from "../../lib/page/place.svelte";
 import type { Layer } from "../../lib/paint/stack";
@@ -62,7 +63,7 @@ export const PARTS: Part[] = [
 
 /** The answers of several questions about the same subjects side by side, with the question of the first; what is not there yet is
  * null. */
-export function joined(base: Found, others: (Found | null)[], key: string): Found {
+export function joined(base: Measured, others: (Measured | null)[], key: string): Measured {
   const columns = [...base.columns];
   const taken = others.flatMap((other) => {
     if (!other) return [];
@@ -73,7 +74,7 @@ export function joined(base: Found, others: (Found | null)[], key: string): Foun
     return [{ rows, places: added.map((one) => one.place) }];
   });
   const of = base.columns.indexOf(key);
-  return found({
+  return withColumns({
     columns,
     rows: base.rows.map((row) => [
       ...row,

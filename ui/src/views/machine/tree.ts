@@ -1,7 +1,8 @@
 /** A machine at one moment as a tree: pools of processors, partitions, cores, threads and guests. */
 
-import type { Cell } from "../../lib/api/api";
-import { exact, short, spoken, withUnit } from "../../lib/text/format";
+import type { Cell } from "../../lib/api/values";
+import { exact, short, withUnit } from "../../lib/text/numbers";
+import { spoken } from "../../lib/text/names";
 import { strips, type Box } from "./treemap";
 
 export type Kind =

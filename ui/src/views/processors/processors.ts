@@ -1,9 +1,10 @@
 /** Processors and cores of a system as rows: in the order of the machine, threads of a core beside each other. */
 
-import type { Statistic, TableInfo } from "../../lib/api/api";
-import { exact } from "../../lib/text/format";
-import type { Course, Level, Line } from "../../lib/paint/lines";
-import type { Found } from "../../lib/api/measures";
+import type { Statistic } from "../../lib/api/values";
+import type { TableInfo } from "../../lib/api/answers";
+import { exact } from "../../lib/text/numbers";
+import type { Course, Level, Line } from "../../lib/api/course";
+import type { Measured } from "../../lib/api/measures";
 
 export interface Processor {
   cpu: number;
@@ -59,12 +60,12 @@ export const ABOUT: Record<string, Statistic[]> = {
 };
 
 /** The polarity of a row of the window: what it was and what it became, where it changed. */
-export function polarity(found: Found, at: number): string | null {
+export function polarity(found: Measured, at: number): string | null {
   const both = ["polarity_first", "polarity_last"].map((name) => found.column(name)[at] ?? null);
   return [...new Set(both.filter((one) => one !== null))].join("/") || null;
 }
 
-export function processors(found: Found | null): Processor[] {
+export function processors(found: Measured | null): Processor[] {
   if (!found) return [];
   const number = (name: string, at: number): number | null => found.numbers(name)[at] ?? null;
   return found
@@ -157,7 +158,7 @@ function within(line: Line, at: number): string | null {
 }
 
 /** Columns of which some row of an answer counted values. */
-export const filled = (names: readonly string[], found: Found | null): Set<string> =>
+export const filled = (names: readonly string[], found: Measured | null): Set<string> =>
   new Set(names.filter((name) => found?.numbers(`${name}_count`).some((count) => (count ?? 0) > 0)));
 
 /** Why a column has nothing: what the catalog says it is made of. */

@@ -1,7 +1,8 @@
 /** Classic reports: which there are, what each has of this input, and their tables with columns to sort. */
 
-import type { Cell, Kind, ReportInfo } from "../../lib/api/api";
-import type { TableColumn } from "../../charts/DataTable.svelte";
+import type { Cell, Kind } from "../../lib/api/values";
+import type { ReportInfo } from "../../lib/api/answers";
+import type { TableColumn } from "../../lib/api/tables";
 
 export type Listed = ReportInfo;
 

@@ -1,7 +1,7 @@
 /** What the SQL console knows beside the server: history, meaning of columns, and lines of an answer. */
 
-import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/api";
-import type { TableColumn } from "../../charts/DataTable.svelte";
+import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/answers";
+import type { TableColumn } from "../../lib/api/tables";
 import type { Trace } from "../../lib/paint/lines";
 import { category } from "../../lib/paint/palette";
 
@@ -13,6 +13,9 @@ export interface Asked {
   more: boolean;
   seconds: number;
 }
+
+/** What could not be read as it stands, with its place in the file. */
+export const PROBLEMS = "SELECT * FROM problem";
 
 const KEY = "zlens.sql.history";
 export const REMEMBERED = 50;

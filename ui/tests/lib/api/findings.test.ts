@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../../src/lib/api/api";
-import { grouped, placeOf } from "../../../src/lib/api/findings";
+import type { Finding } from "../../../src/lib/api/answers";
+import { grouped } from "../../../src/lib/api/findings";
+import { placeOf } from "../../../src/views/findings/target";
 
 const finding = (rule: string, severity: Finding["severity"], subject: string, area = "io"): Finding =>
   ({ rule, severity, subject, area, title: rule }) as Finding;

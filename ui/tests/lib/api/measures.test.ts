@@ -1,17 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { AggregateAnswer, ColumnInfo, Schema } from "../../../src/lib/api/api";
-import { file } from "../../../src/lib/api/session.svelte";
-import {
-  asked,
-  bucket,
-  cells,
-  everything,
-  found,
-  heading,
-  lines,
-  tableColumns,
-  unitOf,
-} from "../../../src/lib/api/measures";
+import type { AggregateAnswer, ColumnInfo, Schema } from "../../../src/lib/api/answers";
+import { session } from "../../../src/lib/api/session.svelte";
+import { asked, cells, everything, heading, tableColumns, unitOf } from "../../../src/lib/api/tables";
+import { bucket, withColumns, lines } from "../../../src/lib/api/measures";
 
 const column = (name: string, aggregate: string, unit = "", type = "float"): ColumnInfo =>
   ({ name, aggregate, unit, type, text: `text of ${name}` }) as ColumnInfo;
@@ -30,7 +21,7 @@ const COLUMNS = [
 ];
 
 afterEach(() => {
-  file.schema = null;
+  session.schema = null;
 });
 
 describe("a bucket", () => {
@@ -51,7 +42,7 @@ describe("a bucket", () => {
 
 describe("an answer", () => {
   it("gives its columns by name, and numbers only as numbers", () => {
-    const one = found({
+    const one = withColumns({
       columns: ["a", "b"],
       rows: [
         [1, "x"],
@@ -110,7 +101,7 @@ describe("lines of an answer", () => {
 
 describe("columns of a table", () => {
   it("are asked for as the catalog says, unless one wants another statistic", () => {
-    file.schema = schema(COLUMNS);
+    session.schema = schema(COLUMNS);
     const shown = [{ column: "resp_s" }, { column: "resp_s", what: "max" as const }, { column: "busy_s" }];
     expect(asked("disk", [...shown, { column: "volume" }])).toEqual({
       resp_s: ["mean", "max"],
@@ -120,7 +111,7 @@ describe("columns of a table", () => {
   });
 
   it("have headings, units and texts of the catalog", () => {
-    file.schema = schema(COLUMNS);
+    session.schema = schema(COLUMNS);
     const columns = tableColumns("disk", ["disk"], [{ column: "resp_s", what: "p95" }, { column: "busy_s" }]);
     expect(columns.map((one) => [one.key, one.heading, one.unit, one.times])).toEqual([
       ["disk", "Disk", undefined, undefined],
@@ -131,12 +122,12 @@ describe("columns of a table", () => {
       explain: "disk.resp_s",
       text: "text of resp_s; of the intervals: p95",
     });
-    const answer = found({ columns: ["busy_s_total", "disk"], rows: [[1, "A"]], sql: "", more: false });
+    const answer = withColumns({ columns: ["busy_s_total", "disk"], rows: [[1, "A"]], sql: "", more: false });
     expect(cells(answer, columns)).toEqual([["A", null, 1]]);
   });
 
   it("are all there are where all are wanted: a new measure needs no line here", () => {
-    file.schema = schema([...COLUMNS, column("wait_count", "counter", "count", "int")]);
+    session.schema = schema([...COLUMNS, column("wait_count", "counter", "count", "int")]);
     const all = everything("disk", [{ column: "resp_s" }]);
     expect(all.map((one) => one.column)).toEqual(["resp_s", "busy_s", "volume", "wait_count"]);
     expect(tableColumns("disk", [], all).at(-1)).toMatchObject({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { matching } from "../../../src/views/guests/filter";
-import type { AggregateAnswer } from "../../../src/lib/api/api";
+import type { AggregateAnswer } from "../../../src/lib/api/answers";
 import { ownerPaths, ownersQuestion, partsQuestion } from "../../../src/views/guests/ownerQuestions";
 import { depth, ownerAt, ownerRows, pathOf, pathText, tree } from "../../../src/views/guests/owners";
 import {
@@ -9,16 +9,12 @@ import {
   columnsOf,
   course,
   figureOf,
-  present,
   question,
   rowsOf,
   step,
   textOf,
-  type Figure,
-  type Owners,
-  type State,
-  type Subject,
-} from "../../../src/lib/api/subjects";
+} from "../../../src/views/guests/subjects";
+import { present, type Figure, type Owners, type State, type Subject } from "../../../src/lib/api/subject";
 import {
   legend,
   parts,

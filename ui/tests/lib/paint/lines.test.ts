@@ -8,9 +8,11 @@ import {
   times,
   traces,
   valueAt,
-  type Course,
 } from "../../../src/lib/paint/lines";
-import { axis, svgPainter, timeTicks } from "../../../src/lib/paint/painter";
+import type { Course } from "../../../src/lib/api/course";
+import { axis } from "../../../src/lib/paint/axes";
+import { svgPainter } from "../../../src/lib/paint/painter";
+import { timeTicks } from "../../../src/lib/time/ticks";
 
 const answer = (bucket: number): Course => ({
   bucket_s: bucket,

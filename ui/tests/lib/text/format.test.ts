@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { figures, tickLabel } from "../../../src/lib/text/format";
+import { figures } from "../../../src/lib/text/numbers";
+import { tickLabel } from "../../../src/lib/time/format";
 
 const NOON = Date.parse("2024-05-14T12:00:00Z") / 1000;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { halves, windowOf, windowText } from "../../../src/views/compare/windows";
 import {
-  halves,
   largest,
   noise,
   number,
@@ -9,8 +9,6 @@ import {
   result,
   shown,
   waterfalls,
-  windowOf,
-  windowText,
   type Difference,
 } from "../../../src/views/compare/comparison";
 

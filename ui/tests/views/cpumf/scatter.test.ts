@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { drawScatter, withoutRni, type Hints } from "../../../src/views/cpumf/scatter";
+import { drawScatter, withoutRni } from "../../../src/views/cpumf/scatter";
+import type { Hints } from "../../../src/lib/api/answers";
 import { svgPainter } from "../../../src/lib/paint/painter";
 
 const theme = {

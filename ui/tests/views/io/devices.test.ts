@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { joined, layers, matches, parts } from "../../../src/views/io/devices";
-import { found } from "../../../src/lib/api/measures";
+import { withColumns } from "../../../src/lib/api/measures";
 
 describe("parts of a response", () => {
   it("have no rest where service is the sum of its parts", () => {
@@ -32,7 +32,7 @@ describe("a search", () => {
 });
 
 describe("answers about the same devices", () => {
-  const means = found({
+  const means = withColumns({
     columns: ["system", "device", "rate_mean"],
     rows: [
       ["S", "B", 2],
@@ -41,7 +41,7 @@ describe("answers about the same devices", () => {
     sql: "SELECT 1",
     more: false,
   });
-  const facts = found({
+  const facts = withColumns({
     columns: ["system", "device", "volume_last"],
     rows: [["S", "A", "VOL1"]],
     sql: "SELECT 2",

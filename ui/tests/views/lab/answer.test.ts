@@ -1,18 +1,15 @@
 import { expect, test } from "vitest";
-import type { ModelAnswer } from "../../../src/lib/api/api";
+import type { ModelAnswer } from "../../../src/lib/api/answers";
+import { beside, changes, cutBars, printedAs } from "../../../src/views/lab/answer";
 import {
-  beside,
-  changes,
-  cutBars,
   joined,
   linesOf,
-  printedAs,
   settingOf,
   settled,
   sliderOf,
   withSetting,
   type ScenarioNumber,
-} from "../../../src/views/lab/answer";
+} from "../../../src/views/lab/settings";
 
 const number = (changes: Partial<ScenarioNumber>): ScenarioNumber => ({
   path: "user.A.relative",

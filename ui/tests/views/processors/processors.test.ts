@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Cell } from "../../../src/lib/api/api";
-import { spoken } from "../../../src/lib/text/format";
-import type { Course, Line } from "../../../src/lib/paint/lines";
-import { found } from "../../../src/lib/api/measures";
+import type { Cell } from "../../../src/lib/api/values";
+import { spoken } from "../../../src/lib/text/names";
+import type { Course, Line } from "../../../src/lib/api/course";
+import { withColumns } from "../../../src/lib/api/measures";
 import {
   beside,
   chosen,
@@ -24,7 +24,7 @@ const line = (by: number, column: string, values: (number | null)[]): Line => ({
   p95: values,
 });
 
-const answer = (columns: string[], rows: Cell[][]) => found({ columns, rows, sql: "", more: false });
+const answer = (columns: string[], rows: Cell[][]) => withColumns({ columns, rows, sql: "", more: false });
 const told = (...rows: Cell[][]) => {
   const names = ["core_id_last", "thread_id_last", "cpu_type_last", "polarity_first", "polarity_last"];
   return answer(["cpu_id", ...names, "entitlement_pct_last"], rows);

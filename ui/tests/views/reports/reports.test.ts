@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ReportInfo } from "../../../src/lib/api/api";
+import type { ReportInfo } from "../../../src/lib/api/answers";
 import { opening } from "../../../src/views/reports/reports";
 
 const report = (name: string, fills = true): ReportInfo => ({ name, fills }) as ReportInfo;

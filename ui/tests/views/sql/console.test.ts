@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ReportInfo, TableInfo } from "../../../src/lib/api/api";
+import type { ReportInfo, TableInfo } from "../../../src/lib/api/answers";
 import {
   asJson,
   columnsOf,

@@ -1,6 +1,7 @@
-/** Numbers and times as text. */
+/** Numbers as text. */
 
 export const DOTS = "…";
+
 /** Digits that a number shows; the hover has them all. */
 const DIGITS = 6;
 
@@ -38,7 +39,7 @@ function general(value: number): string {
   return trimmed(value.toFixed(Math.max(0, DIGITS - 1 - exponent)));
 }
 
-function trimmed(text: string): string {
+export function trimmed(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
@@ -65,56 +66,3 @@ export function withUnit(text: string, unit: string | null | undefined): string 
   if (!unit || text === DOTS || ["ratio", "index", "count"].includes(unit)) return text;
   return unit.startsWith("/") ? `${text}${unit}` : `${text} ${unit}`;
 }
-
-const two = (value: number): string => String(value).padStart(2, "0");
-
-/** 2010-03-09 08:30:00 in a zone `offset` seconds east of UTC. */
-export function dateTime(epoch: number, offset: number): string {
-  const date = new Date((epoch + offset) * 1000);
-  const day = `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
-  return `${day} ${clock(epoch, offset)}`;
-}
-
-export function clock(epoch: number, offset: number): string {
-  const date = new Date((epoch + offset) * 1000);
-  return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
-}
-
-/** What stands at a tick of a time axis: a clock, and the day where a day begins or days are long past. */
-export function tickLabel(t: number, from: number, to: number, offset: number): string {
-  const day = dateTime(t, offset).slice(5, 10);
-  const time = clock(t, offset);
-  if (to - from > 86400 * 1.5) return `${day} ${time.slice(0, 5)}`;
-  if (time === "00:00:00") return day;
-  return to - from < 600 ? time : time.slice(0, 5);
-}
-
-/** UTC, UTC+02:00, UTC-03:30. */
-export function zone(offset: number): string {
-  if (offset === 0) return "UTC";
-  const minutes = Math.round(Math.abs(offset) / 60);
-  return `UTC${offset < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
-}
-
-/** 90 s, 15 min, 24 h. */
-export function duration(seconds: number): string {
-  if (seconds >= 2 * 86400) return `${trimmed((seconds / 86400).toFixed(1))} days`;
-  if (seconds >= 7200) return `${trimmed((seconds / 3600).toFixed(1))} h`;
-  if (seconds >= 120) return `${trimmed((seconds / 60).toFixed(1))} min`;
-  return `${trimmed(seconds.toFixed(seconds < 10 ? 3 : 0))} s`;
-}
-
-/** A column's name as people say it: `mt_utilization_pct` is MT utilization. */
-export function spoken(column: string): string {
-  const words = column.replace(/_(pct|s|rate)$/, "").split("_");
-  return words.map((word) => LETTERS[word] ?? word).join(" ");
-}
-
-const UPPER = "cp cpi cpu etr io itr l1mp mt mvs rni ssid tv upid";
-/** Names that are letters, not words. */
-const LETTERS: Record<string, string> = {
-  ...Object.fromEntries(UPPER.split(" ").map((word) => [word, word.toUpperCase()])),
-  vh: "Vh",
-  vm: "Vm",
-  vl: "Vl",
-};

@@ -1,0 +1,136 @@
+/** Tables of measures: which columns are asked for, and how the catalog names and formats them. */
+
+import type { Measured } from "./measures";
+import type { Cell, Kind, Statistic } from "./values";
+import { DOTS, figures } from "../text/numbers";
+import type { ColumnInfo } from "./answers";
+import { session } from "./session.svelte";
+import { spoken } from "../text/names";
+
+export interface TableColumn {
+  key: string;
+  heading: string;
+  type: Kind;
+  unit?: string | null;
+  /** What `zlens explain` is asked about it. */
+  explain?: string | null;
+  text?: string | null;
+  /** What values are multiplied with, where another unit is shown; a copy for programs has them as they are. */
+  times?: number;
+  /** Decimals, where they are not to be found from the values. */
+  decimals?: number;
+  /** Another printed form, where neighbours are in other units; told the place of the row too. */
+  show?: (value: Cell, row: number) => string;
+}
+
+/** The cells of a column as they are printed. */
+export function printed(column: TableColumn, values: Cell[], time: (iso: string) => string): string[] {
+  const { show } = column;
+  if (show) return values.map((one, row) => (one === null ? DOTS : show(one, row)));
+  if (column.type === "float") {
+    const { times = 1 } = column;
+    if (times !== 1) values = values.map((one) => (typeof one === "number" ? one * times : null));
+    if (column.decimals !== undefined) {
+      return values.map((one) => (typeof one === "number" ? one.toFixed(column.decimals) : DOTS));
+    }
+    return figures(values.map((one) => (typeof one === "number" ? one : null)));
+  }
+  return values.map((one) => {
+    if (one === null) return DOTS;
+    return column.type === "time" && typeof one === "string" ? time(one) : String(one);
+  });
+}
+
+/** A column of a table: of the measure, with one of its statistics. */
+export interface Shown {
+  column: string;
+  /** What is told of it; what is usual where it is left out. */
+  what?: Statistic;
+  decimals?: number;
+}
+
+/** What a column gives over time when nothing else is asked for. */
+function usual(about: ColumnInfo | undefined): Statistic {
+  if (about?.aggregate === "counter" || about?.aggregate === "time") return "total";
+  return about?.aggregate === "ratio" || about?.aggregate === "gauge" ? "mean" : "last";
+}
+
+export const told = (table: string, one: Shown): Statistic =>
+  one.what ?? usual(session.column(table, one.column));
+
+export const keyOf = (table: string, one: Shown): string => `${one.column}_${told(table, one)}`;
+
+/** The columns that are asked for, as a question has them. */
+export function asked(table: string, shown: Shown[]): Record<string, Statistic[]> {
+  const found: Record<string, Statistic[]> = {};
+  for (const one of shown) {
+    const statistics = (found[one.column] ??= []);
+    const what = told(table, one);
+    if (!statistics.includes(what)) statistics.push(what);
+  }
+  return found;
+}
+
+const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
+
+/** Some columns, and behind them all others of the measure: a new one is there without being named. */
+export function everything(table: string, shown: Shown[]): Shown[] {
+  const about = session.table(table);
+  const seen = new Set([...LEADING, ...(about?.key ?? []), ...shown.map((one) => one.column)]);
+  const rest = (about?.columns ?? []).filter((one) => !seen.has(one.name));
+  return [...shown, ...rest.map((one) => ({ column: one.name }))];
+}
+
+const SAID: Partial<Record<Statistic, string>> = {
+  p50: "median",
+  p95: "p95",
+  min: "smallest",
+  max: "largest",
+  count: "intervals",
+};
+
+/** A heading: the column's name as people say it, and what is told of it. */
+export function heading(column: string, what?: Statistic): string {
+  const name = spoken(column);
+  const said = what && SAID[what];
+  return name[0]!.toUpperCase() + name.slice(1) + (said ? `, ${said}` : "");
+}
+
+/** The unit that values are shown in: times of single operations are milliseconds, bytes are megabytes. */
+export function unitOf(about: ColumnInfo | undefined): { unit: string | null; times?: number } {
+  const single = about?.aggregate === "ratio" || about?.aggregate === "gauge";
+  if (about?.unit === "s" && single) return { unit: "ms", times: 1000 };
+  if (about?.unit === "bytes/s") return { unit: "MB/s", times: 1e-6 };
+  return { unit: about?.unit ?? null };
+}
+
+/** Units of the catalog that say nothing to a reader. */
+export const WORDS = ["", "count", "index", "ratio"];
+
+/** The columns of a table, in the words of the catalog. */
+export function tableColumns(table: string, keys: string[], shown: Shown[]): TableColumn[] {
+  const of = (name: string, what?: Statistic, decimals?: number): TableColumn => {
+    const about = session.column(table, name);
+    const whole = what === "count" || (about?.type === "int" && !["mean", "p50", "p95"].includes(what ?? ""));
+    const number = what === "count" || about?.type === "int" || about?.type === "float";
+    return {
+      key: what ? `${name}_${what}` : name,
+      heading: heading(name, what),
+      type: whole ? "int" : number ? "float" : (about?.type ?? "text"),
+      ...(what === "count" || WORDS.includes(about?.unit ?? "") ? {} : unitOf(about)),
+      explain: `${table}.${name}`,
+      text: [about?.text ?? name, what ? SAID[what] : null].filter(Boolean).join("; of the intervals: "),
+      ...(decimals === undefined ? {} : { decimals }),
+    };
+  };
+  return [
+    ...keys.map((name) => of(name)),
+    ...shown.map((one) => of(one.column, told(table, one), one.decimals)),
+  ];
+}
+
+/** Rows with the cells of a table's columns, in their order. */
+export function cells(answer: Measured | null, columns: TableColumn[]): Cell[][] {
+  const places = columns.map((one) => answer?.columns.indexOf(one.key) ?? -1);
+  return (answer?.rows ?? []).map((row) => places.map((at) => row[at] ?? null));
+}

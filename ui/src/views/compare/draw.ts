@@ -1,0 +1,221 @@
+/** Differences and waterfalls, drawn. */
+
+import {
+  type Difference,
+  type Waterfall,
+  verdict,
+  result,
+  nameOf,
+  number,
+  signed,
+  noisePercent,
+} from "./comparison";
+import type { Region, Painter } from "../../lib/paint/painter";
+import { axis } from "../../lib/paint/axes";
+import { CATEGORIES, type Theme } from "../../lib/paint/palette";
+
+export const BASE = CATEGORIES[0];
+
+export const OTHER = CATEGORIES[1];
+
+/** Pixels of a row of the bars. */
+export const ROW = 22;
+
+const BARS_TOP = 8;
+
+export const barsHeight = (count: number): number => count * ROW + BARS_TOP + 22;
+
+/** Lying bars: percent of the base to either side of nought, the noise as a grey band behind each. */
+export function drawDifferences(
+  painter: Painter,
+  width: number,
+  theme: Theme,
+  rows: readonly Difference[],
+  open: (one: Difference) => void = () => undefined,
+): Region[] {
+  const labels = rows.map(nameOf);
+  const wide = Math.min(width * 0.4, Math.max(60, ...labels.map((words) => painter.measure(words, 12))) + 12);
+  const values = rows.map((one) => one.percent ?? 0);
+  const right = Math.max(40, ...values.map((value) => painter.measure(`+${value.toFixed(1)} %`, 11))) + 10;
+  // Words of bars to the left of nought stand between the names and them.
+  const left = wide + (values.some((value) => value < 0) ? 56 : 4);
+  // One metric that grew from nearly nothing must not press all others flat.
+  const sizes = values.map(Math.abs).sort((a, b) => b - a);
+  const cut = Math.min(sizes[0] ?? 1, Math.max(4 * (sizes[3] ?? Infinity), 1));
+  const low = Math.max(-cut, Math.min(0, ...values));
+  const high = Math.max(Math.min(cut, Math.max(0, ...values)), low + 1e-9);
+  const ticks = axis(low, high, width / 130).ticks.filter((tick) => tick >= low && tick <= high);
+  const x = (value: number): number =>
+    left + ((Math.min(high, Math.max(low, value)) - low) / (high - low)) * (width - left - right);
+  const bottom = BARS_TOP + rows.length * ROW;
+  for (const tick of ticks) {
+    painter.path(
+      [
+        [x(tick), BARS_TOP],
+        [x(tick), bottom],
+      ],
+      { stroke: tick === 0 ? theme.faint : theme.grid },
+    );
+    painter.text(x(tick), bottom + 11, `${tick > 0 ? "+" : ""}${tick}`, {
+      colour: theme.faint,
+      align: "center",
+      size: 11,
+    });
+  }
+  return rows.map((one, at) => {
+    const y = BARS_TOP + at * ROW;
+    const value = one.percent ?? 0;
+    const grey = noisePercent(one);
+    if (grey !== null) {
+      painter.rect(x(-grey), y + 2, x(grey) - x(-grey), ROW - 4, { fill: theme.faint, opacity: 0.2 });
+    }
+    const [from, to] = [Math.min(x(0), x(value)), Math.max(x(0), x(value))];
+    const colour = tint(one);
+    const sure = verdict(one);
+    if (sure === "untested") {
+      painter.hatch(from, y + 5, Math.max(1, to - from), ROW - 10, colour);
+      painter.rect(from, y + 5, Math.max(1, to - from), ROW - 10, { stroke: colour });
+    } else {
+      painter.rect(from, y + 5, Math.max(1, to - from), ROW - 10, {
+        fill: colour,
+        opacity: sure === "beyond" ? 1 : 0.35,
+      });
+    }
+    painter.clip(0, y, wide - 4, ROW, () =>
+      painter.text(wide - 8, y + ROW / 2, labels[at]!, { colour: theme.ink, align: "right" }),
+    );
+    if (value > high * (1 + 1e-9) || value < low * (1 + 1e-9)) {
+      // The bar is longer than there is room: a gap says so.
+      const gap = value < 0 ? from + 14 : to - 20;
+      painter.path(
+        [
+          [gap, y + ROW - 3],
+          [gap + 6, y + 3],
+        ],
+        { stroke: theme.paper, width: 4 },
+      );
+    }
+    const end = value < 0 ? from - 4 : to + 4;
+    painter.text(end, y + ROW / 2, `${value > 0 ? "+" : ""}${value.toFixed(1)} %`, {
+      colour: theme.ink,
+      align: value < 0 ? "right" : "left",
+      size: 11,
+    });
+    return {
+      x: 0,
+      y,
+      width,
+      height: ROW,
+      lines: [
+        nameOf(one),
+        `${one.base}: ${one.base_value ?? "not computable"} ${one.unit}`,
+        `${one.other}: ${one.other_value ?? "not computable"} ${one.unit}`,
+        result(one) +
+          (one.p === null ? ` (${one.not_tested ?? "no samples"})` : `, p = ${one.p.toPrecision(3)}`),
+      ],
+      open: () => open(one),
+    };
+  });
+}
+
+/** Better, worse, or neither: distinguished without red and green. */
+export function tint(one: Difference): string {
+  return one.better === null ? CATEGORIES[6] : one.better ? CATEGORIES[2] : CATEGORIES[5];
+}
+
+/** From one value to the other in steps, each standing on the one before. */
+export function drawWaterfall(
+  painter: Painter,
+  width: number,
+  height: number,
+  theme: Theme,
+  one: Waterfall,
+): Region[] {
+  const left = 56;
+  const bottom = height - 40;
+  const top = 18;
+  let level = one.start;
+  const steps = one.parts.map((part) => {
+    const before = level;
+    level += part.change;
+    return { ...part, from: before, to: level };
+  });
+  const levels = [one.start, one.end, ...steps.flatMap((step) => [step.from, step.to])];
+  const [least, most] = [Math.min(...levels), Math.max(...levels)];
+  // Where the change is small beside the whole, bars from nought would hide it; the cut axis is said.
+  const cut = least > 0 && most - least < 0.25 * most;
+  const scale = axis(
+    cut ? least - (most - least) : Math.min(0, least),
+    most,
+    Math.max(2, (bottom - top) / 45),
+  );
+  const up = (value: number): number =>
+    top + ((scale.high - Math.max(scale.low, value)) / (scale.high - scale.low)) * (bottom - top);
+  for (const tick of scale.ticks) {
+    painter.path(
+      [
+        [left, up(tick)],
+        [width - 8, up(tick)],
+      ],
+      { stroke: theme.grid },
+    );
+    painter.text(left - 6, up(tick), String(tick), { colour: theme.faint, align: "right", size: 11 });
+  }
+  const count = steps.length + 2;
+  const each = (width - left - 8) / count;
+  const bar = Math.min(90, each * 0.7);
+  const regions: Region[] = [];
+  const column = (
+    at: number,
+    name: string,
+    from: number,
+    to: number,
+    colour: string,
+    words: string,
+  ): void => {
+    const middle = left + each * (at + 0.5);
+    const [high, low] = [Math.min(up(from), up(to)), Math.max(up(from), up(to))];
+    painter.rect(middle - bar / 2, high, bar, Math.max(1.5, low - high), { fill: colour });
+    painter.text(middle, high - 8, words, { colour: theme.ink, align: "center", size: 11 });
+    lines(painter, name, each - 6).forEach((line, row) =>
+      painter.text(middle, bottom + 12 + row * 13, line, { colour: theme.ink, align: "center", size: 11 }),
+    );
+    regions.push({
+      x: middle - each / 2,
+      y: 0,
+      width: each,
+      height,
+      lines: [name, `${words} ${one.unit}`, `from ${from} to ${to} ${one.unit}`],
+    });
+  };
+  const foot = cut ? scale.low : 0;
+  column(0, one.base, foot, one.start, BASE, number(one.start));
+  steps.forEach((step, at) => {
+    const share = one.start ? ` (${((100 * step.change) / one.start).toFixed(1)} %)` : "";
+    // More time for the same work is worse; more work is not.
+    const colour = one.unit === "%" ? CATEGORIES[6] : step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
+    column(at + 1, step.name, step.from, step.to, colour, `${signed(step.change)}${share}`);
+    const x = left + each * (at + 0.5) + bar / 2;
+    painter.path(
+      [
+        [x, up(step.from)],
+        [x + each - bar, up(step.from)],
+      ],
+      { stroke: theme.faint, dash: [3, 3] },
+    );
+  });
+  column(count - 1, one.other, foot, one.end, OTHER, number(one.end));
+  if (cut) painter.text(left, 8, `axis begins at ${scale.low}`, { colour: theme.faint, size: 11 });
+  return regions;
+}
+
+/** Words in two lines of a width. */
+export function lines(painter: Pick<Painter, "measure">, words: string, width: number): string[] {
+  if (painter.measure(words, 11) <= width) return [words];
+  const parts = words.split(" ");
+  let first = parts.shift() ?? "";
+  while (parts.length && painter.measure(`${first} ${parts[0]}`, 11) <= width) first += ` ${parts.shift()}`;
+  let second = parts.join(" ");
+  while (second.length > 1 && painter.measure(second, 11) > width) second = `${second.slice(0, -2)}…`;
+  return second ? [first, second] : [first];
+}

@@ -1,0 +1,36 @@
+/** Where the page shows what a finding is about. */
+
+import type { Finding } from "../../lib/api/answers";
+
+/** View of a rule's area, and the setting that a subject like `guest LINUX01` or `device 0145 VOL001` becomes. */
+const VIEWS: Record<string, string> = {
+  cpu: "processors",
+  smt: "processors",
+  lpar: "machine",
+  cpumf: "cpumf",
+  io: "io",
+  paging: "io",
+  storage: "io",
+  user: "guests",
+  share: "guests",
+  chargeback: "guests",
+};
+
+const SETTINGS: [RegExp, string, string][] = [
+  [/^volume (\S+)/, "io", "find"],
+  [/^(?:guest|user) (\S+)/, "guests", "user"],
+  [/^device (\S+)/, "io", "device"],
+  [/^CPU (\S+)/, "processors", "cpu"],
+];
+
+/** Where to look at the matter of a finding. */
+export function placeOf(finding: Finding): { view: string; settings: Record<string, string> } | null {
+  const pool = /^(\S+) pool (\d+)/.exec(finding.subject ?? "");
+  if (pool && finding.area === "io") return { view: "io", settings: { pool: `${pool[1]}.${pool[2]}` } };
+  for (const [form, view, key] of SETTINGS) {
+    const found = form.exec(finding.subject ?? "");
+    if (found) return { view, settings: { [key]: found[1]! } };
+  }
+  const view = VIEWS[finding.area];
+  return view ? { view, settings: {} } : null;
+}
