@@ -1,17 +1,7 @@
 /** What the server answers, and the questions it is asked: /api/v1 and nothing else. */
 
 import type { Cell } from "./values";
-import type {
-  Schema,
-  SqlAnswer,
-  Rows,
-  AggregateQuestion,
-  AggregateAnswer,
-  RowsAnswer,
-  FindingsAnswer,
-  Evidence,
-  Running,
-} from "./answers";
+import type { Schema, SqlAnswer, Rows, AggregateQuestion, AggregateAnswer, RowsAnswer, FindingsAnswer, Evidence, Running } from "./answers";
 import { pageWords } from "./wording";
 
 import { problems } from "./problems.svelte";
@@ -138,5 +128,5 @@ export const api = {
   /** What a scenario of a model may say. */
   keys: (model: string, signal?: AbortSignal) =>
     call<{ keys: string }>(query("/model", { model }), null, signal),
-  running: (signal?: AbortSignal) => call<{ running: Running[] }>("/running", null, signal),
+  running: (signal?: AbortSignal) => call<Running[]>("/running", null, signal),
 };

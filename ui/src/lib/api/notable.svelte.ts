@@ -79,11 +79,11 @@ class Notable {
   }
 
   /** Rare events as marks of a chart; those within the window. */
-  marks(colour = "faint"): Mark[] {
+  marks(color = "faint"): Mark[] {
     const [from, to] = session.window;
     return this.rare
       .filter((one) => one.t >= from && one.t <= to)
-      .map((one) => ({ t: one.t, label: describe(one), colour }));
+      .map((one) => ({ t: one.t, label: describe(one), color }));
   }
 }
 

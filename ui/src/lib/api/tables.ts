@@ -19,7 +19,7 @@ export interface TableColumn {
   times?: number;
   /** Decimals, where they are not to be found from the values. */
   decimals?: number;
-  /** Another printed form, where neighbours are in other units; told the place of the row too. */
+  /** Another printed form, where neighbors are in other units; told the place of the row too. */
   show?: (value: Cell, row: number) => string;
 }
 

@@ -1,18 +1,17 @@
 /** Lines of a time chart: made of what the server answers, joined on one axis, and drawn for pictures. */
 
+import { segment, type Draw } from "./painter";
+import { timeAxes, LEFT, RIGHT, axis } from "./axes";
 import type { Mark } from "../time/mark";
 import type { Level, Values, Line, Course } from "../api/course";
-import { dateTime, tickLabel } from "../time/format";
+import { dateTime } from "../time/format";
 import { short } from "../text/numbers";
-import { axis } from "./axes";
-import { timeTicks } from "../time/ticks";
-import type { Draw } from "./painter";
 import { category, tone } from "./palette";
 
 /** A line with the band of what it went through within each pixel. */
 export interface Trace {
   name: string;
-  colour: string;
+  color: string;
   t: number[];
   value: (number | null)[];
   low: (number | null)[] | null;
@@ -28,13 +27,13 @@ export function traces(
     level = "p50",
     band = true,
     times = 1,
-    colour,
+    color,
   }: {
     level?: Level;
     band?: boolean;
     /** What values are multiplied with, where another unit is shown. */
     times?: number;
-    colour?: (line: Line, at: number) => string;
+    color?: (line: Line, at: number) => string;
   } = {},
 ): Trace[] {
   const lines = course?.lines ?? [];
@@ -44,12 +43,12 @@ export function traces(
   return lines.map((line, at) => ({
     // What two sources tell of one subject is not the same line.
     name: sources > 1 ? `${name(line)} (${line.source})` : name(line),
-    colour: colour?.(line, at) ?? category(at),
+    color: color?.(line, at) ?? category(at),
     t: line.t,
     value: scaled(line[level]),
     low: band && course!.bucket_s > 0 ? scaled(line.min) : null,
     high: band && course!.bucket_s > 0 ? scaled(line.max) : null,
-    // Colours come again after the eighth; a dashed line tells them apart.
+    // Colors come again after the eighth; a dashed line tells them apart.
     dash: at >= 8 ? [5, 3] : undefined,
   }));
 }
@@ -83,18 +82,6 @@ export function placed(
   return joint.map((t) => at.get(t));
 }
 
-/** The value of a trace at or just before a moment. */
-export function valueAt(trace: Trace, moment: number): number | null {
-  let low = 0;
-  let high = trace.t.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (trace.t[middle]! < moment) low = middle + 1;
-    else high = middle;
-  }
-  return trace.value[Math.min(low, trace.t.length - 1)] ?? null;
-}
-
 /** Largest and smallest value of traces, bands included. */
 export function extent(found: Trace[]): [number, number] {
   let low = Infinity;
@@ -111,9 +98,6 @@ export function extent(found: Trace[]): [number, number] {
   return low <= high ? [low, high] : [0, 1];
 }
 
-export const LEFT = 52;
-export const RIGHT = 12;
-
 /** The chart as a drawing, for PNG and SVG. */
 export function drawLines(
   found: Trace[],
@@ -123,43 +107,23 @@ export function drawLines(
 ): Draw {
   return (painter, width, height, theme) => {
     const [low, high] = extent(found);
-    const y = axis(
+    const scale = axis(
       from0 ? Math.min(0, low) : low,
       Math.max(high, most ?? -Infinity),
       Math.max(2, height / 50),
     );
-    const [from, to] = window;
-    const bottom = height - 22;
-    const x = (t: number): number => LEFT + ((t - from) / Math.max(1e-9, to - from)) * (width - LEFT - RIGHT);
-    const up = (value: number): number => 8 + ((y.high - value) / (y.high - y.low)) * (bottom - 8);
-    for (const tick of y.ticks) {
-      painter.path(
-        [
-          [LEFT, up(tick)],
-          [width - RIGHT, up(tick)],
-        ],
-        { stroke: theme.grid },
-      );
-      painter.text(LEFT - 6, up(tick), short(tick), { colour: theme.faint, align: "right", size: 11 });
-    }
-    for (const tick of timeTicks(from, to, offset, width / 110)) {
-      // The last one would be cut off at the edge.
-      const edge = x(tick) > width - 18;
-      painter.text(edge ? width - 2 : x(tick), bottom + 12, tickLabel(tick, from, to, offset), {
-        colour: theme.faint,
-        align: edge ? "right" : "center",
-        size: 11,
-      });
-    }
+    const { x, y, top, bottom } = timeAxes(painter, width, height, theme, {
+      window,
+      offset,
+      scale,
+      label: short,
+    });
     painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
       for (const mark of marks) {
-        painter.path(
-          [
-            [x(mark.t), 8],
-            [x(mark.t), bottom],
-          ],
-          { stroke: tone(theme, mark.colour), dash: [3, 3] },
-        );
+        segment(painter, [x(mark.t), top], [x(mark.t), bottom], {
+          stroke: tone(theme, mark.color),
+          dash: [3, 3],
+        });
       }
       for (const trace of found) {
         const gaps = new Set(breaks(trace.t));
@@ -170,9 +134,9 @@ export function drawLines(
         let below: [number, number][] = [];
         const flush = (): void => {
           if (above.length)
-            painter.path([...above, ...below.reverse()], { fill: trace.colour, opacity: 0.2 }, true);
-          if (run.length > 1) painter.path(run, { stroke: trace.colour, width: 1.5, dash: trace.dash });
-          else if (run.length) painter.circle(run[0]![0], run[0]![1], 2, { fill: trace.colour });
+            painter.path([...above, ...below.reverse()], { fill: trace.color, opacity: 0.2 }, true);
+          if (run.length > 1) painter.path(run, { stroke: trace.color, width: 1.5, dash: trace.dash });
+          else if (run.length) painter.circle(run[0]![0], run[0]![1], 2, { fill: trace.color });
           run = [];
           above = [];
           below = [];
@@ -183,10 +147,10 @@ export function drawLines(
             flush();
             continue;
           }
-          run.push([x(t), up(value)]);
+          run.push([x(t), y(value)]);
           if (trace.low && trace.high) {
-            above.push([x(t), up(trace.high[at] ?? value)]);
-            below.push([x(t), up(trace.low[at] ?? value)]);
+            above.push([x(t), y(trace.high[at] ?? value)]);
+            below.push([x(t), y(trace.low[at] ?? value)]);
           }
         }
         flush();

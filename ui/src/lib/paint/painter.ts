@@ -1,5 +1,7 @@
 /** One way to draw for the screen, a PNG and an SVG: a chart is a function that draws on a Painter. */
 
+import type { Theme } from "./palette";
+
 export interface Paint {
   fill?: string;
   stroke?: string;
@@ -9,7 +11,7 @@ export interface Paint {
 }
 
 export interface Letters {
-  colour: string;
+  color: string;
   size?: number;
   align?: "left" | "center" | "right";
   bold?: boolean;
@@ -24,19 +26,25 @@ export interface Painter {
   /** `y` is the middle of the line of text. */
   text(x: number, y: number, words: string, letters: Letters): void;
   /** Oblique lines over a place: what cannot be computed. */
-  hatch(x: number, y: number, width: number, height: number, colour: string): void;
+  hatch(x: number, y: number, width: number, height: number, color: string): void;
   clip(x: number, y: number, width: number, height: number, draw: () => void): void;
   /** Width of words in pixels. */
   measure(words: string, size?: number): number;
 }
 
-/** Draws a chart of this size; called again whenever size, data or theme change. */
-export type Draw = (
+/**
+ * Draws a chart of this size, and tells what can be pointed at; later regions lie on top. Called again whenever
+ * size, data or theme change.
+ */
+export type Draw = (painter: Painter, width: number, height: number, theme: Theme) => Region[] | void;
+
+/** A straight line. */
+export const segment = (
   painter: Painter,
-  width: number,
-  height: number,
-  theme: import("./palette").Theme,
-) => void;
+  from: readonly [number, number],
+  to: readonly [number, number],
+  paint: Paint,
+): void => painter.path([from, to], paint);
 
 export const FONT = "system-ui, 'DejaVu Sans', sans-serif";
 const SIZE = 12;
@@ -83,7 +91,7 @@ export function canvasPainter(context: CanvasRenderingContext2D): Painter {
     },
     text(x, y, words, letters) {
       context.font = `${letters.bold ? "600 " : ""}${letters.size ?? SIZE}px ${FONT}`;
-      context.fillStyle = letters.colour;
+      context.fillStyle = letters.color;
       context.textAlign = letters.align ?? "left";
       context.textBaseline = "middle";
       if (letters.upright) {
@@ -96,14 +104,14 @@ export function canvasPainter(context: CanvasRenderingContext2D): Painter {
         context.fillText(words, x, y);
       }
     },
-    hatch(x, y, width, height, colour) {
+    hatch(x, y, width, height, color) {
       painter.clip(x, y, width, height, () => {
         context.beginPath();
         for (let at = x - height; at < x + width; at += 6) {
           context.moveTo(at, y + height);
           context.lineTo(at + height, y);
         }
-        put({ stroke: colour, width: 1, opacity: 0.6 });
+        put({ stroke: color, width: 1, opacity: 0.6 });
       });
     },
     clip(x, y, width, height, draw) {
@@ -157,20 +165,14 @@ export function svgPainter(width: number, height: number, title: string): Painte
       const turn = letters.upright ? ` transform="rotate(-90 ${n(x)} ${n(y)})"` : "";
       const bold = letters.bold ? ' font-weight="600"' : "";
       parts.push(
-        `<text x="${n(x)}" y="${n(y)}" fill="${letters.colour}" font-size="${letters.size ?? SIZE}"${bold} ` +
+        `<text x="${n(x)}" y="${n(y)}" fill="${letters.color}" font-size="${letters.size ?? SIZE}"${bold} ` +
           `text-anchor="${anchor}" dominant-baseline="central"${turn}>${escaped(words)}</text>`,
       );
     },
-    hatch(x: number, y: number, wide: number, high: number, colour: string) {
+    hatch(x: number, y: number, wide: number, high: number, color: string) {
       painter.clip(x, y, wide, high, () => {
         for (let at = x - high; at < x + wide; at += 6) {
-          painter.path(
-            [
-              [at, y + high],
-              [at + high, y],
-            ],
-            { stroke: colour, opacity: 0.6 },
-          );
+          segment(painter, [at, y + high], [at + high, y], { stroke: color, opacity: 0.6 });
         }
       });
     },

@@ -1,6 +1,6 @@
-/** Colours: distinguished by people who see colours differently, in the light and in the dark. */
+/** Colors: distinguished by people who see colors differently, in the light and in the dark. */
 
-/** Okabe and Ito's set, in an order in which neighbours differ in brightness too. */
+/** Okabe and Ito's set, in an order in which neighbors differ in brightness too. */
 export const CATEGORIES = [
   "#0072b2",
   "#e69f00",
@@ -26,7 +26,7 @@ const CIVIDIS: [number, number, number][] = [
   [254, 232, 56],
 ];
 
-/** A colour for 0 to 1; dark is little, bright is much. */
+/** A color for 0 to 1; dark is little, bright is much. */
 export function heat(share: number): string {
   const at = Math.min(1, Math.max(0, share)) * (CIVIDIS.length - 1);
   const low = Math.floor(at);
@@ -40,7 +40,7 @@ export function category(index: number): string {
   return CATEGORIES[index % CATEGORIES.length]!;
 }
 
-/** Text that can be read on a colour of `heat`. */
+/** Text that can be read on a color of `heat`. */
 export function onHeat(share: number): string {
   return share > 0.55 ? "#000" : "#fff";
 }
@@ -66,7 +66,7 @@ export function themeOf(element: Element): Theme {
   ) as unknown as Theme;
 }
 
-/** A colour of the theme by its name, or the colour itself. */
-export function tone(theme: Theme, colour: string): string {
-  return theme[colour as keyof Theme] ?? colour;
+/** A color of the theme by its name, or the color itself. */
+export function tone(theme: Theme, color: string): string {
+  return theme[color as keyof Theme] ?? color;
 }

@@ -1,16 +1,14 @@
 /** Parts piled on each other, over time or by subject: where each begins and ends, and how they are drawn. */
 
-import { clock, dateTime, tickLabel } from "../time/format";
+import { segment, type Region, type Painter } from "./painter";
+import { timeAxes, LEFT, RIGHT, axis } from "./axes";
+import { clock, dateTime } from "../time/format";
 import { exact, withUnit } from "../text/numbers";
-import type { Region, Painter } from "./painter";
-import { LEFT, RIGHT } from "./lines";
-import { axis } from "./axes";
-import { timeTicks } from "../time/ticks";
 import { tone, type Theme } from "./palette";
 
 export interface Layer {
   name: string;
-  colour: string;
+  color: string;
   /** What the part is, for the legend's hover. */
   text?: string;
   value: (number | null)[];
@@ -57,7 +55,7 @@ interface Around {
   window: [number, number];
   offset: number;
   most?: number | null;
-  marks?: { t: number; colour: string }[];
+  marks?: { t: number; color: string }[];
 }
 
 export function drawCourse(
@@ -69,31 +67,9 @@ export function drawCourse(
   around: Around,
 ): Region[] {
   const { t, seconds, layers, unit } = course;
-  const [from, to] = around.window;
-  const y = axis(0, Math.max(highest(layers), around.most ?? 0), Math.max(2, high / 50));
-  const bottom = high - 22;
-  const x = (at: number): number => LEFT + ((at - from) / Math.max(1e-9, to - from)) * (width - LEFT - RIGHT);
-  const up = (value: number): number => 8 + ((y.high - value) / (y.high - y.low)) * (bottom - 8);
-  for (const tick of y.ticks) {
-    painter.path(
-      [
-        [LEFT, up(tick)],
-        [width - RIGHT, up(tick)],
-      ],
-      { stroke: theme.grid },
-    );
-    painter.text(LEFT - 6, up(tick), String(tick), { colour: theme.faint, align: "right", size: 11 });
-  }
-  for (const tick of timeTicks(from, to, around.offset, width / 110)) {
-    // The last one would be cut off at the edge.
-    const edge = x(tick) > width - 18;
-    const words = tickLabel(tick, from, to, around.offset);
-    painter.text(edge ? width - 2 : x(tick), bottom + 12, words, {
-      colour: theme.faint,
-      align: edge ? "right" : "center",
-      size: 11,
-    });
-  }
+  const { window, offset, most = 0, marks = [] } = around;
+  const scale = axis(0, Math.max(highest(layers), most ?? 0), Math.max(2, high / 50));
+  const { x, y, top, bottom } = timeAxes(painter, width, high, theme, { window, offset, scale });
   const regions: Region[] = [];
   painter.clip(LEFT, 0, width - LEFT - RIGHT, high, () => {
     t.forEach((end, at) => {
@@ -102,30 +78,27 @@ export function drawCourse(
       if (left + wide < LEFT || left > width - RIGHT) return;
       const values = layers.map((one) => one.value[at] ?? null);
       const pile = piled(values);
-      if (pile.every((one) => one === null)) painter.hatch(left, 8, wide, bottom - 8, theme.faint);
+      if (pile.every((one) => one === null)) painter.hatch(left, top, wide, bottom - top, theme.faint);
       pile.forEach((one, n) => {
-        if (one) painter.rect(left, up(one[1]), wide, up(one[0]) - up(one[1]), { fill: layers[n]!.colour });
+        if (one) painter.rect(left, y(one[1]), wide, y(one[0]) - y(one[1]), { fill: layers[n]!.color });
       });
       regions.push({
         x: left,
-        y: 8,
+        y: top,
         width: wide,
-        height: bottom - 8,
+        height: bottom - top,
         lines: [
-          `${dateTime(end - seconds, around.offset)} to ${clock(end, around.offset)}`,
+          `${dateTime(end - seconds, offset)} to ${clock(end, offset)}`,
           ...layers.map((one, n) => told(one.name, values[n] ?? null, unit)),
           ...(course.more?.(at) ?? []),
         ],
       });
     });
-    for (const mark of around.marks ?? []) {
-      painter.path(
-        [
-          [x(mark.t), 8],
-          [x(mark.t), bottom],
-        ],
-        { stroke: tone(theme, mark.colour), dash: [3, 3] },
-      );
+    for (const mark of marks) {
+      segment(painter, [x(mark.t), top], [x(mark.t), bottom], {
+        stroke: tone(theme, mark.color),
+        dash: [3, 3],
+      });
     }
   });
   return regions;
@@ -148,7 +121,7 @@ export function drawBars(
   width: number,
   theme: Theme,
   bars: Bar[],
-  layers: { name: string; colour: string }[],
+  layers: { name: string; color: string }[],
   unit: string | null,
   most: number | null = null,
 ): Region[] {
@@ -161,16 +134,10 @@ export function drawBars(
   const x = (value: number): number => label + (value / scale.high) * (width - label - RIGHT);
   const foot = bars.length * BAR;
   for (const tick of scale.ticks) {
-    painter.path(
-      [
-        [x(tick), 0],
-        [x(tick), foot],
-      ],
-      { stroke: theme.grid },
-    );
+    segment(painter, [x(tick), 0], [x(tick), foot], { stroke: theme.grid });
     const edge = x(tick) > width - 16;
     painter.text(edge ? width - 2 : x(tick), foot + 10, String(tick), {
-      colour: theme.faint,
+      color: theme.faint,
       align: edge ? "right" : "center",
       size: 11,
     });
@@ -179,7 +146,7 @@ export function drawBars(
     const top = row * BAR;
     if (bar.chosen) painter.rect(0, top, width, BAR, { fill: theme.accent, opacity: 0.15 });
     painter.text(label - 8, top + BAR / 2, bar.label, {
-      colour: theme.ink,
+      color: theme.ink,
       align: "right",
       size: 11,
       bold: bar.chosen ?? false,
@@ -188,7 +155,7 @@ export function drawBars(
     if (pile.every((one) => one === null))
       painter.hatch(label, top + 3, width - label - RIGHT, BAR - 6, theme.faint);
     pile.forEach((one, n) => {
-      if (one) painter.rect(x(one[0]), top + 3, x(one[1]) - x(one[0]), BAR - 6, { fill: layers[n]!.colour });
+      if (one) painter.rect(x(one[0]), top + 3, x(one[1]) - x(one[0]), BAR - 6, { fill: layers[n]!.color });
     });
     return {
       x: 0,

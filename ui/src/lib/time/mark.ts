@@ -5,7 +5,7 @@ export interface Mark {
   t: number;
   to?: number | null;
   label: string;
-  /** A colour, or the name of one of the theme. */
-  colour: string;
+  /** A color, or the name of one of the theme. */
+  color: string;
   open?: () => void;
 }

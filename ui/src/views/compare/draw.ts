@@ -1,17 +1,8 @@
 /** Differences and waterfalls, drawn. */
 
-import {
-  type Difference,
-  type Waterfall,
-  verdict,
-  result,
-  nameOf,
-  number,
-  signed,
-  noisePercent,
-} from "./comparison";
-import type { Region, Painter } from "../../lib/paint/painter";
-import { axis } from "../../lib/paint/axes";
+import { levels, uprights, axis } from "../../lib/paint/axes";
+import { segment, type Region, type Painter } from "../../lib/paint/painter";
+import { type Difference, type Waterfall, verdict, result, nameOf, number, signed, noisePercent } from "./comparison";
 import { CATEGORIES, type Theme } from "../../lib/paint/palette";
 
 export const BASE = CATEGORIES[0];
@@ -48,20 +39,7 @@ export function drawDifferences(
   const x = (value: number): number =>
     left + ((Math.min(high, Math.max(low, value)) - low) / (high - low)) * (width - left - right);
   const bottom = BARS_TOP + rows.length * ROW;
-  for (const tick of ticks) {
-    painter.path(
-      [
-        [x(tick), BARS_TOP],
-        [x(tick), bottom],
-      ],
-      { stroke: tick === 0 ? theme.faint : theme.grid },
-    );
-    painter.text(x(tick), bottom + 11, `${tick > 0 ? "+" : ""}${tick}`, {
-      colour: theme.faint,
-      align: "center",
-      size: 11,
-    });
-  }
+  uprights(painter, theme, ticks, x, [BARS_TOP, bottom], (tick) => `${tick > 0 ? "+" : ""}${tick}`);
   return rows.map((one, at) => {
     const y = BARS_TOP + at * ROW;
     const value = one.percent ?? 0;
@@ -70,34 +48,28 @@ export function drawDifferences(
       painter.rect(x(-grey), y + 2, x(grey) - x(-grey), ROW - 4, { fill: theme.faint, opacity: 0.2 });
     }
     const [from, to] = [Math.min(x(0), x(value)), Math.max(x(0), x(value))];
-    const colour = tint(one);
+    const color = tint(one);
     const sure = verdict(one);
     if (sure === "untested") {
-      painter.hatch(from, y + 5, Math.max(1, to - from), ROW - 10, colour);
-      painter.rect(from, y + 5, Math.max(1, to - from), ROW - 10, { stroke: colour });
+      painter.hatch(from, y + 5, Math.max(1, to - from), ROW - 10, color);
+      painter.rect(from, y + 5, Math.max(1, to - from), ROW - 10, { stroke: color });
     } else {
       painter.rect(from, y + 5, Math.max(1, to - from), ROW - 10, {
-        fill: colour,
+        fill: color,
         opacity: sure === "beyond" ? 1 : 0.35,
       });
     }
     painter.clip(0, y, wide - 4, ROW, () =>
-      painter.text(wide - 8, y + ROW / 2, labels[at]!, { colour: theme.ink, align: "right" }),
+      painter.text(wide - 8, y + ROW / 2, labels[at]!, { color: theme.ink, align: "right" }),
     );
     if (value > high * (1 + 1e-9) || value < low * (1 + 1e-9)) {
       // The bar is longer than there is room: a gap says so.
       const gap = value < 0 ? from + 14 : to - 20;
-      painter.path(
-        [
-          [gap, y + ROW - 3],
-          [gap + 6, y + 3],
-        ],
-        { stroke: theme.paper, width: 4 },
-      );
+      segment(painter, [gap, y + ROW - 3], [gap + 6, y + 3], { stroke: theme.paper, width: 4 });
     }
     const end = value < 0 ? from - 4 : to + 4;
     painter.text(end, y + ROW / 2, `${value > 0 ? "+" : ""}${value.toFixed(1)} %`, {
-      colour: theme.ink,
+      color: theme.ink,
       align: value < 0 ? "right" : "left",
       size: 11,
     });
@@ -140,8 +112,8 @@ export function drawWaterfall(
     level += part.change;
     return { ...part, from: before, to: level };
   });
-  const levels = [one.start, one.end, ...steps.flatMap((step) => [step.from, step.to])];
-  const [least, most] = [Math.min(...levels), Math.max(...levels)];
+  const heights = [one.start, one.end, ...steps.flatMap((step) => [step.from, step.to])];
+  const [least, most] = [Math.min(...heights), Math.max(...heights)];
   // Where the change is small beside the whole, bars from nought would hide it; the cut axis is said.
   const cut = least > 0 && most - least < 0.25 * most;
   const scale = axis(
@@ -151,34 +123,18 @@ export function drawWaterfall(
   );
   const up = (value: number): number =>
     top + ((scale.high - Math.max(scale.low, value)) / (scale.high - scale.low)) * (bottom - top);
-  for (const tick of scale.ticks) {
-    painter.path(
-      [
-        [left, up(tick)],
-        [width - 8, up(tick)],
-      ],
-      { stroke: theme.grid },
-    );
-    painter.text(left - 6, up(tick), String(tick), { colour: theme.faint, align: "right", size: 11 });
-  }
+  levels(painter, theme, scale.ticks, up, [left, width - 8]);
   const count = steps.length + 2;
   const each = (width - left - 8) / count;
   const bar = Math.min(90, each * 0.7);
   const regions: Region[] = [];
-  const column = (
-    at: number,
-    name: string,
-    from: number,
-    to: number,
-    colour: string,
-    words: string,
-  ): void => {
+  const column = (at: number, name: string, from: number, to: number, color: string, words: string): void => {
     const middle = left + each * (at + 0.5);
     const [high, low] = [Math.min(up(from), up(to)), Math.max(up(from), up(to))];
-    painter.rect(middle - bar / 2, high, bar, Math.max(1.5, low - high), { fill: colour });
-    painter.text(middle, high - 8, words, { colour: theme.ink, align: "center", size: 11 });
+    painter.rect(middle - bar / 2, high, bar, Math.max(1.5, low - high), { fill: color });
+    painter.text(middle, high - 8, words, { color: theme.ink, align: "center", size: 11 });
     lines(painter, name, each - 6).forEach((line, row) =>
-      painter.text(middle, bottom + 12 + row * 13, line, { colour: theme.ink, align: "center", size: 11 }),
+      painter.text(middle, bottom + 12 + row * 13, line, { color: theme.ink, align: "center", size: 11 }),
     );
     regions.push({
       x: middle - each / 2,
@@ -193,19 +149,16 @@ export function drawWaterfall(
   steps.forEach((step, at) => {
     const share = one.start ? ` (${((100 * step.change) / one.start).toFixed(1)} %)` : "";
     // More time for the same work is worse; more work is not.
-    const colour = one.unit === "%" ? CATEGORIES[6] : step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
-    column(at + 1, step.name, step.from, step.to, colour, `${signed(step.change)}${share}`);
+    const color = one.unit === "%" ? CATEGORIES[6] : step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
+    column(at + 1, step.name, step.from, step.to, color, `${signed(step.change)}${share}`);
     const x = left + each * (at + 0.5) + bar / 2;
-    painter.path(
-      [
-        [x, up(step.from)],
-        [x + each - bar, up(step.from)],
-      ],
-      { stroke: theme.faint, dash: [3, 3] },
-    );
+    segment(painter, [x, up(step.from)], [x + each - bar, up(step.from)], {
+      stroke: theme.faint,
+      dash: [3, 3],
+    });
   });
   column(count - 1, one.other, foot, one.end, OTHER, number(one.end));
-  if (cut) painter.text(left, 8, `axis begins at ${scale.low}`, { colour: theme.faint, size: 11 });
+  if (cut) painter.text(left, 8, `axis begins at ${scale.low}`, { color: theme.faint, size: 11 });
   return regions;
 }
 

@@ -1,23 +1,23 @@
 /** The hardware counters over a window: where misses are sourced, and the regions of the workload hint. */
 
+import { segment, type Region, type Painter } from "../../lib/paint/painter";
 import type { HintRegion, Hints } from "../../lib/api/answers";
 import type { Cell } from "../../lib/api/values";
 import { exact } from "../../lib/text/numbers";
-import type { Region, Painter } from "../../lib/paint/painter";
 import { axis } from "../../lib/paint/axes";
 import { tone, type Theme } from "../../lib/paint/palette";
 
 export interface Point {
   l1mp: number;
   rni: number;
-  colour: string;
+  color: string;
   lines: string[];
   chosen?: boolean;
   open?: () => void;
 }
 
-/** The category's colour: little demand on the nest is calm. */
-export function hintColour(category: string): string {
+/** The category's color: little demand on the nest is calm. */
+export function hintColor(category: string): string {
   return { LOW: "info", AVERAGE: "warn", HIGH: "crit" }[category] ?? "faint";
 }
 
@@ -52,30 +52,18 @@ export function drawScatter(
   for (const hint of [...hints].reverse()) {
     const [left, wide] = [across(hint.l1mp[0] ?? 0), across(hint.l1mp[1] ?? x.high)];
     const [low, high] = [up(hint.rni[0] ?? 0), up(hint.rni[1] ?? y.high)];
-    const colour = tone(theme, hintColour(hint.category));
-    painter.rect(left, high, wide - left, low - high, { fill: colour, opacity: 0.1 });
-    painter.rect(left, high, wide - left, low - high, { stroke: colour, width: 1, opacity: 0.6 });
-    painter.text(wide - 6, high + 10, hint.category, { colour, align: "right", size: 11, bold: true });
+    const color = tone(theme, hintColor(hint.category));
+    painter.rect(left, high, wide - left, low - high, { fill: color, opacity: 0.1 });
+    painter.rect(left, high, wide - left, low - high, { stroke: color, width: 1, opacity: 0.6 });
+    painter.text(wide - 6, high + 10, hint.category, { color, align: "right", size: 11, bold: true });
   }
   for (const tick of x.ticks) {
-    painter.path(
-      [
-        [across(tick), bottom],
-        [across(tick), bottom + 4],
-      ],
-      { stroke: theme.faint },
-    );
-    painter.text(across(tick), bottom + 12, String(tick), { colour: theme.faint, align: "center", size: 11 });
+    segment(painter, [across(tick), bottom], [across(tick), bottom + 4], { stroke: theme.faint });
+    painter.text(across(tick), bottom + 12, String(tick), { color: theme.faint, align: "center", size: 11 });
   }
   for (const tick of y.ticks) {
-    painter.path(
-      [
-        [AT.left - 4, up(tick)],
-        [AT.left, up(tick)],
-      ],
-      { stroke: theme.faint },
-    );
-    painter.text(AT.left - 7, up(tick), String(tick), { colour: theme.faint, align: "right", size: 11 });
+    segment(painter, [AT.left - 4, up(tick)], [AT.left, up(tick)], { stroke: theme.faint });
+    painter.text(AT.left - 7, up(tick), String(tick), { color: theme.faint, align: "right", size: 11 });
   }
   painter.path(
     [
@@ -86,12 +74,12 @@ export function drawScatter(
     { stroke: theme.faint },
   );
   painter.text((AT.left + right) / 2, height - 8, "L1MP: L1 misses per 100 instructions", {
-    colour: theme.ink,
+    color: theme.ink,
     align: "center",
     size: 11,
   });
   painter.text(10, (AT.top + bottom) / 2, "RNI", {
-    colour: theme.ink,
+    color: theme.ink,
     align: "center",
     size: 11,
     upright: true,
@@ -99,7 +87,7 @@ export function drawScatter(
   return points.map((one) => {
     const [px, py] = [across(one.l1mp), up(one.rni)];
     painter.circle(px, py, one.chosen ? 7 : 4.5, {
-      fill: one.colour,
+      fill: one.color,
       stroke: one.chosen ? theme.ink : theme.paper,
       width: one.chosen ? 2 : 0.75,
     });

@@ -6,7 +6,7 @@ import { category } from "../../lib/paint/palette";
 export const SOURCED = ["l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp"];
 
 /** Cool is near, warm is far; on every generation memory looks the same. */
-const SOURCE_COLOURS: Record<string, number> = {
+const SOURCE_COLORS: Record<string, number> = {
   l15p: 4,
   l2lp: 0,
   l2rp: 3,
@@ -17,4 +17,4 @@ const SOURCE_COLOURS: Record<string, number> = {
   memp: 5,
 };
 
-export const sourceColour = (name: string): string => category(SOURCE_COLOURS[name] ?? 6);
+export const sourceColor = (name: string): string => category(SOURCE_COLORS[name] ?? 6);

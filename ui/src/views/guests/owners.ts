@@ -92,7 +92,7 @@ export function drawOwners(
   open: (owner: Owner) => void,
 ): Region[] {
   const regions: Region[] = [];
-  const colours = new Map(root.children.map((one, at) => [one.name, category(at)]));
+  const colors = new Map(root.children.map((one, at) => [one.name, category(at)]));
   const lines = (one: Owner): string[] => [
     one.path.length ? one.path.join(" / ") : one.name,
     `${exact(one.value)} ${unit}`,
@@ -104,18 +104,18 @@ export function drawOwners(
   const box = (one: Owner, x: number, row: number, wide: number): void => {
     if (wide < LEAST) return;
     const level = one.path.length;
-    const base = level === 0 ? theme.faint : (colours.get(one.path[0]!) ?? theme.accent);
+    const base = level === 0 ? theme.faint : (colors.get(one.path[0]!) ?? theme.accent);
     const inner = Math.max(0.4, wide - 1);
     const y = row * ROW;
     painter.rect(x, y, inner, ROW - 1, { fill: theme.paper });
     painter.rect(x, y, inner, ROW - 1, { fill: base, opacity: [0.35, 0.75, 0.5, 0.3][Math.min(level, 3)] });
     if (wide > 26) {
       painter.clip(x, y, inner - 2, ROW, () => {
-        painter.text(x + 5, y + ROW / 2, one.name, { colour: theme.ink, size: 12, bold: level <= 1 });
+        painter.text(x + 5, y + ROW / 2, one.name, { color: theme.ink, size: 12, bold: level <= 1 });
         const words = one.value >= 100 ? one.value.toFixed(0) : one.value.toFixed(1);
         const left = x + 13 + painter.measure(one.name, 12) * (level <= 1 ? 1.08 : 1);
         if (left + painter.measure(`${words} ${unit}`, 11) < x + wide)
-          painter.text(left, y + ROW / 2, `${words} ${unit}`, { colour: theme.ink, size: 11 });
+          painter.text(left, y + ROW / 2, `${words} ${unit}`, { color: theme.ink, size: 11 });
       });
     }
     regions.push({ x, y, width: inner, height: ROW - 1, lines: lines(one), open: () => open(one) });
@@ -133,7 +133,7 @@ export function drawOwners(
     while (above !== focus) {
       const one = above;
       painter.rect(0, row * ROW, width, ROW - 1, { fill: theme.grid });
-      painter.text(5, row * ROW + ROW / 2, one.name, { colour: theme.ink, size: 12 });
+      painter.text(5, row * ROW + ROW / 2, one.name, { color: theme.ink, size: 12 });
       regions.push({
         x: 0,
         y: row * ROW,

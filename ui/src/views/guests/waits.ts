@@ -1,20 +1,20 @@
 /** States that samples found a virtual machine in: how they are grouped for the eye, and drawn over time. */
 
+import { timeAxes, LEFT, RIGHT } from "../../lib/paint/axes";
 import type { AggregateAnswer } from "../../lib/api/answers";
 import { dateTime } from "../../lib/time/format";
 import { exact } from "../../lib/text/numbers";
 import type { Region, Draw } from "../../lib/paint/painter";
-import { timeTicks } from "../../lib/time/ticks";
 import { category } from "../../lib/paint/palette";
 import { rowsOf } from "./subjects";
 import type { State } from "../../lib/api/subject";
 
 /** From what a machine does to what it does not do. */
-const COLOURS = "#009e73 #d55e00 #cc79a7 #e69f00 #56b4e9 #f0e442 #0072b2 #66707b #b3bac2".split(" ");
+const COLORS = "#009e73 #d55e00 #cc79a7 #e69f00 #56b4e9 #f0e442 #0072b2 #66707b #b3bac2".split(" ");
 
 /** States as a legend has them. */
-export function legend(states: State[]): { key: string; name: string; colour: string; columns: string[] }[] {
-  return states.map((state, at) => ({ ...state, colour: COLOURS[at] ?? category(at) }));
+export function legend(states: State[]): { key: string; name: string; color: string; columns: string[] }[] {
+  return states.map((state, at) => ({ ...state, color: COLORS[at] ?? category(at) }));
 }
 
 export function stateColumns(states: State[]): string[] {
@@ -40,7 +40,7 @@ export function waiting(states: State[], shares: Shares): number | null {
 }
 
 export interface Bar {
-  state: { key: string; colour: string };
+  state: { key: string; color: string };
   from: number;
   to: number;
 }
@@ -88,47 +88,24 @@ export function stretches(answer: AggregateAnswer, columns: string[]): Stretch[]
   });
 }
 
-const LEFT = 52;
-const RIGHT = 12;
-const TOP = 8;
-const FOOT = 22;
+const SCALE = { low: 0, high: 100, ticks: [0, 25, 50, 75, 100] };
 
 export function drawWaits(states: State[], all: Stretch[], window: [number, number], offset: number): Draw {
   return (painter, width, height, theme) => {
-    const [from, to] = window;
-    const bottom = height - FOOT;
-    const x = (t: number): number => LEFT + ((t - from) / Math.max(1e-9, to - from)) * (width - LEFT - RIGHT);
-    const y = (share: number): number => bottom - (share / 100) * (bottom - TOP);
-    for (const tick of [0, 25, 50, 75, 100]) {
-      painter.path(
-        [
-          [LEFT, y(tick)],
-          [width - RIGHT, y(tick)],
-        ],
-        { stroke: theme.grid },
-      );
-      painter.text(LEFT - 6, y(tick), String(tick), { colour: theme.faint, align: "right", size: 11 });
-    }
+    const { x, y, top, bottom } = timeAxes(painter, width, height, theme, { window, offset, scale: SCALE });
     painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
       for (const one of all) {
         const left = x(one.from);
         const wide = Math.max(1, x(one.t) - left);
         if (!sampled(one.shares)) {
-          painter.hatch(left, TOP, wide, bottom - TOP, theme.grid);
+          painter.hatch(left, top, wide, bottom - top, theme.grid);
           continue;
         }
         for (const part of parts(states, one.shares)) {
-          painter.rect(left, y(part.to), wide + 0.4, y(part.from) - y(part.to), { fill: part.state.colour });
+          painter.rect(left, y(part.to), wide + 0.4, y(part.from) - y(part.to), { fill: part.state.color });
         }
       }
     });
-    for (const tick of timeTicks(from, to, offset, width / 110)) {
-      painter.text(x(tick), bottom + 12, dateTime(tick, offset).slice(11, 16), {
-        colour: theme.faint,
-        align: "center",
-        size: 11,
-      });
-    }
   };
 }
 
@@ -146,11 +123,9 @@ export function waitsAt(
   if (!found || px < LEFT || px > width - RIGHT) return null;
   return {
     x: px,
-    y: TOP,
+    y: 0,
     width: 1,
     height: 1,
     lines: [dateTime(found.t, offset), ...told(found.shares, stateName)],
   };
 }
-
-export const WAITS_AXIS = { left: LEFT, right: RIGHT };

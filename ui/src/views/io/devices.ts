@@ -49,16 +49,16 @@ export interface Part {
   key: string;
   name: string;
   text: string;
-  colour: string;
+  color: string;
 }
 
 /** The parts of a response. */
 export const PARTS: Part[] = [
-  { key: "queue_s", name: "queue", text: "waiting in CP's queue", colour: category(5) },
-  { key: "pend_s", name: "pend", text: "pending in the channel subsystem", colour: category(1) },
-  { key: "disc_s", name: "disc", text: "disconnected: the control unit works on it", colour: category(2) },
-  { key: "conn_s", name: "conn", text: "connected: data move", colour: category(0) },
-  { key: "other", name: "other service", text: "service that is none of the parts", colour: category(6) },
+  { key: "queue_s", name: "queue", text: "waiting in CP's queue", color: category(5) },
+  { key: "pend_s", name: "pend", text: "pending in the channel subsystem", color: category(1) },
+  { key: "disc_s", name: "disc", text: "disconnected: the control unit works on it", color: category(2) },
+  { key: "conn_s", name: "conn", text: "connected: data move", color: category(0) },
+  { key: "other", name: "other service", text: "service that is none of the parts", color: category(6) },
 ];
 
 /** The answers of several questions about the same subjects side by side, with the question of the first; what is not there yet is
@@ -103,9 +103,9 @@ export function parts([queue = null, pend = null, disc = null, conn = null, serv
 
 /** The parts of many rows as layers; a part that no row has is left out. */
 export function layers(rows: Value[][]): Layer[] {
-  return PARTS.map(({ name, colour, text }, at) => ({
+  return PARTS.map(({ name, color, text }, at) => ({
     name,
-    colour,
+    color,
     text,
     value: rows.map((row) => row[at] ?? null),
   })).filter((one) => one.name !== "other service" || one.value.some((value) => value !== null));

@@ -28,8 +28,8 @@ export function cutBars(chart: AnswerChart): AnswerChart {
   return { ...chart, places: chart.places.slice(0, SHORT), series };
 }
 
-export const legendOf = (chart: AnswerChart): { name: string; colour: string }[] =>
-  chart.series.map((one, at) => ({ name: one.name, colour: category(at) }));
+export const legendOf = (chart: AnswerChart): { name: string; color: string }[] =>
+  chart.series.map((one, at) => ({ name: one.name, color: category(at) }));
 
 /** What a chart shows, as rows. */
 export function chartRows(chart: AnswerChart): { columns: string[]; rows: Cell[][] } {

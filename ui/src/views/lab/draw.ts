@@ -1,8 +1,8 @@
 /** Charts of a model's answer, drawn. */
 
+import { levels, uprights, axis } from "../../lib/paint/axes";
 import type { AnswerChart } from "./answer";
 import type { Region, Painter } from "../../lib/paint/painter";
-import { axis } from "../../lib/paint/axes";
 import { category, type Theme } from "../../lib/paint/palette";
 
 const BAR = 13;
@@ -44,20 +44,11 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
   const x = (value: number): number => left + ((value - low) / (high - low)) * (width - left - right);
   const each = chart.series.length * BAR + GAP;
   const bottom = TOP + labels.length * each;
-  for (const tick of ticks) {
-    painter.path(
-      [
-        [x(tick), TOP],
-        [x(tick), bottom],
-      ],
-      { stroke: tick === 0 ? theme.faint : theme.grid },
-    );
-    painter.text(x(tick), bottom + 11, shortly(tick), { colour: theme.faint, align: "center", size: 11 });
-  }
+  uprights(painter, theme, ticks, x, [TOP, bottom], shortly);
   return labels.map((label, at) => {
     const y = TOP + at * each;
     painter.clip(0, y, left - 4, each, () =>
-      painter.text(left - 8, y + (each - GAP) / 2 + 2, label, { colour: theme.ink, align: "right" }),
+      painter.text(left - 8, y + (each - GAP) / 2 + 2, label, { color: theme.ink, align: "right" }),
     );
     chart.series.forEach((one, number) => {
       const value = one.values[at] ?? null;
@@ -68,7 +59,7 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
       }
       const [from, to] = [Math.min(x(0), x(value)), Math.max(x(0), x(value))];
       painter.rect(from, high, Math.max(1, to - from), BAR - 3, { fill: category(number) });
-      painter.text(to + 4, high + BAR / 2 - 1, shortly(value), { colour: theme.faint, size: 11 });
+      painter.text(to + 4, high + BAR / 2 - 1, shortly(value), { color: theme.faint, size: 11 });
     });
     return {
       x: 0,
@@ -101,23 +92,14 @@ function courses(
   const x = (value: number): number =>
     left + ((value - first) / Math.max(1e-12, last - first)) * (width - left - right);
   const y = (value: number): number => 8 + ((scale.high - value) / (scale.high - scale.low)) * (bottom - 8);
-  for (const tick of scale.ticks) {
-    painter.path(
-      [
-        [left, y(tick)],
-        [width - right, y(tick)],
-      ],
-      { stroke: tick === 0 ? theme.faint : theme.grid },
-    );
-    painter.text(left - 6, y(tick), shortly(tick), { colour: theme.faint, align: "right", size: 11 });
-  }
+  levels(painter, theme, scale.ticks, y, [left, width - right], { label: shortly, zero: true });
   for (const tick of axis(first, last, Math.max(4, width / 90)).ticks) {
     if (tick < first || tick > last) continue;
-    painter.text(x(tick), bottom + 12, shortly(tick), { colour: theme.faint, align: "center", size: 11 });
+    painter.text(x(tick), bottom + 12, shortly(tick), { color: theme.faint, align: "center", size: 11 });
   }
   if (chart.along) {
     painter.text((left + width - right) / 2, height - 8, chart.along, {
-      colour: theme.faint,
+      color: theme.faint,
       align: "center",
       size: 11,
     });

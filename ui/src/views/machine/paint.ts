@@ -1,4 +1,4 @@
-/** How a place of the machine looks: coloured by busy, edged by polarity, hatched where nothing can be computed. */
+/** How a place of the machine looks: colored by busy, edged by polarity, hatched where nothing can be computed. */
 
 import type { Node, Placed } from "./tree";
 import type { Painter } from "../../lib/paint/painter";
@@ -29,7 +29,7 @@ export function paint(painter: Painter, one: Placed, theme: Theme): void {
   else painter.rect(x + 0.5, y + 0.5, width - 1, height - 1, { stroke: theme.grid });
 }
 
-/** Fills the place; the colour that letters on it take. */
+/** Fills the place; the color that letters on it take. */
 function ground(painter: Painter, { node, box, head }: Placed, theme: Theme): string {
   const { x, y, width, height } = box;
   const high = head || height;
@@ -78,15 +78,15 @@ function label(
     const whole = painter.measure(words, size) <= room;
     const shown = whole || bold ? fitted(painter, words, room, size) : "";
     plate(shown, top, size);
-    painter.text(x + 5, top, shown, { colour: ink, size, bold });
+    painter.text(x + 5, top, shown, { color: ink, size, bold });
   };
   if (head) {
     const name = fitted(painter, node.name, room, 12);
     plate(`${name}  ${node.word}`, y + head / 2, 11);
-    painter.text(x + 5, y + head / 2, name, { colour: ink, size: 12, bold: true });
+    painter.text(x + 5, y + head / 2, name, { color: ink, size: 12, bold: true });
     const used = painter.measure(name, 12) * 1.08 + 10;
     const rest = fitted(painter, node.word, room - used, 11);
-    painter.text(x + 5 + used, y + head / 2, rest, { colour: ink, size: 11 });
+    painter.text(x + 5 + used, y + head / 2, rest, { color: ink, size: 11 });
     return;
   }
   const middle = height < 30 ? y + height / 2 : y + 11;

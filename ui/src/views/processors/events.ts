@@ -17,5 +17,5 @@ export function rare(): Mark[] {
   for (const one of inside) counts.set(one.kind, (counts.get(one.kind) ?? 0) + 1);
   return inside
     .filter((one) => counts.get(one.kind)! <= OFTEN)
-    .map((one) => ({ t: one.t, label: describe(one), colour: "faint" }));
+    .map((one) => ({ t: one.t, label: describe(one), color: "faint" }));
 }

@@ -5,7 +5,7 @@ import type { TableColumn } from "../../lib/api/tables";
 import type { Trace } from "../../lib/paint/lines";
 import { category } from "../../lib/paint/palette";
 
-export interface Asked {
+export interface HistoryEntry {
   q: string;
   /** When it was asked, milliseconds since 1970. */
   at: number;
@@ -21,23 +21,23 @@ const KEY = "zlens.sql.history";
 export const REMEMBERED = 50;
 
 /** The newest first, each question once. */
-export function remembered(history: Asked[], one: Asked): Asked[] {
+export function remembered(history: HistoryEntry[], one: HistoryEntry): HistoryEntry[] {
   return [one, ...history.filter((other) => other.q !== one.q)].slice(0, REMEMBERED);
 }
 
-export function readHistory(store: Pick<Storage, "getItem">): Asked[] {
+export function readHistory(store: Pick<Storage, "getItem">): HistoryEntry[] {
   try {
     const found: unknown = JSON.parse(store.getItem(KEY) ?? "[]");
     if (!Array.isArray(found)) return [];
     return found
-      .filter((one): one is Asked => typeof (one as Asked | null)?.q === "string")
+      .filter((one): one is HistoryEntry => typeof (one as HistoryEntry | null)?.q === "string")
       .slice(0, REMEMBERED);
   } catch {
     return [];
   }
 }
 
-export function writeHistory(store: Pick<Storage, "setItem">, history: Asked[]): void {
+export function writeHistory(store: Pick<Storage, "setItem">, history: HistoryEntry[]): void {
   try {
     store.setItem(KEY, JSON.stringify(history));
   } catch {
@@ -126,7 +126,7 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): Dr
         const sorted = points.sort((a, b) => a.t - b.t);
         return {
           name,
-          colour: category(n),
+          color: category(n),
           t: sorted.map((one) => one.t),
           value: sorted.map((one) => one.value),
           low: null,

@@ -1,18 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  breaks,
-  drawLines,
-  extent,
-  linesTable,
-  placed,
-  times,
-  traces,
-  valueAt,
-} from "../../../src/lib/paint/lines";
+import { breaks, drawLines, extent, linesTable, placed, times, traces } from "../../../src/lib/paint/lines";
 import type { Course } from "../../../src/lib/api/course";
-import { axis } from "../../../src/lib/paint/axes";
 import { svgPainter } from "../../../src/lib/paint/painter";
-import { timeTicks } from "../../../src/lib/time/ticks";
 
 const answer = (bucket: number): Course => ({
   bucket_s: bucket,
@@ -91,35 +80,5 @@ describe("lines", () => {
     expect(table.columns).toEqual(["time", "time_utc_s", "busy", "busy min", "busy max"]);
     expect(table.rows[1]).toEqual(["1970-01-01 00:02:00", 120, 6, 2, 90]);
     expect(table.rows[2]!.slice(2)).toEqual([null, null, null]);
-  });
-
-  it("tell the value at a moment", () => {
-    const [trace] = traces(answer(0), () => "busy");
-    expect(valueAt(trace!, 120)).toBe(6);
-    expect(valueAt(trace!, 9999)).toBe(8);
-  });
-});
-
-describe("axes", () => {
-  it("end at round numbers and hold all values", () => {
-    for (const [low, high] of [
-      [0, 88.3],
-      [-200, 560],
-      [0, 0.0004],
-      [3, 3],
-      [0, 27_400],
-    ] as const) {
-      const found = axis(low, high);
-      expect(found.low).toBeLessThanOrEqual(low);
-      expect(found.high).toBeGreaterThanOrEqual(high);
-      expect(found.ticks.length).toBeGreaterThan(1);
-      expect(found.ticks.length).toBeLessThan(13);
-    }
-  });
-
-  it("put whole times of the system's clock", () => {
-    const ticks = timeTicks(0, 3600, 19_800, 6);
-    expect(ticks.every((t) => (t + 19_800) % 600 === 0)).toBe(true);
-    expect(ticks.length).toBeGreaterThan(4);
   });
 });

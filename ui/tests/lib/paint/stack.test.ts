@@ -29,7 +29,7 @@ describe("piles", () => {
   });
 
   it("reach as high as the highest", () => {
-    const layer = (value: (number | null)[]) => ({ name: "a", colour: "#000", value });
+    const layer = (value: (number | null)[]) => ({ name: "a", color: "#000", value });
     expect(highest([layer([1, 5, null]), layer([2, null, 4])])).toBe(5);
     expect(highest([])).toBe(0);
   });
@@ -40,8 +40,8 @@ describe("a course", () => {
     t: [60, 120, 180],
     seconds: 60,
     layers: [
-      { name: "one", colour: "#111111", value: [1, null, 3] },
-      { name: "two", colour: "#222222", value: [2, null, null] },
+      { name: "one", color: "#111111", value: [1, null, 3] },
+      { name: "two", color: "#222222", value: [2, null, null] },
     ],
     unit: "ms",
   };
@@ -68,8 +68,8 @@ describe("bars", () => {
     let opened = "";
     const bars = ["a", "b"].map((label) => ({ label, values: [1, 2], open: () => (opened = label) }));
     const layers = [
-      { name: "one", colour: "#111111" },
-      { name: "two", colour: "#222222" },
+      { name: "one", color: "#111111" },
+      { name: "two", color: "#222222" },
     ];
     const regions = drawBars(svgPainter(300, 60, "x"), 300, theme, bars, layers, "%");
     regions[1]!.open!();

@@ -28,7 +28,7 @@ describe("the nest", () => {
   it("shows regions with open ends, and points that can be opened", () => {
     const painter = svgPainter(400, 300, "x");
     let opened = false;
-    const points = [{ l1mp: 4, rni: 0.5, colour: "#123456", lines: ["CPU 1"], open: () => (opened = true) }];
+    const points = [{ l1mp: 4, rni: 0.5, color: "#123456", lines: ["CPU 1"], open: () => (opened = true) }];
     const regions = drawScatter(painter, 400, 300, theme, points, hints.regions);
     expect(painter.svg()).toContain(">LOW<");
     expect(painter.svg()).toContain(">HIGH<");
