@@ -1,7 +1,17 @@
 /** What the server answers, and the questions it is asked: /api/v1 and nothing else. */
 
 import type { Cell } from "./values";
-import type { Schema, SqlAnswer, Rows, AggregateQuestion, AggregateAnswer, RowsAnswer, FindingsAnswer, Evidence, Running } from "./answers";
+import type {
+  Schema,
+  SqlAnswer,
+  Rows,
+  AggregateQuestion,
+  AggregateAnswer,
+  RowsAnswer,
+  FindingsAnswer,
+  Evidence,
+  Running,
+} from "./answers";
 import { pageWords } from "./wording";
 
 import { problems } from "./problems.svelte";

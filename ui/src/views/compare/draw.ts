@@ -2,7 +2,16 @@
 
 import { levels, uprights, axis } from "../../lib/paint/axes";
 import { segment, type Region, type Painter } from "../../lib/paint/painter";
-import { type Difference, type Waterfall, verdict, result, nameOf, number, signed, noisePercent } from "./comparison";
+import {
+  type Difference,
+  type Waterfall,
+  verdict,
+  result,
+  nameOf,
+  number,
+  signed,
+  noisePercent,
+} from "./comparison";
 import { CATEGORIES, type Theme } from "../../lib/paint/palette";
 
 export const BASE = CATEGORIES[0];

@@ -4,7 +4,7 @@ import type { Statistic } from "../../lib/api/values";
 import type { TableInfo } from "../../lib/api/answers";
 import { exact } from "../../lib/text/numbers";
 import type { Course, Level, Line } from "../../lib/api/course";
-import type { Measured } from "../../lib/api/measures";
+import { course, here, type Measured } from "../../lib/api/measures";
 
 export interface Processor {
   cpu: number;
@@ -117,6 +117,29 @@ export function beside(one: Processor, types: number): string {
 
 const rounded = (value: number): string => String(Math.round(value * 10) / 10);
 
+/** How often each column has a value. */
+export const counts = (columns: readonly string[]): Record<string, Statistic[]> =>
+  Object.fromEntries(columns.map((column): [string, Statistic[]] => [column, ["count"]]));
+
+/** The rows of a heat map over time: a column, and when its processor or core was parked. */
+export const heatCourse = (
+  table: string,
+  key: string,
+  column: string,
+  signal: AbortSignal,
+): Promise<Course> =>
+  course(
+    {
+      table,
+      columns: [...new Set([column, "parked_pct"])],
+      by: [key],
+      levels: ["min", "max", "p50", "p95"],
+      buckets: 300,
+      ...here(),
+    },
+    signal,
+  );
+
 export interface Row {
   t: number[];
   value: (number | null)[];
@@ -128,19 +151,19 @@ export interface Row {
 
 /** Lines of a course by subject: the value at a level, and where the subject was parked throughout. */
 export function heatRows(
-  course: Course | null,
+  lines: Course | null,
   column: string,
   level: Level,
   parked = "parked_pct",
 ): Map<number, Row> {
   const found = new Map<number, Row>();
   const sleeping = new Map<number, Map<number, boolean>>();
-  for (const line of course?.lines ?? []) {
+  for (const line of lines?.lines ?? []) {
     if (line.column === parked && typeof line.by === "number") {
       sleeping.set(line.by, new Map(line.t.map((t, at) => [t, (line.min[at] ?? 0) >= 99.95])));
     }
   }
-  for (const line of course?.lines ?? []) {
+  for (const line of lines?.lines ?? []) {
     if (line.column !== column || typeof line.by !== "number") continue;
     found.set(line.by, {
       t: line.t,
