@@ -93,7 +93,7 @@ UNITS = frozenset(
 BY = ("", "generation")
 
 _TABLE_KEYS = frozenset(
-    {"table", "text", "grain", "key", "apart", "parts", "scope", "plain", "empty", "lazy", "rows", "column"}
+    {"table", "text", "grain", "key", "apart", "parts", "scope", "plain", "empty", "lazy", "rows", "records", "column"}
 )
 _COLUMN_KEYS = frozenset(
     {"name", "type", "unit", "text", "formula", "published", "by", "given", "definition"}
@@ -152,7 +152,8 @@ class Table:
     the FROM clause that its formulas are over, with roles and helpers (catalog/helpers); empty where it is
     made otherwise, or that no reader feeds yet. Rows that differ in a column of `apart` are never put
     together: processor types, or a whole and its parts. `parts` has, of such a column, values that are parts
-    of one whole: rows with these may be.
+    of one whole: rows with these may be. `records` names what gives the rows, for the page of an input that
+    has none.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Table:
     rows: str = ""
     apart: tuple[str, ...] = ()
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    records: str = ""
 
     def column(self, name: str) -> Column | None:
         for column in self.columns:
@@ -266,6 +268,7 @@ def parse(text: str, path: str) -> Table:
         data.get("rows", "").strip(),
         tuple(data.get("apart", ())),
         {name: tuple(values) for name, values in data.get("parts", {}).items()},
+        data.get("records", ""),
     )
 
 

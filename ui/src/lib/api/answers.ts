@@ -40,6 +40,8 @@ export interface TableInfo {
   kind: "measure" | "raw" | "role";
   text: string;
   key: string[];
+  /** What gives its rows, in words; empty where that is not said. */
+  records?: string;
   fills: boolean;
   columns: ColumnInfo[];
 }

@@ -76,6 +76,11 @@ class Session {
     return this.table(table)?.columns.find((one) => one.name === name);
   }
 
+  /** What gives the rows of a measure, for an input that has none. */
+  records(table: string): string {
+    return this.table(table)?.records ?? "";
+  }
+
   /** Whether the inputs of the system looked at have something that one of these measures is made of. */
   fills(...tables: string[]): boolean {
     return tables.some((name) => this.sources.some((one) => one.fills.includes(name)));

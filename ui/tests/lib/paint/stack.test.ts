@@ -1,17 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { svgPainter } from "../../../src/lib/paint/painter";
 import { drawBars, drawCourse, height, highest, piled } from "../../../src/lib/paint/stack";
-
-const theme = {
-  ink: "#000",
-  faint: "#777",
-  grid: "#eee",
-  paper: "#fff",
-  accent: "#00f",
-  crit: "#f00",
-  warn: "#fa0",
-  info: "#0af",
-};
+import { theme } from "../../theme";
 
 describe("piles", () => {
   it("stand on each other", () => {

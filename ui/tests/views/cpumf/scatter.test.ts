@@ -2,17 +2,8 @@ import { describe, expect, it } from "vitest";
 import { drawScatter, withoutRni } from "../../../src/views/cpumf/scatter";
 import type { Hints } from "../../../src/lib/api/answers";
 import { svgPainter } from "../../../src/lib/paint/painter";
+import { theme } from "../../theme";
 
-const theme = {
-  ink: "#000",
-  faint: "#777",
-  grid: "#eee",
-  paper: "#fff",
-  accent: "#00f",
-  crit: "#f00",
-  warn: "#fa0",
-  info: "#0af",
-};
 const hints: Hints = {
   status: "verified-secondary",
   source: "",

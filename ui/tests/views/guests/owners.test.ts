@@ -1,18 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { AggregateAnswer } from "../../../src/lib/api/answers";
 import { ownerPaths, ownersQuestion, partsQuestion } from "../../../src/views/guests/ownerQuestions";
 import { depth, ownerAt, ownerRows, pathOf, pathText, tree } from "../../../src/views/guests/owners";
 import { type Owners } from "../../../src/lib/api/subject";
-
-const answered = (columns: string[], rows: AggregateAnswer["rows"]): AggregateAnswer => ({
-  columns,
-  rows,
-  units: {},
-  bucket_s: 0,
-  top: null,
-  sql: "",
-  more: false,
-});
+import { answered } from "./answered";
 
 describe("owners", () => {
   const root = tree("SYS", [

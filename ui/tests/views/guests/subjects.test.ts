@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { AggregateAnswer } from "../../../src/lib/api/answers";
 import {
   bridged,
   BUCKETS,
@@ -12,16 +11,7 @@ import {
   textOf,
 } from "../../../src/views/guests/subjects";
 import { present, type Figure, type Subject } from "../../../src/lib/api/subject";
-
-const answered = (columns: string[], rows: AggregateAnswer["rows"]): AggregateAnswer => ({
-  columns,
-  rows,
-  units: {},
-  bucket_s: 0,
-  top: null,
-  sql: "",
-  more: false,
-});
+import { answered } from "./answered";
 
 describe("courses", () => {
   it("puts times into parts of the window", () => {

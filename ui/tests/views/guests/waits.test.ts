@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { AggregateAnswer } from "../../../src/lib/api/answers";
 import { type State } from "../../../src/lib/api/subject";
 import {
   legend,
@@ -11,16 +10,7 @@ import {
   waiting,
   waitsAt,
 } from "../../../src/views/guests/waits";
-
-const answered = (columns: string[], rows: AggregateAnswer["rows"]): AggregateAnswer => ({
-  columns,
-  rows,
-  units: {},
-  bucket_s: 0,
-  top: null,
-  sql: "",
-  more: false,
-});
+import { answered } from "./answered";
 
 describe("states", () => {
   const of = (key: string, columns: string[], waits = true): State => ({ key, name: key, columns, waits });

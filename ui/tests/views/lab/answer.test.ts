@@ -2,6 +2,14 @@ import { expect, test } from "vitest";
 import type { ModelAnswer } from "../../../src/lib/api/answers";
 import { beside, changes, cutBars, printedAs } from "../../../src/views/lab/answer";
 
+const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
+  key,
+  heading: key,
+  unit,
+  text: "",
+  decimals: 1,
+});
+
 test("numbers are printed as zlens solve prints them", () => {
   expect(printedAs(1039, 1)).toBe("1,039.0");
   expect(printedAs(22, 1, true)).toBe("22");
@@ -11,13 +19,6 @@ test("numbers are printed as zlens solve prints them", () => {
 });
 
 test("expected stands beside observed, the largest error first", () => {
-  const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
-    key,
-    heading: key,
-    unit,
-    text: "",
-    decimals: 1,
-  });
   const answer: ModelAnswer = {
     model: "shares",
     title: "",
@@ -49,13 +50,6 @@ test("expected stands beside observed, the largest error first", () => {
 });
 
 test("before and after are drawn where something changes", () => {
-  const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
-    key,
-    heading: key,
-    unit,
-    text: "",
-    decimals: 1,
-  });
   const table = (key: string, rows: (string | number | null)[][]): ModelAnswer["tables"][number] => ({
     key,
     title: key,
