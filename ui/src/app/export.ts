@@ -63,13 +63,16 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
     else button.replaceWith(text);
   }
   // A picture is no control.
-  for (const one of copy.querySelectorAll('[role="group"][tabindex]')) {
-    one.removeAttribute("tabindex");
-    one.setAttribute("role", "img");
-    one.setAttribute("aria-label", (one.getAttribute("aria-label") ?? "").replace(/; arrow keys .*$/, ""));
+  for (const group of copy.querySelectorAll('[role="group"][tabindex]')) {
+    group.removeAttribute("tabindex");
+    group.setAttribute("role", "img");
+    group.setAttribute(
+      "aria-label",
+      (group.getAttribute("aria-label") ?? "").replace(/; arrow keys .*$/, ""),
+    );
   }
   const escape = (words: string): string =>
-    words.replace(/[&<>]/g, (one) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[one]!);
+    words.replace(/[&<>]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[letter]!);
   const theme = document.documentElement.dataset["theme"] ?? "light";
   return `<!doctype html>
 <html lang="en" data-theme="${theme}">

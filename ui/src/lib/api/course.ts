@@ -34,4 +34,4 @@ export const ordered = (course: Course | null, subjects: Cell[]): Course | null 
   };
 
 /** Whether a line has any value. */
-export const known = (line: Line): boolean => line.p50.some((one) => one !== null);
+export const known = (line: Line): boolean => line.p50.some((value) => value !== null);

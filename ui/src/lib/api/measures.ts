@@ -45,7 +45,7 @@ export function withColumns(answer: Pick<AggregateAnswer, "columns" | "rows" | "
     sql: answer.sql,
     more: answer.more,
     column,
-    numbers: (name) => column(name).map((one) => (typeof one === "number" ? one : null)),
+    numbers: (name) => column(name).map((value) => (typeof value === "number" ? value : null)),
   };
 }
 

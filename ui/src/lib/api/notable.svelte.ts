@@ -68,22 +68,22 @@ class Notable {
   /** Kinds of events that come all the time (parking, seeks): lines for them would hide what they mark. */
   get frequent(): Map<string, number> {
     const counts = new Map<string, number>();
-    for (const one of this.events) counts.set(one.kind, (counts.get(one.kind) ?? 0) + 1);
+    for (const event of this.events) counts.set(event.kind, (counts.get(event.kind) ?? 0) + 1);
     return new Map([...counts].filter(([, count]) => count > MANY));
   }
 
   /** Events that are rare enough for a mark of their own. */
   get rare(): SystemEvent[] {
     const frequent = this.frequent;
-    return this.events.filter((one) => !frequent.has(one.kind));
+    return this.events.filter((event) => !frequent.has(event.kind));
   }
 
   /** Rare events as marks of a chart; those within the window. */
   marks(color = "faint"): Mark[] {
     const [from, to] = session.window;
     return this.rare
-      .filter((one) => one.t >= from && one.t <= to)
-      .map((one) => ({ t: one.t, label: describe(one), color }));
+      .filter((event) => event.t >= from && event.t <= to)
+      .map((event) => ({ t: event.t, label: describe(event), color }));
   }
 }
 

@@ -12,7 +12,7 @@ class Session {
   // Of its own: who asks about a system is not to ask again when the address begins to name it.
   #system = $derived.by((): string => {
     const asked = place.system;
-    if (asked !== null && this.systems.some((one) => one.system === asked)) return asked;
+    if (asked !== null && this.systems.some((system) => system.system === asked)) return asked;
     return this.systems[0]?.system ?? "";
   });
 
@@ -32,7 +32,7 @@ class Session {
   /** Sources of the system looked at; of the first system where none was chosen. */
   get sources(): SystemInfo[] {
     const name = this.system;
-    return this.systems.filter((one) => one.system === name);
+    return this.systems.filter((system) => system.system === name);
   }
 
   /** The system looked at. */
@@ -42,8 +42,8 @@ class Session {
 
   /** First and last moment of the system, seconds UTC. */
   get span(): [number, number] {
-    const starts = this.sources.map((one) => seconds(one.start)).filter((one) => one !== null);
-    const ends = this.sources.map((one) => seconds(one.end)).filter((one) => one !== null);
+    const starts = this.sources.map((start) => seconds(start.start)).filter((start) => start !== null);
+    const ends = this.sources.map((end) => seconds(end.end)).filter((end) => end !== null);
     return [starts.length ? Math.min(...starts) : 0, ends.length ? Math.max(...ends) : 1];
   }
 
@@ -55,12 +55,14 @@ class Session {
 
   /** Seconds east of UTC of the system's clock. */
   get offset(): number {
-    return this.sources.find((one) => one.utc_offset_s !== null)?.utc_offset_s ?? 0;
+    return this.sources.find((source) => source.utc_offset_s !== null)?.utc_offset_s ?? 0;
   }
 
   /** The zone of the system's times; an input of local times only does not tell it. */
   get zone(): string {
-    return this.sources.some((one) => one.local_time) ? "local time of an unknown zone" : zone(this.offset);
+    return this.sources.some((source) => source.local_time)
+      ? "local time of an unknown zone"
+      : zone(this.offset);
   }
 
   /** The kinds of subjects that the system looked at has. */
@@ -69,11 +71,11 @@ class Session {
   }
 
   table(name: string): TableInfo | undefined {
-    return this.schema?.tables.find((one) => one.name === name);
+    return this.schema?.tables.find((table) => table.name === name);
   }
 
   column(table: string, name: string): ColumnInfo | undefined {
-    return this.table(table)?.columns.find((one) => one.name === name);
+    return this.table(table)?.columns.find((column) => column.name === name);
   }
 
   /** What gives the rows of a measure, for an input that has none. */
@@ -83,7 +85,7 @@ class Session {
 
   /** Whether the inputs of the system looked at have something that one of these measures is made of. */
   fills(...tables: string[]): boolean {
-    return tables.some((name) => this.sources.some((one) => one.fills.includes(name)));
+    return tables.some((name) => this.sources.some((source) => source.fills.includes(name)));
   }
 }
 

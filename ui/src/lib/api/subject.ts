@@ -104,6 +104,6 @@ export function present(
   fills: (table: string) => boolean,
 ): Subject[] {
   return subjects.filter(
-    (one) => sources.some(({ source }) => one.sources.includes(source)) && fills(one.table),
+    (subject) => sources.some(({ source }) => subject.sources.includes(source)) && fills(subject.table),
   );
 }

@@ -26,18 +26,18 @@ export interface TableColumn {
 /** The cells of a column as they are printed. */
 export function printed(column: TableColumn, values: Cell[], time: (iso: string) => string): string[] {
   const { show } = column;
-  if (show) return values.map((one, row) => (one === null ? DOTS : show(one, row)));
+  if (show) return values.map((value, row) => (value === null ? DOTS : show(value, row)));
   if (column.type === "float") {
     const { times = 1 } = column;
-    if (times !== 1) values = values.map((one) => (typeof one === "number" ? one * times : null));
+    if (times !== 1) values = values.map((value) => (typeof value === "number" ? value * times : null));
     if (column.decimals !== undefined) {
-      return values.map((one) => (typeof one === "number" ? one.toFixed(column.decimals) : DOTS));
+      return values.map((value) => (typeof value === "number" ? value.toFixed(column.decimals) : DOTS));
     }
-    return figures(values.map((one) => (typeof one === "number" ? one : null)));
+    return figures(values.map((value) => (typeof value === "number" ? value : null)));
   }
-  return values.map((one) => {
-    if (one === null) return DOTS;
-    return column.type === "time" && typeof one === "string" ? time(one) : String(one);
+  return values.map((value) => {
+    if (value === null) return DOTS;
+    return column.type === "time" && typeof value === "string" ? time(value) : String(value);
   });
 }
 
@@ -55,17 +55,17 @@ function usual(about: ColumnInfo | undefined): Statistic {
   return about?.aggregate === "ratio" || about?.aggregate === "gauge" ? "mean" : "last";
 }
 
-export const told = (table: string, one: Shown): Statistic =>
-  one.what ?? usual(session.column(table, one.column));
+export const told = (table: string, shown: Shown): Statistic =>
+  shown.what ?? usual(session.column(table, shown.column));
 
-export const keyOf = (table: string, one: Shown): string => `${one.column}_${told(table, one)}`;
+export const keyOf = (table: string, shown: Shown): string => `${shown.column}_${told(table, shown)}`;
 
 /** The columns that are asked for, as a question has them. */
 export function asked(table: string, shown: Shown[]): Record<string, Statistic[]> {
   const found: Record<string, Statistic[]> = {};
-  for (const one of shown) {
-    const statistics = (found[one.column] ??= []);
-    const what = told(table, one);
+  for (const column of shown) {
+    const statistics = (found[column.column] ??= []);
+    const what = told(table, column);
     if (!statistics.includes(what)) statistics.push(what);
   }
   return found;
@@ -76,9 +76,9 @@ const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
 /** Some columns, and behind them all others of the measure: a new one is there without being named. */
 export function everything(table: string, shown: Shown[]): Shown[] {
   const about = session.table(table);
-  const seen = new Set([...LEADING, ...(about?.key ?? []), ...shown.map((one) => one.column)]);
-  const rest = (about?.columns ?? []).filter((one) => !seen.has(one.name));
-  return [...shown, ...rest.map((one) => ({ column: one.name }))];
+  const seen = new Set([...LEADING, ...(about?.key ?? []), ...shown.map((column) => column.column)]);
+  const rest = (about?.columns ?? []).filter((column) => !seen.has(column.name));
+  return [...shown, ...rest.map((column) => ({ column: column.name }))];
 }
 
 const SAID: Partial<Record<Statistic, string>> = {
@@ -125,12 +125,12 @@ export function tableColumns(table: string, keys: string[], shown: Shown[]): Tab
   };
   return [
     ...keys.map((name) => of(name)),
-    ...shown.map((one) => of(one.column, told(table, one), one.decimals)),
+    ...shown.map((column) => of(column.column, told(table, column), column.decimals)),
   ];
 }
 
 /** Rows with the cells of a table's columns, in their order. */
 export function cells(answer: Measured | null, columns: TableColumn[]): Cell[][] {
-  const places = columns.map((one) => answer?.columns.indexOf(one.key) ?? -1);
+  const places = columns.map((column) => answer?.columns.indexOf(column.key) ?? -1);
   return (answer?.rows ?? []).map((row) => places.map((at) => row[at] ?? null));
 }

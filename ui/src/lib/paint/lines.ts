@@ -39,7 +39,7 @@ export function traces(
   const lines = course?.lines ?? [];
   const sources = new Set(lines.map((line) => line.source)).size;
   const scaled = (values: Values): Values =>
-    times === 1 ? values : values.map((one) => (one === null ? null : one * times));
+    times === 1 ? values : values.map((value) => (value === null ? null : value * times));
   return lines.map((line, at) => ({
     // What two sources tell of one subject is not the same line.
     name: sources > 1 ? `${name(line)} (${line.source})` : name(line),
@@ -56,7 +56,7 @@ export function traces(
 /** A gap in time, where lines must not be joined: more than 1.6 times the usual distance. */
 export function breaks(t: number[]): number[] {
   if (t.length < 3) return [];
-  const steps = t.slice(1).map((one, at) => one - t[at]!);
+  const steps = t.slice(1).map((next, at) => next - t[at]!);
   const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)]!;
   return steps.flatMap((step, at) => (step > 1.6 * usual ? [t[at]! + usual / 2] : []));
 }

@@ -131,7 +131,7 @@ export function canvasPainter(context: CanvasRenderingContext2D): Painter {
 }
 
 const escaped = (words: string): string =>
-  words.replace(/[&<>"]/g, (one) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[one]!);
+  words.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]!);
 
 /** Draws into a text: `svg()` is the whole picture. */
 export function svgPainter(width: number, height: number, title: string): Painter & { svg(): string } {

@@ -32,7 +32,7 @@ export function heat(share: number): string {
   const low = Math.floor(at);
   const a = CIVIDIS[low]!;
   const b = CIVIDIS[Math.min(low + 1, CIVIDIS.length - 1)]!;
-  const mixed = a.map((one, i) => Math.round(one + (b[i]! - one) * (at - low)));
+  const mixed = a.map((part, i) => Math.round(part + (b[i]! - part) * (at - low)));
   return `rgb(${mixed.join(",")})`;
 }
 

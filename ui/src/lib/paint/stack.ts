@@ -27,16 +27,16 @@ export function piled(values: (number | null)[]): ([number, number] | null)[] {
 
 /** Height of a pile; null where none of its parts is known. */
 export function height(values: (number | null)[]): number | null {
-  const known = values.filter((one) => one !== null);
+  const known = values.filter((value) => value !== null);
   return known.length ? known.reduce((a, b) => a + Math.max(0, b), 0) : null;
 }
 
 /** The highest pile. */
 export function highest(layers: Layer[]): number {
-  const count = Math.max(0, ...layers.map((one) => one.value.length));
+  const count = Math.max(0, ...layers.map((layer) => layer.value.length));
   let most = 0;
   for (let at = 0; at < count; at += 1)
-    most = Math.max(most, height(layers.map((one) => one.value[at] ?? null)) ?? 0);
+    most = Math.max(most, height(layers.map((layer) => layer.value[at] ?? null)) ?? 0);
   return most;
 }
 
@@ -76,11 +76,11 @@ export function drawCourse(
       const left = x(end - seconds);
       const wide = Math.max(1, x(end) - left - (x(end) - left > 5 ? 1 : 0));
       if (left + wide < LEFT || left > width - RIGHT) return;
-      const values = layers.map((one) => one.value[at] ?? null);
+      const values = layers.map((layer) => layer.value[at] ?? null);
       const pile = piled(values);
-      if (pile.every((one) => one === null)) painter.hatch(left, top, wide, bottom - top, theme.faint);
-      pile.forEach((one, n) => {
-        if (one) painter.rect(left, y(one[1]), wide, y(one[0]) - y(one[1]), { fill: layers[n]!.color });
+      if (pile.every((ends) => ends === null)) painter.hatch(left, top, wide, bottom - top, theme.faint);
+      pile.forEach((ends, n) => {
+        if (ends) painter.rect(left, y(ends[1]), wide, y(ends[0]) - y(ends[1]), { fill: layers[n]!.color });
       });
       regions.push({
         x: left,
@@ -89,7 +89,7 @@ export function drawCourse(
         height: bottom - top,
         lines: [
           `${dateTime(end - seconds, offset)} to ${clock(end, offset)}`,
-          ...layers.map((one, n) => told(one.name, values[n] ?? null, unit)),
+          ...layers.map((layer, n) => told(layer.name, values[n] ?? null, unit)),
           ...(course.more?.(at) ?? []),
         ],
       });
@@ -125,10 +125,10 @@ export function drawBars(
   unit: string | null,
   most: number | null = null,
 ): Region[] {
-  const label = Math.min(130, 14 + Math.max(20, ...bars.map((one) => painter.measure(one.label, 11))));
+  const label = Math.min(130, 14 + Math.max(20, ...bars.map((bar) => painter.measure(bar.label, 11))));
   const scale = axis(
     0,
-    Math.max(most ?? 0, ...bars.map((one) => height(one.values) ?? 0)),
+    Math.max(most ?? 0, ...bars.map((bar) => height(bar.values) ?? 0)),
     Math.max(2, Math.min(6, width / 90)),
   );
   const x = (value: number): number => label + (value / scale.high) * (width - label - RIGHT);
@@ -152,10 +152,11 @@ export function drawBars(
       bold: bar.chosen ?? false,
     });
     const pile = piled(bar.values);
-    if (pile.every((one) => one === null))
+    if (pile.every((ends) => ends === null))
       painter.hatch(label, top + 3, width - label - RIGHT, BAR - 6, theme.faint);
-    pile.forEach((one, n) => {
-      if (one) painter.rect(x(one[0]), top + 3, x(one[1]) - x(one[0]), BAR - 6, { fill: layers[n]!.color });
+    pile.forEach((ends, n) => {
+      if (ends)
+        painter.rect(x(ends[0]), top + 3, x(ends[1]) - x(ends[0]), BAR - 6, { fill: layers[n]!.color });
     });
     return {
       x: 0,
@@ -164,7 +165,7 @@ export function drawBars(
       height: BAR,
       lines: [
         bar.label,
-        ...layers.map((one, n) => told(one.name, bar.values[n] ?? null, unit)),
+        ...layers.map((layer, n) => told(layer.name, bar.values[n] ?? null, unit)),
         ...(bar.more ?? []),
       ],
       open: bar.open,

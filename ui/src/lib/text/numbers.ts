@@ -10,21 +10,23 @@ const DIGITS = 6;
  * prints in its table. What is not computable is dots.
  */
 export function figures(values: (number | null)[]): string[] {
-  const finite = values.filter((one) => one !== null && Number.isFinite(one)).map((one) => Math.abs(one!));
+  const finite = values
+    .filter((value) => value !== null && Number.isFinite(value))
+    .map((value) => Math.abs(value!));
   const largest = finite.length ? finite.reduce((a, b) => Math.max(a, b)) : 0;
   const smallest = finite.reduce((a, b) => (b && b < a ? b : a), Infinity);
   if (largest >= 1e15 || (largest < 1e-3 && largest > 0)) {
-    return values.map((one) => (one === null ? DOTS : general(one)));
+    return values.map((value) => (value === null ? DOTS : general(value)));
   }
   const whole = String(Math.trunc(largest)).length;
   const least = Number.isFinite(smallest) ? Math.min(4, 1 - Math.floor(Math.log10(smallest))) : 1;
   const most = Math.max(DIGITS - whole, least, 0);
   let needed = 0;
-  for (const one of finite) {
-    const fraction = one.toFixed(most).split(".")[1]?.replace(/0+$/, "") ?? "";
+  for (const value of finite) {
+    const fraction = value.toFixed(most).split(".")[1]?.replace(/0+$/, "") ?? "";
     needed = Math.max(needed, fraction.length);
   }
-  return values.map((one) => (one === null ? DOTS : one.toFixed(needed)));
+  return values.map((value) => (value === null ? DOTS : value.toFixed(needed)));
 }
 
 /** Six digits, as C's %g. */

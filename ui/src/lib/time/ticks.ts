@@ -7,7 +7,7 @@ const STEPS = [
 /** Whole times of a window in the system's clock, about `count` of them, seconds UTC. */
 export function timeTicks(from: number, to: number, offset: number, count = 8): number[] {
   const raw = Math.max(1e-3, to - from) / count;
-  const step = STEPS.find((one) => one >= raw) ?? Math.ceil(raw / 604800) * 604800;
+  const step = STEPS.find((size) => size >= raw) ?? Math.ceil(raw / 604800) * 604800;
   const ticks: number[] = [];
   for (let at = Math.ceil((from + offset) / step) * step; at - offset <= to; at += step)
     ticks.push(at - offset);

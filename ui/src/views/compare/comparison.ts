@@ -70,23 +70,25 @@ export interface Waterfall {
 
 export type Verdict = "beyond" | "within" | "untested";
 
-export const verdict = (one: Difference): Verdict =>
-  one.p === null ? "untested" : one.beyond_noise ? "beyond" : "within";
+export const verdict = (difference: Difference): Verdict =>
+  difference.p === null ? "untested" : difference.beyond_noise ? "beyond" : "within";
 
 /** What the test says, in words. */
-export function result(one: Difference): string {
+export function result(difference: Difference): string {
   const sure = {
     beyond: "beyond the noise",
     within: "within the noise",
     untested: "no test possible",
-  }[verdict(one)];
-  const told = one.beyond_noise || one.outside_5_pct;
-  const better = one.better === null || !told ? "" : one.better ? ", better" : ", worse";
+  }[verdict(difference)];
+  const told = difference.beyond_noise || difference.outside_5_pct;
+  const better = difference.better === null || !told ? "" : difference.better ? ", better" : ", worse";
   return `${sure}${better}`;
 }
 
-export const nameOf = (one: Difference): string =>
-  [one.heading, one.subject, one.doubt ? `(${one.doubt})` : ""].filter(Boolean).join(" ");
+export const nameOf = (difference: Difference): string =>
+  [difference.heading, difference.subject, difference.doubt ? `(${difference.doubt})` : ""]
+    .filter(Boolean)
+    .join(" ");
 
 /** Five figures or so, as `zlens compare` prints them. */
 export function number(value: number | null): string {
@@ -119,26 +121,29 @@ function plus0(value: number, decimals: number): number {
 }
 
 /** The least difference that would be beyond the noise, in percent of the base. */
-export const noisePercent = (one: Difference): number | null =>
-  one.noise === null || !one.base_value ? null : (100 * one.noise) / Math.abs(one.base_value);
+export const noisePercent = (difference: Difference): number | null =>
+  difference.noise === null || !difference.base_value
+    ? null
+    : (100 * difference.noise) / Math.abs(difference.base_value);
 
-export function noise(one: Difference): string {
-  if (one.noise === null) return DOTS;
-  if (one.form === "points") return `±${number(one.noise)}`;
-  const percent = noisePercent(one);
+export function noise(difference: Difference): string {
+  if (difference.noise === null) return DOTS;
+  if (difference.form === "points") return `±${number(difference.noise)}`;
+  const percent = noisePercent(difference);
   return percent === null ? DOTS : `±${percent.toFixed(percent >= 1 ? 1 : 2)} %`;
 }
 
 /** As the server gives them, those beyond the noise first; what only one side has comes last. */
 export function ordered(found: readonly Difference[]): Difference[] {
-  const alone = (one: Difference): boolean => one.base_value === null || one.other_value === null;
-  return [...found.filter((one) => !alone(one)), ...found.filter(alone)];
+  const alone = (difference: Difference): boolean =>
+    difference.base_value === null || difference.other_value === null;
+  return [...found.filter((difference) => !alone(difference)), ...found.filter(alone)];
 }
 
 /** Why differences could not be tested, without the counts that differ from one to the next. */
 export function reasons(found: readonly Difference[]): string[] {
-  const said = found.flatMap((one) => {
-    const why = one.not_tested;
+  const said = found.flatMap((difference) => {
+    const why = difference.not_tested;
     if (why === null) return [];
     if (why.includes("independent")) return ["fewer than five independent samples, as where load drifts"];
     if (why.includes("side")) return ["only one side has a value"];
@@ -152,10 +157,10 @@ const LEAST = 0.05;
 
 /** Those that can be drawn in percent of their base: the sure ones first, among them the largest. */
 export function largest(found: readonly Difference[], most: number): Difference[] {
-  const size = (one: Difference): number =>
-    one.ratio !== null && one.ratio > 0 ? Math.abs(Math.log(one.ratio)) : Infinity;
+  const size = (difference: Difference): number =>
+    difference.ratio !== null && difference.ratio > 0 ? Math.abs(Math.log(difference.ratio)) : Infinity;
   return found
-    .filter((one) => one.percent !== null && Math.abs(one.percent) >= LEAST)
+    .filter((difference) => difference.percent !== null && Math.abs(difference.percent) >= LEAST)
     .sort((a, b) => Number(b.beyond_noise ?? false) - Number(a.beyond_noise ?? false) || size(b) - size(a))
     .slice(0, most);
 }
@@ -165,7 +170,7 @@ export function waterfalls(parts: readonly WaterfallPart[]): Waterfall[] {
   const found = new Map<string, Waterfall>();
   for (const part of parts) {
     const key = [part.system, part.base, part.other, part.waterfall].join("\n");
-    const one = found.get(key) ?? {
+    const waterfall = found.get(key) ?? {
       title: part.waterfall,
       system: part.system,
       unit: part.unit,
@@ -175,8 +180,8 @@ export function waterfalls(parts: readonly WaterfallPart[]): Waterfall[] {
       end: part.other_value,
       parts: [],
     };
-    one.parts.push({ name: part.part, change: part.change });
-    found.set(key, one);
+    waterfall.parts.push({ name: part.part, change: part.change });
+    found.set(key, waterfall);
   }
   return [...found.values()];
 }

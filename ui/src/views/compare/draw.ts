@@ -31,11 +31,11 @@ export function drawDifferences(
   width: number,
   theme: Theme,
   rows: readonly Difference[],
-  open: (one: Difference) => void = () => undefined,
+  open: (difference: Difference) => void = () => undefined,
 ): Region[] {
   const labels = rows.map(nameOf);
   const wide = Math.min(width * 0.4, Math.max(60, ...labels.map((words) => painter.measure(words, 12))) + 12);
-  const values = rows.map((one) => one.percent ?? 0);
+  const values = rows.map((row) => row.percent ?? 0);
   const right = Math.max(40, ...values.map((value) => painter.measure(`+${value.toFixed(1)} %`, 11))) + 10;
   // Words of bars to the left of nought stand between the names and them.
   const left = wide + (values.some((value) => value < 0) ? 56 : 4);
@@ -49,16 +49,16 @@ export function drawDifferences(
     left + ((Math.min(high, Math.max(low, value)) - low) / (high - low)) * (width - left - right);
   const bottom = BARS_TOP + rows.length * ROW;
   uprights(painter, theme, ticks, x, [BARS_TOP, bottom], (tick) => `${tick > 0 ? "+" : ""}${tick}`);
-  return rows.map((one, at) => {
+  return rows.map((row, at) => {
     const y = BARS_TOP + at * ROW;
-    const value = one.percent ?? 0;
-    const grey = noisePercent(one);
+    const value = row.percent ?? 0;
+    const grey = noisePercent(row);
     if (grey !== null) {
       painter.rect(x(-grey), y + 2, x(grey) - x(-grey), ROW - 4, { fill: theme.faint, opacity: 0.2 });
     }
     const [from, to] = [Math.min(x(0), x(value)), Math.max(x(0), x(value))];
-    const color = tint(one);
-    const sure = verdict(one);
+    const color = tint(row);
+    const sure = verdict(row);
     if (sure === "untested") {
       painter.hatch(from, y + 5, Math.max(1, to - from), ROW - 10, color);
       painter.rect(from, y + 5, Math.max(1, to - from), ROW - 10, { stroke: color });
@@ -88,20 +88,20 @@ export function drawDifferences(
       width,
       height: ROW,
       lines: [
-        nameOf(one),
-        `${one.base}: ${one.base_value ?? "not computable"} ${one.unit}`,
-        `${one.other}: ${one.other_value ?? "not computable"} ${one.unit}`,
-        result(one) +
-          (one.p === null ? ` (${one.not_tested ?? "no samples"})` : `, p = ${one.p.toPrecision(3)}`),
+        nameOf(row),
+        `${row.base}: ${row.base_value ?? "not computable"} ${row.unit}`,
+        `${row.other}: ${row.other_value ?? "not computable"} ${row.unit}`,
+        result(row) +
+          (row.p === null ? ` (${row.not_tested ?? "no samples"})` : `, p = ${row.p.toPrecision(3)}`),
       ],
-      open: () => open(one),
+      open: () => open(row),
     };
   });
 }
 
 /** Better, worse, or neither: distinguished without red and green. */
-export function tint(one: Difference): string {
-  return one.better === null ? CATEGORIES[6] : one.better ? CATEGORIES[2] : CATEGORIES[5];
+export function tint(difference: Difference): string {
+  return difference.better === null ? CATEGORIES[6] : difference.better ? CATEGORIES[2] : CATEGORIES[5];
 }
 
 /** From one value to the other in steps, each standing on the one before. */
@@ -110,18 +110,18 @@ export function drawWaterfall(
   width: number,
   height: number,
   theme: Theme,
-  one: Waterfall,
+  waterfall: Waterfall,
 ): Region[] {
   const left = 56;
   const bottom = height - 40;
   const top = 18;
-  let level = one.start;
-  const steps = one.parts.map((part) => {
+  let level = waterfall.start;
+  const steps = waterfall.parts.map((part) => {
     const before = level;
     level += part.change;
     return { ...part, from: before, to: level };
   });
-  const heights = [one.start, one.end, ...steps.flatMap((step) => [step.from, step.to])];
+  const heights = [waterfall.start, waterfall.end, ...steps.flatMap((step) => [step.from, step.to])];
   const [least, most] = [Math.min(...heights), Math.max(...heights)];
   // Where the change is small beside the whole, bars from nought would hide it; the cut axis is said.
   const cut = least > 0 && most - least < 0.25 * most;
@@ -150,15 +150,15 @@ export function drawWaterfall(
       y: 0,
       width: each,
       height,
-      lines: [name, `${words} ${one.unit}`, `from ${from} to ${to} ${one.unit}`],
+      lines: [name, `${words} ${waterfall.unit}`, `from ${from} to ${to} ${waterfall.unit}`],
     });
   };
   const foot = cut ? scale.low : 0;
-  column(0, one.base, foot, one.start, BASE, number(one.start));
+  column(0, waterfall.base, foot, waterfall.start, BASE, number(waterfall.start));
   steps.forEach((step, at) => {
-    const share = one.start ? ` (${((100 * step.change) / one.start).toFixed(1)} %)` : "";
+    const share = waterfall.start ? ` (${((100 * step.change) / waterfall.start).toFixed(1)} %)` : "";
     // More time for the same work is worse; more work is not.
-    const color = one.unit === "%" ? CATEGORIES[6] : step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
+    const color = waterfall.unit === "%" ? CATEGORIES[6] : step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
     column(at + 1, step.name, step.from, step.to, color, `${signed(step.change)}${share}`);
     const x = left + each * (at + 0.5) + bar / 2;
     segment(painter, [x, up(step.from)], [x + each - bar, up(step.from)], {
@@ -166,7 +166,7 @@ export function drawWaterfall(
       dash: [3, 3],
     });
   });
-  column(count - 1, one.other, foot, one.end, OTHER, number(one.end));
+  column(count - 1, waterfall.other, foot, waterfall.end, OTHER, number(waterfall.end));
   if (cut) painter.text(left, 8, `axis begins at ${scale.low}`, { color: theme.faint, size: 11 });
   return regions;
 }

@@ -31,17 +31,25 @@ export function drawScatter(
   points: Point[],
   hints: HintRegion[],
 ): Region[] {
-  const bounds = (of: (one: HintRegion) => [number | null, number | null]): number[] =>
-    hints.flatMap((one) => of(one).filter((each) => each !== null));
+  const bounds = (of: (region: HintRegion) => [number | null, number | null]): number[] =>
+    hints.flatMap((region) => of(region).filter((each) => each !== null));
   // Every region is to be seen, the points too.
   const x = axis(
     0,
-    Math.max(...points.map((one) => one.l1mp), ...bounds((one) => one.l1mp).map((each) => each * 1.4), 1),
+    Math.max(
+      ...points.map((bound) => bound.l1mp),
+      ...bounds((bound) => bound.l1mp).map((each) => each * 1.4),
+      1,
+    ),
     width / 70,
   );
   const y = axis(
     0,
-    Math.max(...points.map((one) => one.rni), ...bounds((one) => one.rni).map((each) => each * 1.4), 0.5),
+    Math.max(
+      ...points.map((bound) => bound.rni),
+      ...bounds((bound) => bound.rni).map((each) => each * 1.4),
+      0.5,
+    ),
     height / 45,
   );
   const right = width - AT.right;
@@ -84,20 +92,20 @@ export function drawScatter(
     size: 11,
     upright: true,
   });
-  return points.map((one) => {
-    const [px, py] = [across(one.l1mp), up(one.rni)];
-    painter.circle(px, py, one.chosen ? 7 : 4.5, {
-      fill: one.color,
-      stroke: one.chosen ? theme.ink : theme.paper,
-      width: one.chosen ? 2 : 0.75,
+  return points.map((point) => {
+    const [px, py] = [across(point.l1mp), up(point.rni)];
+    painter.circle(px, py, point.chosen ? 7 : 4.5, {
+      fill: point.color,
+      stroke: point.chosen ? theme.ink : theme.paper,
+      width: point.chosen ? 2 : 0.75,
     });
     return {
       x: px - 6,
       y: py - 6,
       width: 12,
       height: 12,
-      lines: [...one.lines, `L1MP: ${exact(one.l1mp)} %`, `RNI: ${exact(one.rni)}`],
-      open: one.open,
+      lines: [...point.lines, `L1MP: ${exact(point.l1mp)} %`, `RNI: ${exact(point.rni)}`],
+      open: point.open,
     };
   });
 }

@@ -56,10 +56,10 @@ export function ownerPaths(
     const owner = textOf(group.pieces, (column) => row(`${column}_last`)) ?? group.none;
     const names = [...(several ? [row("source")] : []), owner, ...path(row)];
     const found = below.get(key(row)) ?? [];
-    const own = value - found.reduce((sum, one) => sum + one.value, 0);
+    const own = value - found.reduce((sum, part) => sum + part.value, 0);
     if (!parts) return [[...names, value]];
     return [
-      ...found.map((one): Cell[] => [...names, one.name, one.value]),
+      ...found.map((part): Cell[] => [...names, part.name, part.value]),
       ...(own > 0.001 * value ? [[...names, null, own]] : []),
     ];
   });

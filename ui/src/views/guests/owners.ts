@@ -36,9 +36,9 @@ export function tree(top: string, rows: readonly (readonly Cell[])[]): Owner {
       here = next;
     }
   }
-  const sorted = (one: Owner): void => {
-    one.children.sort((a, b) => b.value - a.value);
-    one.children.forEach(sorted);
+  const sorted = (owner: Owner): void => {
+    owner.children.sort((a, b) => b.value - a.value);
+    owner.children.forEach(sorted);
   };
   sorted(root);
   return root;
@@ -48,7 +48,7 @@ export function tree(top: string, rows: readonly (readonly Cell[])[]): Owner {
 export function ownerAt(root: Owner, path: string[]): Owner {
   let here = root;
   for (const name of path) {
-    const next = here.children.find((one) => one.name === name);
+    const next = here.children.find((child) => child.name === name);
     if (!next) break;
     here = next;
   }
@@ -74,7 +74,7 @@ function decoded(name: string): string {
 }
 
 export function depth(owner: Owner): number {
-  return 1 + owner.children.reduce((most, one) => Math.max(most, depth(one)), 0);
+  return 1 + owner.children.reduce((most, child) => Math.max(most, depth(child)), 0);
 }
 
 export const ROW = 30;
@@ -92,36 +92,36 @@ export function drawOwners(
   open: (owner: Owner) => void,
 ): Region[] {
   const regions: Region[] = [];
-  const colors = new Map(root.children.map((one, at) => [one.name, category(at)]));
-  const lines = (one: Owner): string[] => [
-    one.path.length ? one.path.join(" / ") : one.name,
-    `${exact(one.value)} ${unit}`,
-    `${((100 * one.value) / root.value).toFixed(2)} % of all` +
-      (focus === root || one === focus
+  const colors = new Map(root.children.map((child, at) => [child.name, category(at)]));
+  const lines = (owner: Owner): string[] => [
+    owner.path.length ? owner.path.join(" / ") : owner.name,
+    `${exact(owner.value)} ${unit}`,
+    `${((100 * owner.value) / root.value).toFixed(2)} % of all` +
+      (focus === root || owner === focus
         ? ""
-        : `, ${((100 * one.value) / focus.value).toFixed(2)} % of ${focus.name}`),
+        : `, ${((100 * owner.value) / focus.value).toFixed(2)} % of ${focus.name}`),
   ];
-  const box = (one: Owner, x: number, row: number, wide: number): void => {
+  const box = (owner: Owner, x: number, row: number, wide: number): void => {
     if (wide < LEAST) return;
-    const level = one.path.length;
-    const base = level === 0 ? theme.faint : (colors.get(one.path[0]!) ?? theme.accent);
+    const level = owner.path.length;
+    const base = level === 0 ? theme.faint : (colors.get(owner.path[0]!) ?? theme.accent);
     const inner = Math.max(0.4, wide - 1);
     const y = row * ROW;
     painter.rect(x, y, inner, ROW - 1, { fill: theme.paper });
     painter.rect(x, y, inner, ROW - 1, { fill: base, opacity: [0.35, 0.75, 0.5, 0.3][Math.min(level, 3)] });
     if (wide > 26) {
       painter.clip(x, y, inner - 2, ROW, () => {
-        painter.text(x + 5, y + ROW / 2, one.name, { color: theme.ink, size: 12, bold: level <= 1 });
-        const words = one.value >= 100 ? one.value.toFixed(0) : one.value.toFixed(1);
-        const left = x + 13 + painter.measure(one.name, 12) * (level <= 1 ? 1.08 : 1);
+        painter.text(x + 5, y + ROW / 2, owner.name, { color: theme.ink, size: 12, bold: level <= 1 });
+        const words = owner.value >= 100 ? owner.value.toFixed(0) : owner.value.toFixed(1);
+        const left = x + 13 + painter.measure(owner.name, 12) * (level <= 1 ? 1.08 : 1);
         if (left + painter.measure(`${words} ${unit}`, 11) < x + wide)
           painter.text(left, y + ROW / 2, `${words} ${unit}`, { color: theme.ink, size: 11 });
       });
     }
-    regions.push({ x, y, width: inner, height: ROW - 1, lines: lines(one), open: () => open(one) });
+    regions.push({ x, y, width: inner, height: ROW - 1, lines: lines(owner), open: () => open(owner) });
     let at = x;
-    for (const child of one.children) {
-      const share = (child.value / one.value) * wide;
+    for (const child of owner.children) {
+      const share = (child.value / owner.value) * wide;
       box(child, at, row + 1, share);
       at += share;
     }
@@ -131,19 +131,19 @@ export function drawOwners(
     let above: Owner = root;
     let row = 0;
     while (above !== focus) {
-      const one = above;
+      const outer = above;
       painter.rect(0, row * ROW, width, ROW - 1, { fill: theme.grid });
-      painter.text(5, row * ROW + ROW / 2, one.name, { color: theme.ink, size: 12 });
+      painter.text(5, row * ROW + ROW / 2, outer.name, { color: theme.ink, size: 12 });
       regions.push({
         x: 0,
         y: row * ROW,
         width,
         height: ROW - 1,
-        lines: [...lines(one), "click: back to it"],
-        open: () => open(one),
+        lines: [...lines(outer), "click: back to it"],
+        open: () => open(outer),
       });
       row += 1;
-      above = one.children.find((child) => child.name === focus.path[one.path.length])!;
+      above = outer.children.find((child) => child.name === focus.path[outer.path.length])!;
     }
     box(focus, 0, row, width);
   }

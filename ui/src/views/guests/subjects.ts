@@ -9,7 +9,7 @@ export const BUCKETS = 60;
 
 /** Names of columns in texts. */
 export function columnsOf(pieces: Pieces): string[] {
-  return [...new Set(pieces.flatMap((piece) => [...piece.matchAll(/\{(\w+)\}/g)].map((one) => one[1]!)))];
+  return [...new Set(pieces.flatMap((piece) => [...piece.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!)))];
 }
 
 /** A text of values; null where none of them is known. */
@@ -50,7 +50,7 @@ export function question(subject: Subject, where: Where): AggregateQuestion {
   const { column, statistic } = subject.course;
   return {
     table: subject.table,
-    by: subject.name.map((one) => one.column),
+    by: subject.name.map((column) => column.column),
     columns: wanted.columns,
     where,
     course: { column, statistic, buckets: BUCKETS },

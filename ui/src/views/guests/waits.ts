@@ -25,18 +25,18 @@ export function stateColumns(states: State[]): string[] {
 export type Shares = Record<string, number | null>;
 
 export function shareOf(state: { columns: string[] }, shares: Shares): number | null {
-  const known = state.columns.map((column) => shares[column] ?? null).filter((one) => one !== null);
+  const known = state.columns.map((column) => shares[column] ?? null).filter((share) => share !== null);
   return known.length ? known.reduce((a, b) => a + b, 0) : null;
 }
 
 export function sampled(shares: Shares | undefined): shares is Shares {
-  return shares !== undefined && Object.values(shares).some((one) => one !== null);
+  return shares !== undefined && Object.values(shares).some((share) => share !== null);
 }
 
 /** The share of samples in which it waited for something. */
 export function waiting(states: State[], shares: Shares): number | null {
   if (!sampled(shares)) return null;
-  return states.filter((state) => state.waits).reduce((sum, one) => sum + (shareOf(one, shares) ?? 0), 0);
+  return states.filter((state) => state.waits).reduce((sum, state) => sum + (shareOf(state, shares) ?? 0), 0);
 }
 
 export interface Bar {
@@ -83,7 +83,7 @@ export function stretches(answer: AggregateAnswer, columns: string[]): Stretch[]
     const t = value("t");
     const seconds = answer.bucket_s || value("seconds_total");
     if (typeof t !== "number" || typeof seconds !== "number") return [];
-    const shares = columns.map((one) => [one, value(`${one}_mean`) as number | null] as const);
+    const shares = columns.map((column) => [column, value(`${column}_mean`) as number | null] as const);
     return [{ from: t - seconds, t, shares: Object.fromEntries(shares) }];
   });
 }
@@ -94,14 +94,14 @@ export function drawWaits(states: State[], all: Stretch[], window: [number, numb
   return (painter, width, height, theme) => {
     const { x, y, top, bottom } = timeAxes(painter, width, height, theme, { window, offset, scale: SCALE });
     painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
-      for (const one of all) {
-        const left = x(one.from);
-        const wide = Math.max(1, x(one.t) - left);
-        if (!sampled(one.shares)) {
+      for (const stretch of all) {
+        const left = x(stretch.from);
+        const wide = Math.max(1, x(stretch.t) - left);
+        if (!sampled(stretch.shares)) {
           painter.hatch(left, top, wide, bottom - top, theme.grid);
           continue;
         }
-        for (const part of parts(states, one.shares)) {
+        for (const part of parts(states, stretch.shares)) {
           painter.rect(left, y(part.to), wide + 0.4, y(part.from) - y(part.to), { fill: part.state.color });
         }
       }
@@ -119,7 +119,7 @@ export function waitsAt(
 ): Region | null {
   const [from, to] = window;
   const moment = from + ((px - LEFT) / Math.max(1, width - LEFT - RIGHT)) * (to - from);
-  const found = all.find((one) => one.from <= moment && moment < one.t);
+  const found = all.find((stretch) => stretch.from <= moment && moment < stretch.t);
   if (!found || px < LEFT || px > width - RIGHT) return null;
   return {
     x: px,

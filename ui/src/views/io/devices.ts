@@ -30,14 +30,14 @@ export const MEANS: Shown[] = [
 export const SPREAD: Shown[] = [{ column: "resp_s", what: "p95", decimals: 3 }];
 
 /** What the questions about devices are about: one of them has all of it worked out. */
-export const KEEP = [...new Set([...FACTS, ...MEANS, ...SPREAD].map((one) => one.column))];
+export const KEEP = [...new Set([...FACTS, ...MEANS, ...SPREAD].map((shown) => shown.column))];
 
 /** What a table of devices shows, in order. */
 export const TABLE: Shown[] = [
   ...FACTS.slice(0, 3),
   ...MEANS.slice(0, 2),
   ...SPREAD,
-  ...MEANS.slice(2).filter((one) => one.column !== "serv_s"),
+  ...MEANS.slice(2).filter((shown) => shown.column !== "serv_s"),
   { column: "device_type" },
 ];
 
@@ -70,8 +70,8 @@ export function joined(base: Measured, others: (Measured | null)[], key: string)
     const at = other.columns.indexOf(key);
     const rows = new Map(other.rows.map((row) => [row[at], row]));
     const added = other.columns.flatMap((name, place) => (columns.includes(name) ? [] : [{ name, place }]));
-    columns.push(...added.map((one) => one.name));
-    return [{ rows, places: added.map((one) => one.place) }];
+    columns.push(...added.map((added) => added.name));
+    return [{ rows, places: added.map((added) => added.place) }];
   });
   const of = base.columns.indexOf(key);
   return withColumns({
@@ -108,11 +108,11 @@ export function layers(rows: Value[][]): Layer[] {
     color,
     text,
     value: rows.map((row) => row[at] ?? null),
-  })).filter((one) => one.name !== "other service" || one.value.some((value) => value !== null));
+  })).filter((layer) => layer.name !== "other service" || layer.value.some((value) => value !== null));
 }
 
 /** Whether a device is one that was searched for: by number, volume, use or group. */
 export function matches(words: string, texts: (string | null)[]): boolean {
   const wanted = words.trim().toLowerCase();
-  return !wanted || texts.some((one) => one !== null && one.toLowerCase().includes(wanted));
+  return !wanted || texts.some((text) => text !== null && text.toLowerCase().includes(wanted));
 }

@@ -24,18 +24,21 @@ const SHORT = 60;
 /** The first places of a chart of bars; more would not be read. */
 export function cutBars(chart: AnswerChart): AnswerChart {
   if (chart.places.length <= SHORT) return chart;
-  const series = chart.series.map((one) => ({ ...one, values: one.values.slice(0, SHORT) }));
+  const series = chart.series.map((series) => ({ ...series, values: series.values.slice(0, SHORT) }));
   return { ...chart, places: chart.places.slice(0, SHORT), series };
 }
 
 export const legendOf = (chart: AnswerChart): { name: string; color: string }[] =>
-  chart.series.map((one, at) => ({ name: one.name, color: category(at) }));
+  chart.series.map((series, at) => ({ name: series.name, color: category(at) }));
 
 /** What a chart shows, as rows. */
 export function chartRows(chart: AnswerChart): { columns: string[]; rows: Cell[][] } {
   return {
-    columns: [chart.along || "place", ...chart.series.map((one) => one.name)],
-    rows: chart.places.map((place, at) => [place, ...chart.series.map((one) => one.values[at] ?? null)]),
+    columns: [chart.along || "place", ...chart.series.map((series) => series.name)],
+    rows: chart.places.map((place, at) => [
+      place,
+      ...chart.series.map((series) => series.values[at] ?? null),
+    ]),
   };
 }
 

@@ -37,7 +37,7 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
   const labels = chart.places.map(String);
   const left = Math.min(width * 0.35, Math.max(40, ...labels.map((words) => painter.measure(words))) + 10);
   const right = 66;
-  const known = chart.series.flatMap((one) => one.values).filter((value) => value !== null);
+  const known = chart.series.flatMap((series) => series.values).filter((value) => value !== null);
   const low = Math.min(0, ...known);
   const high = Math.max(low + 1e-9, 0, ...known);
   const ticks = axis(low, high, Math.max(2, width / 140)).ticks.filter((tick) => tick >= low && tick <= high);
@@ -50,8 +50,8 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
     painter.clip(0, y, left - 4, each, () =>
       painter.text(left - 8, y + (each - GAP) / 2 + 2, label, { color: theme.ink, align: "right" }),
     );
-    chart.series.forEach((one, number) => {
-      const value = one.values[at] ?? null;
+    chart.series.forEach((series, number) => {
+      const value = series.values[at] ?? null;
       const high = y + 2 + number * BAR;
       if (value === null) {
         painter.hatch(x(0), high, 40, BAR - 3, theme.faint);
@@ -68,7 +68,7 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
       height: each,
       lines: [
         label,
-        ...chart.series.map((one) => `${one.name}: ${told(one.values[at] ?? null, chart.unit)}`),
+        ...chart.series.map((series) => `${series.name}: ${told(series.values[at] ?? null, chart.unit)}`),
       ],
     };
   });
@@ -86,7 +86,7 @@ function courses(
   const left = 62;
   const right = 14;
   const bottom = height - 36;
-  const known = chart.series.flatMap((one) => one.values).filter((value) => value !== null);
+  const known = chart.series.flatMap((series) => series.values).filter((value) => value !== null);
   const scale = axis(Math.min(0, ...known), Math.max(0, ...known), Math.max(3, bottom / 45));
   const [first, last] = [Math.min(...places), Math.max(...places)];
   const x = (value: number): number =>
@@ -104,7 +104,7 @@ function courses(
       size: 11,
     });
   }
-  chart.series.forEach((one, number) => {
+  chart.series.forEach((series, number) => {
     let run: [number, number][] = [];
     const flush = (): void => {
       if (run.length > 1) painter.path(run, { stroke: category(number), width: 1.8 });
@@ -114,7 +114,7 @@ function courses(
       run = [];
     };
     places.forEach((place, at) => {
-      const value = one.values[at] ?? null;
+      const value = series.values[at] ?? null;
       if (value === null) flush();
       else run.push([x(place), y(value)]);
     });
@@ -128,7 +128,7 @@ function courses(
     height,
     lines: [
       `${chart.along || "at"}: ${place}`,
-      ...chart.series.map((one) => `${one.name}: ${told(one.values[at] ?? null, chart.unit)}`),
+      ...chart.series.map((series) => `${series.name}: ${told(series.values[at] ?? null, chart.unit)}`),
     ],
   }));
 }

@@ -17,10 +17,10 @@ export function fitted(painter: Painter, words: string, width: number, size: num
   return cut >= LEAST ? `${words.slice(0, cut)}…` : "";
 }
 
-export function paint(painter: Painter, one: Placed, theme: Theme): void {
-  const { node, box, head } = one;
+export function paint(painter: Painter, placed: Placed, theme: Theme): void {
+  const { node, box, head } = placed;
   const { x, y, width, height } = box;
-  const ink = ground(painter, one, theme);
+  const ink = ground(painter, placed, theme);
   painter.clip(x, y, width, height, () => label(painter, node, box, head, ink, theme));
   const dash = node.polarity ? EDGE[node.polarity] : undefined;
   if (node.capped) painter.rect(x + 1, y + 1, width - 2, height - 2, { stroke: theme.crit, width: 3 });

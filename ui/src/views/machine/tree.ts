@@ -151,19 +151,19 @@ export interface About {
 /** The tree of a moment. */
 export function tree(moment: Moment, about: About, size: Size): Node {
   const types = [...new Set([...moment.cec, ...moment.partition].map((row) => text(row["cpu_type"])))].filter(
-    (one) => one !== null,
+    (type) => type !== null,
   );
-  const pools = types.map((type) => pool(type, moment, about, size)).filter((one) => one.children.length);
+  const pools = types.map((type) => pool(type, moment, about, size)).filter((node) => node.children.length);
   if (!pools.length) {
     // Nothing is known of the machine: the system is all there is.
     const node = inside(moment, about.system, null, true);
     return { id: "", kind: "machine", name: about.system, weight: 1, word: "", children: node };
   }
-  const own = pools.flatMap((one) => one.children).filter((one) => own_(one, about));
+  const own = pools.flatMap((node) => node.children).filter((node) => own_(node, about));
   const most = own.reduce<Node | null>((a, b) => (a === null || b.weight > a.weight ? b : a), null);
-  for (const one of own) {
-    const type = text(one.row?.["cpu_type"]) ?? null;
-    one.children = inside(moment, one.id, type, one === most);
+  for (const node of own) {
+    const type = text(node.row?.["cpu_type"]) ?? null;
+    node.children = inside(moment, node.id, type, node === most);
   }
   return {
     id: "",
@@ -179,11 +179,11 @@ const own_ = (node: Node, about: About): boolean =>
   node.kind === "partition" && about.partitions.includes(node.name);
 
 function pool(type: string, moment: Moment, about: About, size: Size): Node {
-  const row = moment.cec.find((one) => one["cpu_type"] === type);
-  const rows = moment.partition.filter((one) => one["cpu_type"] === type);
-  const entitled = rows.some((one) => number(one["entitlement"]) !== null);
+  const row = moment.cec.find((row) => row["cpu_type"] === type);
+  const rows = moment.partition.filter((row) => row["cpu_type"] === type);
+  const entitled = rows.some((row) => number(row["entitlement"]) !== null);
   const children = rows
-    .map((one) => partition(type, one, size, entitled))
+    .map((row) => partition(type, row, size, entitled))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   const [physical, seconds, total, management] = ["physical", "seconds", "total_s", "management_s"].map(
     (name) => number(row?.[name]),
@@ -282,7 +282,7 @@ function inside(moment: Moment, id: string, type: string | null, main: boolean):
     found.push({
       id: `${id}/cores`,
       kind: "cores",
-      name: cores.some((one) => one.children.length) ? "logical cores" : "logical processors",
+      name: cores.some((core) => core.children.length) ? "logical cores" : "logical processors",
       weight: 0.6,
       word: String(cores.length),
       children: cores,
@@ -314,7 +314,7 @@ function coresOf(cores: Row[], cpus: Row[], id: string): Node[] {
   }
   const threaded = [...byCore].some(([core, rows]) => core !== null && rows.length > 1) || !cpus.length;
   if (!threaded) return cpus.map((row) => thread(row, id, "CPU")).sort((a, b) => numbered(a) - numbered(b));
-  const ids = [...new Set([...known.keys(), ...byCore.keys()])].filter((one) => one !== null);
+  const ids = [...new Set([...known.keys(), ...byCore.keys()])].filter((core) => core !== null);
   return ids
     .sort((a, b) => a - b)
     .map((core) => {
@@ -432,7 +432,9 @@ export function way(root: Node, id: string | null): Node[] {
   if (!id) return found;
   for (;;) {
     const here = found.at(-1)!;
-    const inner: Node | undefined = here.children.find((one) => id === one.id || id.startsWith(`${one.id}/`));
+    const inner: Node | undefined = here.children.find(
+      (child) => id === child.id || id.startsWith(`${child.id}/`),
+    );
     if (!inner) return found;
     found.push(inner);
     if (inner.id === id) return found;
@@ -444,13 +446,13 @@ const STOPS: Kind[] = ["partition", "core", "guests"];
 /** Where a click on a node leads from where one is: the next place on the way to it that has something inside. */
 export function next(root: Node, here: Node, to: Node): Node | null {
   const path = way(root, to.id);
-  const at = path.findIndex((one) => one.id === here.id);
-  return path.slice(at + 1).find((one) => STOPS.includes(one.kind) && one.children.length) ?? null;
+  const at = path.findIndex((node) => node.id === here.id);
+  return path.slice(at + 1).find((node) => STOPS.includes(node.kind) && node.children.length) ?? null;
 }
 
 /** Places on the way that can be gone back to. */
 export const stops = (path: Node[]): Node[] =>
-  path.filter((one) => one.kind === "machine" || STOPS.includes(one.kind));
+  path.filter((node) => node.kind === "machine" || STOPS.includes(node.kind));
 
 export interface Placed {
   node: Node;
@@ -468,7 +470,7 @@ export function placed(node: Node, box: Box): Placed[] {
     node.children.length > 0 &&
     box.width > 44 &&
     box.height > 40 &&
-    node.children.some((one) => one.weight > 0);
+    node.children.some((child) => child.weight > 0);
   const head = room && node.kind !== "machine" ? HEAD : 0;
   const found: Placed[] = node.kind === "machine" ? [] : [{ node, box, head }];
   if (!room) return found;
@@ -479,13 +481,13 @@ export function placed(node: Node, box: Box): Placed[] {
     height: box.height - head - (head ? GAP : 0),
   };
   const boxes = strips(
-    node.children.map((one) => one.weight),
+    node.children.map((child) => child.weight),
     inner,
   );
-  node.children.forEach((one, at) => {
+  node.children.forEach((child, at) => {
     const { x, y, width, height } = boxes[at]!;
     if (width < 3 || height < 3) return;
-    found.push(...placed(one, { x: x + 1, y: y + 1, width: width - 2, height: height - 2 }));
+    found.push(...placed(child, { x: x + 1, y: y + 1, width: width - 2, height: height - 2 }));
   });
   return found;
 }
@@ -525,9 +527,9 @@ export function framed(rows: Row[], times: readonly number[], width: number): Ma
     if (t === null) continue;
     let at = -1;
     let off = width / 2;
-    times.forEach((one, n) => {
-      if (Math.abs(one - t) > off) return;
-      off = Math.abs(one - t);
+    times.forEach((time, n) => {
+      if (Math.abs(time - t) > off) return;
+      off = Math.abs(time - t);
       at = n;
     });
     if (at < 0) continue;
@@ -535,5 +537,5 @@ export function framed(rows: Row[], times: readonly number[], width: number): Ma
     if (!there || off < there.off - 0.5) found.set(at, { off, rows: [row] });
     else if (off <= there.off + 0.5) there.rows.push(row);
   }
-  return new Map([...found].map(([at, one]) => [at, one.rows]));
+  return new Map([...found].map(([at, frame]) => [at, frame.rows]));
 }

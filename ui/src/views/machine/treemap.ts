@@ -13,9 +13,9 @@ function shape(strip: number[], along: number, scale: number): number {
   const across = (sum * scale) / along;
   if (!(across > 0)) return Infinity;
   const ratios = strip
-    .filter((one) => one > 0)
-    .map((one) => {
-      const long = (one * scale) / across;
+    .filter((weight) => weight > 0)
+    .map((weight) => {
+      const long = (weight * scale) / across;
       return Math.max(long / across, across / long);
     });
   return ratios.reduce((a, b) => a + b, 0) / Math.max(1, ratios.length);
@@ -23,7 +23,7 @@ function shape(strip: number[], along: number, scale: number): number {
 
 /** One box for each weight, by strips of whole width (or height, where the place is wider than high). */
 export function strips(weights: readonly number[], box: Box): Box[] {
-  const total = weights.reduce((sum, one) => sum + Math.max(0, one), 0);
+  const total = weights.reduce((sum, weight) => sum + Math.max(0, weight), 0);
   if (!(total > 0) || box.width <= 0 || box.height <= 0) {
     return weights.map(() => ({ x: box.x, y: box.y, width: 0, height: 0 }));
   }
@@ -34,14 +34,14 @@ export function strips(weights: readonly number[], box: Box): Box[] {
   let strip: number[] = [];
   let best = Infinity;
   for (const weight of weights) {
-    const one = Math.max(0, weight);
-    const next = shape([...strip, one], along, scale);
+    const size = Math.max(0, weight);
+    const next = shape([...strip, size], along, scale);
     if (strip.length && next > best) {
       parts.push(strip);
-      strip = [one];
+      strip = [size];
       best = shape(strip, along, scale);
     } else {
-      strip.push(one);
+      strip.push(size);
       best = next;
     }
   }
@@ -52,8 +52,8 @@ export function strips(weights: readonly number[], box: Box): Box[] {
     const sum = part.reduce((a, b) => a + b, 0);
     const deep = (sum * scale) / along;
     let at = 0;
-    for (const one of part) {
-      const long = sum > 0 ? (one / sum) * along : 0;
+    for (const weight of part) {
+      const long = sum > 0 ? (weight / sum) * along : 0;
       boxes.push(
         wide
           ? { x: box.x + across, y: box.y + at, width: deep, height: long }

@@ -11,11 +11,12 @@ const OF_PROCESSORS = /park|smt|multithread|vary|srm|capab|processor|cpu|core|sh
 export function rare(): Mark[] {
   const [from, to] = session.window;
   const inside = notable.events.filter(
-    (one) => one.t >= from && one.t <= to && OF_PROCESSORS.test(one.kind) && !/device|logo/i.test(one.kind),
+    (event) =>
+      event.t >= from && event.t <= to && OF_PROCESSORS.test(event.kind) && !/device|logo/i.test(event.kind),
   );
   const counts = new Map<string, number>();
-  for (const one of inside) counts.set(one.kind, (counts.get(one.kind) ?? 0) + 1);
+  for (const event of inside) counts.set(event.kind, (counts.get(event.kind) ?? 0) + 1);
   return inside
-    .filter((one) => counts.get(one.kind)! <= OFTEN)
-    .map((one) => ({ t: one.t, label: describe(one), color: "faint" }));
+    .filter((event) => counts.get(event.kind)! <= OFTEN)
+    .map((event) => ({ t: event.t, label: describe(event), color: "faint" }));
 }

@@ -47,7 +47,7 @@ export const LEVELS: { id: Level; text: string }[] = [
 
 /** One of a choice, the first where the address says another. */
 export function chosen<T extends string>(word: string | null, from: readonly T[]): T {
-  return from.find((one) => one === word) ?? from[0]!;
+  return from.find((id) => id === word) ?? from[0]!;
 }
 
 /** What is asked of every processor of the window, by its number. */
@@ -62,7 +62,7 @@ export const ABOUT: Record<string, Statistic[]> = {
 /** The polarity of a row of the window: what it was and what it became, where it changed. */
 export function polarity(found: Measured, at: number): string | null {
   const both = ["polarity_first", "polarity_last"].map((name) => found.column(name)[at] ?? null);
-  return [...new Set(both.filter((one) => one !== null))].join("/") || null;
+  return [...new Set(both.filter((value) => value !== null))].join("/") || null;
 }
 
 export function processors(found: Measured | null): Processor[] {
@@ -96,20 +96,20 @@ export function processors(found: Measured | null): Processor[] {
 /** Whether rows are to be grouped: some core has more than one thread. */
 export function threaded(all: Processor[]): boolean {
   const seen = new Set<number>();
-  for (const one of all) {
-    if (one.core === null) continue;
-    if (seen.has(one.core)) return true;
-    seen.add(one.core);
+  for (const processor of all) {
+    if (processor.core === null) continue;
+    if (seen.has(processor.core)) return true;
+    seen.add(processor.core);
   }
   return false;
 }
 
 /** What stands beside a processor: its type where there are several, polarity and entitlement. */
-export function beside(one: Processor, types: number): string {
+export function beside(processor: Processor, types: number): string {
   return [
-    types > 1 ? one.type : null,
-    one.polarity,
-    one.entitlement === null ? null : `${rounded(one.entitlement)}%`,
+    types > 1 ? processor.type : null,
+    processor.polarity,
+    processor.entitlement === null ? null : `${rounded(processor.entitlement)}%`,
   ]
     .filter(Boolean)
     .join(" ");
@@ -186,6 +186,6 @@ export const filled = (names: readonly string[], found: Measured | null): Set<st
 
 /** Why a column has nothing: what the catalog says it is made of. */
 export function unfilled(table: TableInfo | undefined, column: string): string {
-  const about = table?.columns.find((one) => one.name === column);
+  const about = table?.columns.find((about) => about.name === column);
   return `${about?.text ?? column}: this input does not say it, or it cannot be computed in this window`;
 }

@@ -58,12 +58,12 @@ export function menu(
 ): { heading: string; reports: Listed[] }[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const groups = new Map<string, Listed[]>();
-  for (const one of reports) {
-    const text = `${one.name} ${one.fcx ?? ""} ${one.title} ${one.heading}`.toLowerCase();
-    if (only && !one.fills) continue;
+  for (const report of reports) {
+    const text = `${report.name} ${report.fcx ?? ""} ${report.title} ${report.heading}`.toLowerCase();
+    if (only && !report.fills) continue;
     if (!words.every((word) => text.includes(word))) continue;
-    const heading = one.heading || one.group || "others";
-    groups.set(heading, [...(groups.get(heading) ?? []), one]);
+    const heading = report.heading || report.group || "others";
+    groups.set(heading, [...(groups.get(heading) ?? []), report]);
   }
   return [...groups].map(([heading, found]) => ({ heading, reports: found }));
 }
@@ -77,8 +77,8 @@ const OPENING: Record<string, string[]> = {
 
 /** The report that is open before one is chosen; null where nothing has data. */
 export function opening(reports: Listed[], sources: { source: string }[]): string | null {
-  const full = reports.filter((one) => one.fills).map((one) => one.name);
-  const wanted = sources.flatMap((one) => OPENING[one.source] ?? []);
+  const full = reports.filter((report) => report.fills).map((report) => report.name);
+  const wanted = sources.flatMap((source) => OPENING[source.source] ?? []);
   return wanted.find((name) => full.includes(name)) ?? full[0] ?? null;
 }
 
@@ -101,13 +101,13 @@ export function sortable(report: string, table: ReportTable): { columns: TableCo
   const columns: TableColumn[] = [];
   table.columns.forEach((column, at) => {
     const values = table.rows.map((row) => row[at] ?? null);
-    if (column.key === "row" && values.every((one) => one === "row")) return;
-    if (column.key === "flag" && values.every((one) => one === null)) return;
+    if (column.key === "row" && values.every((value) => value === "row")) return;
+    if (column.key === "flag" && values.every((value) => value === null)) return;
     const seen = known.get(column.key) ?? 0;
     known.set(column.key, seen + 1);
     kept.push(at);
     // A total puts words into a column of numbers, such as how many rows there are of.
-    const words = column.type === "number" && values.some((one) => typeof one === "string");
+    const words = column.type === "number" && values.some((value) => typeof value === "string");
     columns.push({
       key: seen ? `${column.key}_${seen + 1}` : column.key,
       heading: column.heading,

@@ -21,8 +21,8 @@ const KEY = "zlens.sql.history";
 export const REMEMBERED = 50;
 
 /** The newest first, each question once. */
-export function remembered(history: HistoryEntry[], one: HistoryEntry): HistoryEntry[] {
-  return [one, ...history.filter((other) => other.q !== one.q)].slice(0, REMEMBERED);
+export function remembered(history: HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
+  return [entry, ...history.filter((other) => other.q !== entry.q)].slice(0, REMEMBERED);
 }
 
 export function readHistory(store: Pick<Storage, "getItem">): HistoryEntry[] {
@@ -30,7 +30,7 @@ export function readHistory(store: Pick<Storage, "getItem">): HistoryEntry[] {
     const found: unknown = JSON.parse(store.getItem(KEY) ?? "[]");
     if (!Array.isArray(found)) return [];
     return found
-      .filter((one): one is HistoryEntry => typeof (one as HistoryEntry | null)?.q === "string")
+      .filter((entry): entry is HistoryEntry => typeof (entry as HistoryEntry | null)?.q === "string")
       .slice(0, REMEMBERED);
   } catch {
     return [];
@@ -65,10 +65,10 @@ export function columnsOf(
     seen.set(name, count);
     let about: ColumnInfo | undefined;
     let table = "";
-    for (const one of tables) {
-      about = one.columns.find((column) => column.name === name);
+    for (const candidate of tables) {
+      about = candidate.columns.find((column) => column.name === name);
       if (about) {
-        table = one.kind === "measure" ? one.name : "";
+        table = candidate.kind === "measure" ? candidate.name : "";
         break;
       }
     }
@@ -111,14 +111,14 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): Dr
     answer.rows.forEach((row, n) => {
       const t = moments[n]!;
       if (!Number.isFinite(t)) return;
-      const name = names.map((one) => String(row[one] ?? "…")).join(" ") || column;
+      const name = names.map((name) => String(row[name] ?? "…")).join(" ") || column;
       const value = row[at] ?? null;
       const points = groups.get(name) ?? [];
       points.push({ t, value: typeof value === "number" ? value : null });
       groups.set(name, points);
     });
     const largest = (points: { value: number | null }[]): number =>
-      points.reduce((most, one) => Math.max(most, one.value ?? -Infinity), -Infinity);
+      points.reduce((most, point) => Math.max(most, point.value ?? -Infinity), -Infinity);
     return [...groups]
       .sort(([, a], [, b]) => largest(b) - largest(a))
       .slice(0, LINES)
@@ -127,8 +127,8 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): Dr
         return {
           name,
           color: category(n),
-          t: sorted.map((one) => one.t),
-          value: sorted.map((one) => one.value),
+          t: sorted.map((point) => point.t),
+          value: sorted.map((point) => point.value),
           low: null,
           high: null,
         };
