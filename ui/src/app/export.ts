@@ -39,11 +39,11 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
     gone.remove();
   // What a field holds is told by the one on the page: a copied choice is its first.
   const fields = [...view.querySelectorAll<HTMLInputElement>("input, select, textarea")];
-  const kept = new Map(fields.map((field, at) => [at, said(field)]));
+  const texts = new Map(fields.map((field, at) => [at, textOf(field)]));
   [...copy.querySelectorAll("input, select, textarea")].forEach((field, at) => {
     const text = document.createElement(field.tagName === "TEXTAREA" ? "pre" : "span");
-    text.className = "held";
-    text.textContent = kept.get(at) ?? "";
+    text.className = "field";
+    text.textContent = texts.get(at) ?? "";
     field.replaceWith(text);
   });
   for (const link of copy.querySelectorAll('a[href^="#"]')) {
@@ -82,7 +82,7 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>${escape(title)}</title>
 <style>${styles().replaceAll("</", "<\\/")}
-html, body { height: auto; } body { padding: 1rem; } .held { white-space: pre-wrap; }
+html, body { height: auto; } body { padding: 1rem; } .field { white-space: pre-wrap; }
 @media print { .rows, pre { max-height: none !important; overflow: visible !important; } }</style>
 </head>
 <body>
@@ -118,7 +118,7 @@ function looks(from: Element, to: HTMLElement): void {
 }
 
 /** What stands in a field, in words. */
-function said(field: HTMLInputElement | HTMLSelectElement): string {
+function textOf(field: HTMLInputElement | HTMLSelectElement): string {
   if (field instanceof HTMLSelectElement) return field.selectedOptions[0]?.textContent ?? "";
   if (field.type === "checkbox" || field.type === "radio") return field.checked ? "☑" : "☐";
   return field.value;

@@ -12,16 +12,21 @@ export interface Group {
 const ORDER = ["crit", "warn", "info"];
 
 /** One group per rule, in the order of the findings: worst first. */
-export function grouped(found: readonly Finding[]): Group[] {
+export function grouped(findings: readonly Finding[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const each of found) {
-    const group = groups.get(each.rule);
+  for (const finding of findings) {
+    const group = groups.get(finding.rule);
     if (!group) {
-      groups.set(each.rule, { rule: each.rule, title: each.title, severity: each.severity, rows: [each] });
+      groups.set(finding.rule, {
+        rule: finding.rule,
+        title: finding.title,
+        severity: finding.severity,
+        rows: [finding],
+      });
       continue;
     }
-    group.rows.push(each);
-    if (ORDER.indexOf(each.severity) < ORDER.indexOf(group.severity)) group.severity = each.severity;
+    group.rows.push(finding);
+    if (ORDER.indexOf(finding.severity) < ORDER.indexOf(group.severity)) group.severity = finding.severity;
   }
   return [...groups.values()];
 }

@@ -65,8 +65,8 @@ export async function course(
   signal?: AbortSignal,
 ): Promise<Course> {
   // Statistics leave intervals out that are flagged short or gap; each by itself is shown as it is.
-  const told: Statistic[] = [...levels, "last"];
-  const asked = Object.fromEntries(columns.map((name) => [name, told]));
+  const statistics: Statistic[] = [...levels, "last"];
+  const asked = Object.fromEntries(columns.map((name) => [name, statistics]));
   const answer = await api.aggregate({ limit: MOST, ...question, columns: asked }, signal);
   return { bucket_s: answer.bucket_s, sql: answer.sql, lines: lines(answer, columns, question.by?.[0]) };
 }
@@ -77,8 +77,8 @@ export function lines(answer: AggregateAnswer, columns: string[], by?: string): 
   const groups = new Map<string, Cell[][]>();
   for (const row of answer.rows) {
     const key = JSON.stringify([row[of] ?? null, row[source]]);
-    const there = groups.get(key);
-    if (there) there.push(row);
+    const group = groups.get(key);
+    if (group) group.push(row);
     else groups.set(key, [row]);
   }
   // Systems that tell of one machine take turns.

@@ -55,20 +55,20 @@ function usual(about: ColumnInfo | undefined): Statistic {
   return about?.aggregate === "ratio" || about?.aggregate === "gauge" ? "mean" : "last";
 }
 
-export const told = (table: string, shown: Shown): Statistic =>
+export const statisticOf = (table: string, shown: Shown): Statistic =>
   shown.what ?? usual(session.column(table, shown.column));
 
-export const keyOf = (table: string, shown: Shown): string => `${shown.column}_${told(table, shown)}`;
+export const keyOf = (table: string, shown: Shown): string => `${shown.column}_${statisticOf(table, shown)}`;
 
 /** The columns that are asked for, as a question has them. */
 export function asked(table: string, shown: Shown[]): Record<string, Statistic[]> {
-  const found: Record<string, Statistic[]> = {};
+  const question: Record<string, Statistic[]> = {};
   for (const column of shown) {
-    const statistics = (found[column.column] ??= []);
-    const what = told(table, column);
+    const statistics = (question[column.column] ??= []);
+    const what = statisticOf(table, column);
     if (!statistics.includes(what)) statistics.push(what);
   }
-  return found;
+  return question;
 }
 
 const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
@@ -92,8 +92,8 @@ const SAID: Partial<Record<Statistic, string>> = {
 /** A heading: the column's name as people say it, and what is told of it. */
 export function heading(column: string, what?: Statistic): string {
   const name = spoken(column);
-  const said = what && SAID[what];
-  return name[0]!.toUpperCase() + name.slice(1) + (said ? `, ${said}` : "");
+  const words = what && SAID[what];
+  return name[0]!.toUpperCase() + name.slice(1) + (words ? `, ${words}` : "");
 }
 
 /** The unit that values are shown in: times of single operations are milliseconds, bytes are megabytes. */
@@ -111,12 +111,13 @@ export const WORDS = ["", "count", "index", "ratio"];
 export function tableColumns(table: string, keys: string[], shown: Shown[]): TableColumn[] {
   const of = (name: string, what?: Statistic, decimals?: number): TableColumn => {
     const about = session.column(table, name);
-    const whole = what === "count" || (about?.type === "int" && !["mean", "p50", "p95"].includes(what ?? ""));
+    const integer =
+      what === "count" || (about?.type === "int" && !["mean", "p50", "p95"].includes(what ?? ""));
     const number = what === "count" || about?.type === "int" || about?.type === "float";
     return {
       key: what ? `${name}_${what}` : name,
       heading: heading(name, what),
-      type: whole ? "int" : number ? "float" : (about?.type ?? "text"),
+      type: integer ? "int" : number ? "float" : (about?.type ?? "text"),
       ...(what === "count" || WORDS.includes(about?.unit ?? "") ? {} : unitOf(about)),
       explain: `${table}.${name}`,
       text: [about?.text ?? name, what ? SAID[what] : null].filter(Boolean).join("; of the intervals: "),
@@ -125,7 +126,7 @@ export function tableColumns(table: string, keys: string[], shown: Shown[]): Tab
   };
   return [
     ...keys.map((name) => of(name)),
-    ...shown.map((column) => of(column.column, told(table, column), column.decimals)),
+    ...shown.map((column) => of(column.column, statisticOf(table, column), column.decimals)),
   ];
 }
 

@@ -62,9 +62,9 @@ export function breaks(t: number[]): number[] {
 }
 
 /** All times of some traces in order, gaps included. */
-export function times(found: Trace[]): number[] {
+export function times(drawn: Trace[]): number[] {
   const all = new Set<number>();
-  for (const trace of found) {
+  for (const trace of drawn) {
     for (const t of trace.t) all.add(t);
     for (const t of breaks(trace.t)) all.add(t);
   }
@@ -72,7 +72,7 @@ export function times(found: Trace[]): number[] {
 }
 
 /** Values at the joint times: null at a gap, undefined (bridged) where the trace has no point. */
-export function placed(
+export function aligned(
   joint: number[],
   trace: Trace,
   values: (number | null)[],
@@ -83,10 +83,10 @@ export function placed(
 }
 
 /** Largest and smallest value of traces, bands included. */
-export function extent(found: Trace[]): [number, number] {
+export function extent(drawn: Trace[]): [number, number] {
   let low = Infinity;
   let high = -Infinity;
-  for (const trace of found) {
+  for (const trace of drawn) {
     for (const values of [trace.value, trace.low, trace.high]) {
       for (const value of values ?? []) {
         if (value === null) continue;
@@ -100,13 +100,13 @@ export function extent(found: Trace[]): [number, number] {
 
 /** The chart as a drawing, for PNG and SVG. */
 export function drawLines(
-  found: Trace[],
+  drawn: Trace[],
   window: [number, number],
   offset: number,
   { marks = [], from0 = true, most = null }: { marks?: Mark[]; from0?: boolean; most?: number | null } = {},
 ): Draw {
   return (painter, width, height, theme) => {
-    const [low, high] = extent(found);
+    const [low, high] = extent(drawn);
     const scale = axis(
       from0 ? Math.min(0, low) : low,
       Math.max(high, most ?? -Infinity),
@@ -125,7 +125,7 @@ export function drawLines(
           dash: [3, 3],
         });
       }
-      for (const trace of found) {
+      for (const trace of drawn) {
         const gaps = new Set(breaks(trace.t));
         const points = trace.t.map((t, at) => [t, at] as const);
         const merged = [...points, ...[...gaps].map((t) => [t, -1] as const)].sort((a, b) => a[0] - b[0]);
@@ -161,19 +161,19 @@ export function drawLines(
 
 /** What the traces show, as rows for a spreadsheet. */
 export function linesTable(
-  found: Trace[],
+  drawn: Trace[],
   offset: number,
 ): { columns: string[]; rows: (string | number | null)[][] } {
-  const joint = [...new Set(found.flatMap((trace) => trace.t))].sort((a, b) => a - b);
+  const joint = [...new Set(drawn.flatMap((trace) => trace.t))].sort((a, b) => a - b);
   const columns = ["time", "time_utc_s"];
-  for (const trace of found) {
+  for (const trace of drawn) {
     columns.push(trace.name);
     if (trace.low) columns.push(`${trace.name} min`, `${trace.name} max`);
   }
-  const indexes = found.map((trace) => new Map(trace.t.map((t, at) => [t, at])));
+  const indexes = drawn.map((trace) => new Map(trace.t.map((t, at) => [t, at])));
   const rows = joint.map((t) => {
     const row: (string | number | null)[] = [dateTime(t, offset), t];
-    found.forEach((trace, n) => {
+    drawn.forEach((trace, n) => {
       const at = indexes[n]!.get(t);
       row.push(at === undefined ? null : (trace.value[at] ?? null));
       if (trace.low) row.push(at === undefined ? null : (trace.low[at] ?? null));

@@ -51,7 +51,7 @@ export interface Course {
   more?: (at: number) => string[];
 }
 
-interface Around {
+interface TimeFrame {
   window: [number, number];
   offset: number;
   most?: number | null;
@@ -64,7 +64,7 @@ export function drawCourse(
   high: number,
   theme: Theme,
   course: Course,
-  around: Around,
+  around: TimeFrame,
 ): Region[] {
   const { t, seconds, layers, unit } = course;
   const { window, offset, most = 0, marks = [] } = around;
@@ -89,7 +89,7 @@ export function drawCourse(
         height: bottom - top,
         lines: [
           `${dateTime(end - seconds, offset)} to ${clock(end, offset)}`,
-          ...layers.map((layer, n) => told(layer.name, values[n] ?? null, unit)),
+          ...layers.map((layer, n) => reading(layer.name, values[n] ?? null, unit)),
           ...(course.more?.(at) ?? []),
         ],
       });
@@ -165,7 +165,7 @@ export function drawBars(
       height: BAR,
       lines: [
         bar.label,
-        ...layers.map((layer, n) => told(layer.name, bar.values[n] ?? null, unit)),
+        ...layers.map((layer, n) => reading(layer.name, bar.values[n] ?? null, unit)),
         ...(bar.more ?? []),
       ],
       open: bar.open,
@@ -174,6 +174,6 @@ export function drawBars(
 }
 
 /** A name and its value as a hover tells it. */
-export function told(name: string, value: number | null, unit: string | null): string {
+export function reading(name: string, value: number | null, unit: string | null): string {
   return `${name}: ${value === null ? exact(null) : withUnit(exact(value), unit)}`;
 }

@@ -18,9 +18,9 @@ export function figures(values: (number | null)[]): string[] {
   if (largest >= 1e15 || (largest < 1e-3 && largest > 0)) {
     return values.map((value) => (value === null ? DOTS : general(value)));
   }
-  const whole = String(Math.trunc(largest)).length;
+  const integerDigits = String(Math.trunc(largest)).length;
   const least = Number.isFinite(smallest) ? Math.min(4, 1 - Math.floor(Math.log10(smallest))) : 1;
-  const most = Math.max(DIGITS - whole, least, 0);
+  const most = Math.max(DIGITS - integerDigits, least, 0);
   let needed = 0;
   for (const value of finite) {
     const fraction = value.toFixed(most).split(".")[1]?.replace(/0+$/, "") ?? "";

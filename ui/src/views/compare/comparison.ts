@@ -43,7 +43,7 @@ export interface WaterfallPart {
   change: number;
 }
 
-interface Said {
+interface Remark {
   system: string | null;
   text: string;
 }
@@ -52,8 +52,8 @@ export interface ComparisonAnswer {
   sides: { name: string; systems: string[]; from: string | null; to: string | null; intervals: number }[];
   differences: Difference[];
   waterfall: WaterfallPart[];
-  warnings: Said[];
-  notes: Said[];
+  warnings: Remark[];
+  notes: Remark[];
   criterion?: string[];
 }
 
@@ -80,8 +80,8 @@ export function result(difference: Difference): string {
     within: "within the noise",
     untested: "no test possible",
   }[verdict(difference)];
-  const told = difference.beyond_noise || difference.outside_5_pct;
-  const better = difference.better === null || !told ? "" : difference.better ? ", better" : ", worse";
+  const clear = difference.beyond_noise || difference.outside_5_pct;
+  const better = difference.better === null || !clear ? "" : difference.better ? ", better" : ", worse";
   return `${sure}${better}`;
 }
 
@@ -134,32 +134,32 @@ export function noise(difference: Difference): string {
 }
 
 /** As the server gives them, those beyond the noise first; what only one side has comes last. */
-export function ordered(found: readonly Difference[]): Difference[] {
+export function ordered(differences: readonly Difference[]): Difference[] {
   const alone = (difference: Difference): boolean =>
     difference.base_value === null || difference.other_value === null;
-  return [...found.filter((difference) => !alone(difference)), ...found.filter(alone)];
+  return [...differences.filter((difference) => !alone(difference)), ...differences.filter(alone)];
 }
 
 /** Why differences could not be tested, without the counts that differ from one to the next. */
-export function reasons(found: readonly Difference[]): string[] {
-  const said = found.flatMap((difference) => {
+export function reasons(differences: readonly Difference[]): string[] {
+  const texts = differences.flatMap((difference) => {
     const why = difference.not_tested;
     if (why === null) return [];
     if (why.includes("independent")) return ["fewer than five independent samples, as where load drifts"];
     if (why.includes("side")) return ["only one side has a value"];
     return [why.includes("interval") ? "fewer than ten intervals" : why];
   });
-  return [...new Set(said)];
+  return [...new Set(texts)];
 }
 
 /** Less than this many percent is not seen as a bar. */
 const LEAST = 0.05;
 
 /** Those that can be drawn in percent of their base: the sure ones first, among them the largest. */
-export function largest(found: readonly Difference[], most: number): Difference[] {
+export function largest(differences: readonly Difference[], most: number): Difference[] {
   const size = (difference: Difference): number =>
     difference.ratio !== null && difference.ratio > 0 ? Math.abs(Math.log(difference.ratio)) : Infinity;
-  return found
+  return differences
     .filter((difference) => difference.percent !== null && Math.abs(difference.percent) >= LEAST)
     .sort((a, b) => Number(b.beyond_noise ?? false) - Number(a.beyond_noise ?? false) || size(b) - size(a))
     .slice(0, most);
@@ -167,10 +167,10 @@ export function largest(found: readonly Difference[], most: number): Difference[
 
 /** Parts that add up, put together again. */
 export function waterfalls(parts: readonly WaterfallPart[]): Waterfall[] {
-  const found = new Map<string, Waterfall>();
+  const waterfalls = new Map<string, Waterfall>();
   for (const part of parts) {
     const key = [part.system, part.base, part.other, part.waterfall].join("\n");
-    const waterfall = found.get(key) ?? {
+    const waterfall = waterfalls.get(key) ?? {
       title: part.waterfall,
       system: part.system,
       unit: part.unit,
@@ -181,7 +181,7 @@ export function waterfalls(parts: readonly WaterfallPart[]): Waterfall[] {
       parts: [],
     };
     waterfall.parts.push({ name: part.part, change: part.change });
-    found.set(key, waterfall);
+    waterfalls.set(key, waterfall);
   }
-  return [...found.values()];
+  return [...waterfalls.values()];
 }

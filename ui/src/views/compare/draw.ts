@@ -134,21 +134,21 @@ export function drawWaterfall(
     top + ((scale.high - Math.max(scale.low, value)) / (scale.high - scale.low)) * (bottom - top);
   levels(painter, theme, scale.ticks, up, [left, width - 8]);
   const count = steps.length + 2;
-  const each = (width - left - 8) / count;
-  const bar = Math.min(90, each * 0.7);
+  const pitch = (width - left - 8) / count;
+  const bar = Math.min(90, pitch * 0.7);
   const regions: Region[] = [];
   const column = (at: number, name: string, from: number, to: number, color: string, words: string): void => {
-    const middle = left + each * (at + 0.5);
+    const middle = left + pitch * (at + 0.5);
     const [high, low] = [Math.min(up(from), up(to)), Math.max(up(from), up(to))];
     painter.rect(middle - bar / 2, high, bar, Math.max(1.5, low - high), { fill: color });
     painter.text(middle, high - 8, words, { color: theme.ink, align: "center", size: 11 });
-    lines(painter, name, each - 6).forEach((line, row) =>
+    lines(painter, name, pitch - 6).forEach((line, row) =>
       painter.text(middle, bottom + 12 + row * 13, line, { color: theme.ink, align: "center", size: 11 }),
     );
     regions.push({
-      x: middle - each / 2,
+      x: middle - pitch / 2,
       y: 0,
-      width: each,
+      width: pitch,
       height,
       lines: [name, `${words} ${waterfall.unit}`, `from ${from} to ${to} ${waterfall.unit}`],
     });
@@ -160,8 +160,8 @@ export function drawWaterfall(
     // More time for the same work is worse; more work is not.
     const color = waterfall.unit === "%" ? CATEGORIES[6] : step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
     column(at + 1, step.name, step.from, step.to, color, `${signed(step.change)}${share}`);
-    const x = left + each * (at + 0.5) + bar / 2;
-    segment(painter, [x, up(step.from)], [x + each - bar, up(step.from)], {
+    const x = left + pitch * (at + 0.5) + bar / 2;
+    segment(painter, [x, up(step.from)], [x + pitch - bar, up(step.from)], {
       stroke: theme.faint,
       dash: [3, 3],
     });

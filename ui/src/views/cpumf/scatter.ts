@@ -32,13 +32,13 @@ export function drawScatter(
   hints: HintRegion[],
 ): Region[] {
   const bounds = (of: (region: HintRegion) => [number | null, number | null]): number[] =>
-    hints.flatMap((region) => of(region).filter((each) => each !== null));
+    hints.flatMap((region) => of(region).filter((end) => end !== null));
   // Every region is to be seen, the points too.
   const x = axis(
     0,
     Math.max(
       ...points.map((bound) => bound.l1mp),
-      ...bounds((bound) => bound.l1mp).map((each) => each * 1.4),
+      ...bounds((bound) => bound.l1mp).map((end) => end * 1.4),
       1,
     ),
     width / 70,
@@ -47,7 +47,7 @@ export function drawScatter(
     0,
     Math.max(
       ...points.map((bound) => bound.rni),
-      ...bounds((bound) => bound.rni).map((each) => each * 1.4),
+      ...bounds((bound) => bound.rni).map((end) => end * 1.4),
       0.5,
     ),
     height / 45,

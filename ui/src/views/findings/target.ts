@@ -28,8 +28,8 @@ export function placeOf(finding: Finding): { view: string; settings: Record<stri
   const pool = /^(\S+) pool (\d+)/.exec(finding.subject ?? "");
   if (pool && finding.area === "io") return { view: "io", settings: { pool: `${pool[1]}.${pool[2]}` } };
   for (const [form, view, key] of SETTINGS) {
-    const found = form.exec(finding.subject ?? "");
-    if (found) return { view, settings: { [key]: found[1]! } };
+    const match = form.exec(finding.subject ?? "");
+    if (match) return { view, settings: { [key]: match[1]! } };
   }
   const view = VIEWS[finding.area];
   return view ? { view, settings: {} } : null;

@@ -34,11 +34,11 @@ export function ownerPaths(
   owners: Owners,
   group: Group,
   time: string,
-  whole: AggregateAnswer,
+  totals: AggregateAnswer,
   parts: { part: Part; answer: AggregateAnswer } | null,
 ): Cell[][] {
   const total = `${time}_total`;
-  const rows = rowsOf(whole);
+  const rows = rowsOf(totals);
   const several = new Set(rows.map((row) => row("source"))).size > 1;
   const path = (row: (name: string) => Cell): Cell[] => owners.level.map((pieces) => textOf(pieces, row));
   const key = (row: (name: string) => Cell): string =>
@@ -55,11 +55,11 @@ export function ownerPaths(
     if (typeof value !== "number") return [];
     const owner = textOf(group.pieces, (column) => row(`${column}_last`)) ?? group.none;
     const names = [...(several ? [row("source")] : []), owner, ...path(row)];
-    const found = below.get(key(row)) ?? [];
-    const own = value - found.reduce((sum, part) => sum + part.value, 0);
+    const owned = below.get(key(row)) ?? [];
+    const own = value - owned.reduce((sum, part) => sum + part.value, 0);
     if (!parts) return [[...names, value]];
     return [
-      ...found.map((part): Cell[] => [...names, part.name, part.value]),
+      ...owned.map((part): Cell[] => [...names, part.name, part.value]),
       ...(own > 0.001 * value ? [[...names, null, own]] : []),
     ];
   });

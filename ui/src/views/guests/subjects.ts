@@ -32,8 +32,8 @@ export class Wanted {
   readonly columns: Record<string, Statistic[]> = {};
 
   add(column: string, statistic: Statistic): this {
-    const told = (this.columns[column] ??= []);
-    if (!told.includes(statistic)) told.push(statistic);
+    const statistics = (this.columns[column] ??= []);
+    if (!statistics.includes(statistic)) statistics.push(statistic);
     return this;
   }
 }
@@ -80,37 +80,37 @@ export function course(
 ): (number | null)[] {
   const [from, to] = window;
   const wide = Math.max(1e-6, (to - from) / BUCKETS);
-  const found: (number | null)[] = Array.from({ length: BUCKETS }, () => null);
+  const parts: (number | null)[] = Array.from({ length: BUCKETS }, () => null);
   times.forEach((t, at) => {
     const value = values[at] ?? null;
     if (value === null) return;
     const place = Math.max(0, Math.min(BUCKETS - 1, Math.ceil((t - from) / wide) - 1));
-    found[place] = Math.max(found[place] ?? -Infinity, value);
+    parts[place] = Math.max(parts[place] ?? -Infinity, value);
   });
-  return found;
+  return parts;
 }
 
 /** Few intervals fill few buckets: the line goes over empty ones to the next, as long as no interval is missing. */
 export function bridged(values: (number | null)[], gap: number): (number | null)[] {
-  const found = [...values];
+  const filled = [...values];
   let before = -1;
   values.forEach((value, at) => {
     if (value === null) return;
     if (before >= 0 && at - before > 1 && at - before <= gap) {
       const from = values[before]!;
       for (let n = before + 1; n < at; n += 1)
-        found[n] = from + ((value - from) * (n - before)) / (at - before);
+        filled[n] = from + ((value - from) * (n - before)) / (at - before);
     }
     before = at;
   });
-  return found;
+  return filled;
 }
 
 /** So many buckets may lie between two intervals that follow each other: 1.6 times the usual distance. */
 export function step(courses: (number | null)[][]): number {
-  const found = new Set<number>();
-  for (const values of courses) values.forEach((value, at) => value !== null && found.add(at));
-  const places = [...found].sort((a, b) => a - b);
+  const taken = new Set<number>();
+  for (const values of courses) values.forEach((value, at) => value !== null && taken.add(at));
+  const places = [...taken].sort((a, b) => a - b);
   const steps = places.slice(1).map((at, n) => at - places[n]!);
   if (!steps.length) return 1;
   const usual = steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)]!;

@@ -47,18 +47,18 @@ export interface Bar {
 
 /** Parts of a bar: where each state begins and ends, in percent. */
 export function parts(states: State[], shares: Shares): Bar[] {
-  const found: Bar[] = [];
+  const bars: Bar[] = [];
   let at = 0;
   for (const state of legend(states)) {
     const share = shareOf(state, shares) ?? 0;
-    if (share > 0) found.push({ state, from: at, to: at + share });
+    if (share > 0) bars.push({ state, from: at, to: at + share });
     at += share;
   }
-  return found;
+  return bars;
 }
 
 /** What the hover says: every column that was found, in percent of the samples. */
-export function told(shares: Shares, name: (column: string) => string): string[] {
+export function shareLines(shares: Shares, name: (column: string) => string): string[] {
   if (!sampled(shares)) return ["no samples"];
   return Object.entries(shares).flatMap(([column, value]) => {
     return value === null || value === 0 ? [] : [`${name(column)}: ${exact(value)} %`];
@@ -119,13 +119,13 @@ export function waitsAt(
 ): Region | null {
   const [from, to] = window;
   const moment = from + ((px - LEFT) / Math.max(1, width - LEFT - RIGHT)) * (to - from);
-  const found = all.find((stretch) => stretch.from <= moment && moment < stretch.t);
-  if (!found || px < LEFT || px > width - RIGHT) return null;
+  const under = all.find((stretch) => stretch.from <= moment && moment < stretch.t);
+  if (!under || px < LEFT || px > width - RIGHT) return null;
   return {
     x: px,
     y: 0,
     width: 1,
     height: 1,
-    lines: [dateTime(found.t, offset), ...told(found.shares, stateName)],
+    lines: [dateTime(under.t, offset), ...shareLines(under.shares, stateName)],
   };
 }

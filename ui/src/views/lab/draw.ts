@@ -26,7 +26,7 @@ export function drawAnswer(
     : courses(painter, width, height, theme, chart);
 }
 
-const told = (value: number | null, unit: string): string =>
+const reading = (value: number | null, unit: string): string =>
   value === null ? "not computable" : `${value}${unit ? ` ${unit}` : ""}`;
 
 const shortly = (value: number): string =>
@@ -42,13 +42,13 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
   const high = Math.max(low + 1e-9, 0, ...known);
   const ticks = axis(low, high, Math.max(2, width / 140)).ticks.filter((tick) => tick >= low && tick <= high);
   const x = (value: number): number => left + ((value - low) / (high - low)) * (width - left - right);
-  const each = chart.series.length * BAR + GAP;
-  const bottom = TOP + labels.length * each;
+  const pitch = chart.series.length * BAR + GAP;
+  const bottom = TOP + labels.length * pitch;
   uprights(painter, theme, ticks, x, [TOP, bottom], shortly);
   return labels.map((label, at) => {
-    const y = TOP + at * each;
-    painter.clip(0, y, left - 4, each, () =>
-      painter.text(left - 8, y + (each - GAP) / 2 + 2, label, { color: theme.ink, align: "right" }),
+    const y = TOP + at * pitch;
+    painter.clip(0, y, left - 4, pitch, () =>
+      painter.text(left - 8, y + (pitch - GAP) / 2 + 2, label, { color: theme.ink, align: "right" }),
     );
     chart.series.forEach((series, number) => {
       const value = series.values[at] ?? null;
@@ -65,10 +65,10 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
       x: 0,
       y,
       width,
-      height: each,
+      height: pitch,
       lines: [
         label,
-        ...chart.series.map((series) => `${series.name}: ${told(series.values[at] ?? null, chart.unit)}`),
+        ...chart.series.map((series) => `${series.name}: ${reading(series.values[at] ?? null, chart.unit)}`),
       ],
     };
   });
@@ -128,7 +128,7 @@ function courses(
     height,
     lines: [
       `${chart.along || "at"}: ${place}`,
-      ...chart.series.map((series) => `${series.name}: ${told(series.values[at] ?? null, chart.unit)}`),
+      ...chart.series.map((series) => `${series.name}: ${reading(series.values[at] ?? null, chart.unit)}`),
     ],
   }));
 }

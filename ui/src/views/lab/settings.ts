@@ -37,9 +37,9 @@ export function withSetting(settings: readonly string[], key: string, value: str
 
 /** The value of a key in the settings, where it is a number. */
 export function settingOf(settings: readonly string[], key: string): number | null {
-  const found = settings.find((setting) => keyOf(setting) === key);
-  if (found === undefined) return null;
-  const value = Number(found.slice(found.indexOf("=") + 1));
+  const setting = settings.find((setting) => keyOf(setting) === key);
+  if (setting === undefined) return null;
+  const value = Number(setting.slice(setting.indexOf("=") + 1));
   return Number.isFinite(value) ? value : null;
 }
 

@@ -75,8 +75,8 @@ function label(
   };
   const put = (words: string, top: number, size: number, bold: boolean): void => {
     // A name may be cut, a figure must not be.
-    const whole = painter.measure(words, size) <= room;
-    const shown = whole || bold ? fitted(painter, words, room, size) : "";
+    const fits = painter.measure(words, size) <= room;
+    const shown = fits || bold ? fitted(painter, words, room, size) : "";
     plate(shown, top, size);
     painter.text(x + 5, top, shown, { color: ink, size, bold });
   };

@@ -159,7 +159,7 @@ export function tree(moment: Moment, about: About, size: Size): Node {
     const node = inside(moment, about.system, null, true);
     return { id: "", kind: "machine", name: about.system, weight: 1, word: "", children: node };
   }
-  const own = pools.flatMap((node) => node.children).filter((node) => own_(node, about));
+  const own = pools.flatMap((node) => node.children).filter((node) => isOwn(node, about));
   const most = own.reduce<Node | null>((a, b) => (a === null || b.weight > a.weight ? b : a), null);
   for (const node of own) {
     const type = text(node.row?.["cpu_type"]) ?? null;
@@ -175,7 +175,7 @@ export function tree(moment: Moment, about: About, size: Size): Node {
   };
 }
 
-const own_ = (node: Node, about: About): boolean =>
+const isOwn = (node: Node, about: About): boolean =>
   node.kind === "partition" && about.partitions.includes(node.name);
 
 function pool(type: string, moment: Moment, about: About, size: Size): Node {
@@ -263,7 +263,7 @@ function partition(type: string, row: Row, size: Size, entitled: boolean): Node 
       capped && "capped",
     ),
     capped,
-    more: said(row, ["effective_pct", "phys_lpmgt_pct", "phys_total_pct", "weight"]),
+    more: figuresOf(row, ["effective_pct", "phys_lpmgt_pct", "phys_total_pct", "weight"]),
     table: "partition",
     row,
     children: [],
@@ -277,9 +277,9 @@ function inside(moment: Moment, id: string, type: string | null, main: boolean):
       (row) => type === null || row["cpu_type"] === type || (main && text(row["cpu_type"]) === null),
     );
   const cores = coresOf(of(moment.core), of(moment.cpu), `${id}/cores`);
-  const found: Node[] = [];
+  const nodes: Node[] = [];
   if (cores.length) {
-    found.push({
+    nodes.push({
       id: `${id}/cores`,
       kind: "cores",
       name: cores.some((core) => core.children.length) ? "logical cores" : "logical processors",
@@ -290,7 +290,7 @@ function inside(moment: Moment, id: string, type: string | null, main: boolean):
   }
   const guests = main ? guestsOf(moment.guest, `${id}/guests`) : [];
   if (guests.length) {
-    found.push({
+    nodes.push({
       id: `${id}/guests`,
       kind: "guests",
       name: "guests",
@@ -299,7 +299,7 @@ function inside(moment: Moment, id: string, type: string | null, main: boolean):
       children: guests,
     });
   }
-  return found;
+  return nodes;
 }
 
 const share = (row: Row): number => Math.max(LEAST, number(row["entitlement_pct"]) ?? 100);
@@ -342,7 +342,7 @@ function coresOf(cores: Row[], cpus: Row[], id: string): Node[] {
 }
 
 /** Some figures of a row, short. */
-const said = (row: Row, columns: string[]): string[] =>
+const figuresOf = (row: Row, columns: string[]): string[] =>
   columns.flatMap((column) => {
     const value = number(row[column]);
     return value === null
@@ -372,7 +372,9 @@ function thread(row: Row, id: string, name: string): Node {
         : percent(number(row["busy_pct"])),
     polarity: alone ? text(row["polarity"]) : null,
     parked,
-    more: parked ? [] : said(row, ["emulation_pct", "system_pct", "suspend_pct", "wait_pct", "parked_pct"]),
+    more: parked
+      ? []
+      : figuresOf(row, ["emulation_pct", "system_pct", "suspend_pct", "wait_pct", "parked_pct"]),
     table: "cpu",
     row,
     children: [],
@@ -407,7 +409,7 @@ function guestsOf(rows: Row[], id: string): Node[] {
         share !== null && `${text(row["share_kind"]) ?? "share"} ${short(share)}`,
         text(row["limit_kind"]),
       ),
-      more: said(row, ["running_pct", "cpu_wait_pct", "vcpus"]),
+      more: figuresOf(row, ["running_pct", "cpu_wait_pct", "vcpus"]),
       table: "guest",
       row,
       children: [],
@@ -427,17 +429,17 @@ function guestsOf(rows: Row[], id: string): Node[] {
 }
 
 /** The node at an address, with the way to it; the machine where there is none such. */
-export function way(root: Node, id: string | null): Node[] {
-  const found: Node[] = [root];
-  if (!id) return found;
+export function pathTo(root: Node, id: string | null): Node[] {
+  const path: Node[] = [root];
+  if (!id) return path;
   for (;;) {
-    const here = found.at(-1)!;
+    const here = path.at(-1)!;
     const inner: Node | undefined = here.children.find(
       (child) => id === child.id || id.startsWith(`${child.id}/`),
     );
-    if (!inner) return found;
-    found.push(inner);
-    if (inner.id === id) return found;
+    if (!inner) return path;
+    path.push(inner);
+    if (inner.id === id) return path;
   }
 }
 
@@ -445,7 +447,7 @@ const STOPS: Kind[] = ["partition", "core", "guests"];
 
 /** Where a click on a node leads from where one is: the next place on the way to it that has something inside. */
 export function next(root: Node, here: Node, to: Node): Node | null {
-  const path = way(root, to.id);
+  const path = pathTo(root, to.id);
   const at = path.findIndex((node) => node.id === here.id);
   return path.slice(at + 1).find((node) => STOPS.includes(node.kind) && node.children.length) ?? null;
 }
@@ -472,8 +474,8 @@ export function placed(node: Node, box: Box): Placed[] {
     box.height > 40 &&
     node.children.some((child) => child.weight > 0);
   const head = room && node.kind !== "machine" ? HEAD : 0;
-  const found: Placed[] = node.kind === "machine" ? [] : [{ node, box, head }];
-  if (!room) return found;
+  const all: Placed[] = node.kind === "machine" ? [] : [{ node, box, head }];
+  if (!room) return all;
   const inner: Box = {
     x: box.x + (head ? GAP : 0),
     y: box.y + head,
@@ -487,13 +489,13 @@ export function placed(node: Node, box: Box): Placed[] {
   node.children.forEach((child, at) => {
     const { x, y, width, height } = boxes[at]!;
     if (width < 3 || height < 3) return;
-    found.push(...placed(child, { x: x + 1, y: y + 1, width: width - 2, height: height - 2 }));
+    all.push(...placed(child, { x: x + 1, y: y + 1, width: width - 2, height: height - 2 }));
   });
-  return found;
+  return all;
 }
 
 /** What is told of a node when it is pointed at: every column that its row has, exact. */
-export function told(node: Node, unit: (table: Table, column: string) => string | null): string[] {
+export function describe(node: Node, unit: (table: Table, column: string) => string | null): string[] {
   const head = words(node.name, node.word);
   if (!node.table || !node.row) return [head];
   const lines = COLUMNS[node.table].flatMap((column) => {
@@ -511,17 +513,17 @@ export function told(node: Node, unit: (table: Table, column: string) => string 
 /** The moment shown: the last that is not after the one asked for; the last of all where none is asked for. */
 export function nearest(times: readonly number[], at: number | null): number {
   if (at === null) return times.length - 1;
-  let found = 0;
-  for (let n = 0; n < times.length && times[n]! <= at + 0.5; n += 1) found = n;
-  return found;
+  let index = 0;
+  for (let n = 0; n < times.length && times[n]! <= at + 0.5; n += 1) index = n;
+  return index;
 }
 
 /**
  * Rows by the moment they belong to: those of another system of the machine end a little earlier or later, and where
  * it has shorter intervals, its last one counts.
  */
-export function framed(rows: Row[], times: readonly number[], width: number): Map<number, Row[]> {
-  const found = new Map<number, { off: number; rows: Row[] }>();
+export function rowsByMoment(rows: Row[], times: readonly number[], width: number): Map<number, Row[]> {
+  const frames = new Map<number, { off: number; rows: Row[] }>();
   for (const row of rows) {
     const t = number(row["t"]);
     if (t === null) continue;
@@ -533,9 +535,9 @@ export function framed(rows: Row[], times: readonly number[], width: number): Ma
       at = n;
     });
     if (at < 0) continue;
-    const there = found.get(at);
-    if (!there || off < there.off - 0.5) found.set(at, { off, rows: [row] });
-    else if (off <= there.off + 0.5) there.rows.push(row);
+    const known = frames.get(at);
+    if (!known || off < known.off - 0.5) frames.set(at, { off, rows: [row] });
+    else if (off <= known.off + 0.5) known.rows.push(row);
   }
-  return new Map([...found].map(([at, frame]) => [at, frame.rows]));
+  return new Map([...frames].map(([at, frame]) => [at, frame.rows]));
 }

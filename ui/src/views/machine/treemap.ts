@@ -28,8 +28,8 @@ export function strips(weights: readonly number[], box: Box): Box[] {
     return weights.map(() => ({ x: box.x, y: box.y, width: 0, height: 0 }));
   }
   const wide = box.width > box.height;
-  const [along, whole] = wide ? [box.height, box.width] : [box.width, box.height];
-  const scale = (along * whole) / total;
+  const [along, breadth] = wide ? [box.height, box.width] : [box.width, box.height];
+  const scale = (along * breadth) / total;
   const parts: number[][] = [];
   let strip: number[] = [];
   let best = Infinity;

@@ -60,26 +60,26 @@ export const ABOUT: Record<string, Statistic[]> = {
 };
 
 /** The polarity of a row of the window: what it was and what it became, where it changed. */
-export function polarity(found: Measured, at: number): string | null {
-  const both = ["polarity_first", "polarity_last"].map((name) => found.column(name)[at] ?? null);
+export function polarity(answer: Measured, at: number): string | null {
+  const both = ["polarity_first", "polarity_last"].map((name) => answer.column(name)[at] ?? null);
   return [...new Set(both.filter((value) => value !== null))].join("/") || null;
 }
 
-export function processors(found: Measured | null): Processor[] {
-  if (!found) return [];
-  const number = (name: string, at: number): number | null => found.numbers(name)[at] ?? null;
-  return found
+export function processors(answer: Measured | null): Processor[] {
+  if (!answer) return [];
+  const number = (name: string, at: number): number | null => answer.numbers(name)[at] ?? null;
+  return answer
     .numbers("cpu_id")
     .flatMap((cpu, at) => {
       if (cpu === null) return [];
-      const type = found.column("cpu_type_last")[at];
+      const type = answer.column("cpu_type_last")[at];
       return [
         {
           cpu,
           core: number("core_id_last", at),
           thread: number("thread_id_last", at),
           type: typeof type === "string" && type ? type : null,
-          polarity: polarity(found, at),
+          polarity: polarity(answer, at),
           entitlement: number("entitlement_pct_last", at),
         },
       ];
@@ -156,7 +156,7 @@ export function heatRows(
   level: Level,
   parked = "parked_pct",
 ): Map<number, Row> {
-  const found = new Map<number, Row>();
+  const rows = new Map<number, Row>();
   const sleeping = new Map<number, Map<number, boolean>>();
   for (const line of lines?.lines ?? []) {
     if (line.column === parked && typeof line.by === "number") {
@@ -165,14 +165,14 @@ export function heatRows(
   }
   for (const line of lines?.lines ?? []) {
     if (line.column !== column || typeof line.by !== "number") continue;
-    found.set(line.by, {
+    rows.set(line.by, {
       t: line.t,
       value: line[level],
       parked: line.t.map((t) => sleeping.get(line.by as number)?.get(t) ?? false),
       range: line.t.map((_, at) => within(line, at)),
     });
   }
-  return found;
+  return rows;
 }
 
 function within(line: Line, at: number): string | null {
@@ -181,8 +181,8 @@ function within(line: Line, at: number): string | null {
 }
 
 /** Columns of which some row of an answer counted values. */
-export const filled = (names: readonly string[], found: Measured | null): Set<string> =>
-  new Set(names.filter((name) => found?.numbers(`${name}_count`).some((count) => (count ?? 0) > 0)));
+export const filled = (names: readonly string[], answer: Measured | null): Set<string> =>
+  new Set(names.filter((name) => answer?.numbers(`${name}_count`).some((count) => (count ?? 0) > 0)));
 
 /** Why a column has nothing: what the catalog says it is made of. */
 export function unfilled(table: TableInfo | undefined, column: string): string {

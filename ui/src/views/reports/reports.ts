@@ -4,10 +4,8 @@ import type { Cell, Kind } from "../../lib/api/values";
 import type { ReportInfo } from "../../lib/api/answers";
 import type { TableColumn } from "../../lib/api/tables";
 
-export type Listed = ReportInfo;
-
 /** How many columns of a report have values, found by decoding everything. */
-export interface Has {
+export interface ColumnCount {
   name: string;
   has: number;
   of: number;
@@ -52,12 +50,12 @@ export interface ReportText {
 
 /** The menu: reports by group, those that a search keeps; a search looks at name, number and title. */
 export function menu(
-  reports: Listed[],
+  reports: ReportInfo[],
   search: string,
   only: boolean,
-): { heading: string; reports: Listed[] }[] {
+): { heading: string; reports: ReportInfo[] }[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const groups = new Map<string, Listed[]>();
+  const groups = new Map<string, ReportInfo[]>();
   for (const report of reports) {
     const text = `${report.name} ${report.fcx ?? ""} ${report.title} ${report.heading}`.toLowerCase();
     if (only && !report.fills) continue;
@@ -65,7 +63,7 @@ export function menu(
     const heading = report.heading || report.group || "others";
     groups.set(heading, [...(groups.get(heading) ?? []), report]);
   }
-  return [...groups].map(([heading, found]) => ({ heading, reports: found }));
+  return [...groups].map(([heading, reports]) => ({ heading, reports }));
 }
 
 /** Reports that tell most to begin with, those of z/VM and those of z/OS. */
@@ -76,14 +74,14 @@ const OPENING: Record<string, string[]> = {
 };
 
 /** The report that is open before one is chosen; null where nothing has data. */
-export function opening(reports: Listed[], sources: { source: string }[]): string | null {
+export function opening(reports: ReportInfo[], sources: { source: string }[]): string | null {
   const full = reports.filter((report) => report.fills).map((report) => report.name);
   const wanted = sources.flatMap((source) => OPENING[source.source] ?? []);
   return wanted.find((name) => full.includes(name)) ?? full[0] ?? null;
 }
 
 /** What a list says of a report at a glance: how many columns have values is known once all were counted. */
-export function state(report: Listed, has: Has | undefined): string {
+export function state(report: ReportInfo, has: ColumnCount | undefined): string {
   if (!has) return report.fills ? "" : "no data";
   if (!has.has) return "no data";
   return has.has === has.of ? "complete" : `${has.has} of ${has.of} columns`;
@@ -97,7 +95,7 @@ const KINDS: Record<ReportColumn["type"], Kind> = { number: "float", text: "text
  */
 export function sortable(report: string, table: ReportTable): { columns: TableColumn[]; rows: Cell[][] } {
   const known = new Map<string, number>();
-  const kept: number[] = [];
+  const places: number[] = [];
   const columns: TableColumn[] = [];
   table.columns.forEach((column, at) => {
     const values = table.rows.map((row) => row[at] ?? null);
@@ -105,7 +103,7 @@ export function sortable(report: string, table: ReportTable): { columns: TableCo
     if (column.key === "flag" && values.every((value) => value === null)) return;
     const seen = known.get(column.key) ?? 0;
     known.set(column.key, seen + 1);
-    kept.push(at);
+    places.push(at);
     // A total puts words into a column of numbers, such as how many rows there are of.
     const words = column.type === "number" && values.some((value) => typeof value === "string");
     columns.push({
@@ -120,5 +118,5 @@ export function sortable(report: string, table: ReportTable): { columns: TableCo
       explain: ["row", "interval_end", "flag"].includes(column.key) ? null : `${report}.${column.key}`,
     });
   });
-  return { columns, rows: table.rows.map((row) => kept.map((at) => row[at] ?? null)) };
+  return { columns, rows: table.rows.map((row) => places.map((at) => row[at] ?? null)) };
 }

@@ -27,9 +27,9 @@ export function remembered(history: HistoryEntry[], entry: HistoryEntry): Histor
 
 export function readHistory(store: Pick<Storage, "getItem">): HistoryEntry[] {
   try {
-    const found: unknown = JSON.parse(store.getItem(KEY) ?? "[]");
-    if (!Array.isArray(found)) return [];
-    return found
+    const stored: unknown = JSON.parse(store.getItem(KEY) ?? "[]");
+    if (!Array.isArray(stored)) return [];
+    return stored
       .filter((entry): entry is HistoryEntry => typeof (entry as HistoryEntry | null)?.q === "string")
       .slice(0, REMEMBERED);
   } catch {
@@ -86,14 +86,14 @@ export function columnsOf(
 const LINES = 12;
 
 /** Why there is no chart, or what is drawn: numbers over the first column of times, one line per text before them. */
-export interface Drawn {
+export interface AnswerChart {
   columns: string[];
   /** Lines of a column. */
   lines: (column: string) => Trace[];
   window: [number, number];
 }
 
-export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): Drawn | null {
+export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): AnswerChart | null {
   const time = answer.types.indexOf("time");
   if (time < 0 || answer.rows.length < 2) return null;
   const numbers = answer.columns.filter(

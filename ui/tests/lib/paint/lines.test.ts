@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { breaks, drawLines, extent, linesTable, placed, times, traces } from "../../../src/lib/paint/lines";
+import { breaks, drawLines, extent, linesTable, aligned, times, traces } from "../../../src/lib/paint/lines";
 import type { Course } from "../../../src/lib/api/course";
 import { svgPainter } from "../../../src/lib/paint/painter";
 
@@ -51,7 +51,7 @@ describe("lines", () => {
     expect(breaks(trace!.t)).toEqual([210]);
     const joint = times([trace!]);
     expect(joint).toEqual([60, 120, 180, 210, 600, 660]);
-    expect(placed(joint, trace!, trace!.value)).toEqual([5, 6, null, null, 7, 8]);
+    expect(aligned(joint, trace!, trace!.value)).toEqual([5, 6, null, null, 7, 8]);
   });
 
   it("are drawn in pieces where something is missing", () => {

@@ -6,7 +6,7 @@ import {
   sampled,
   shareOf,
   stretches,
-  told,
+  shareLines,
   waiting,
   waitsAt,
 } from "../../../src/views/guests/waits";
@@ -37,8 +37,8 @@ describe("states", () => {
     expect(shareOf(io, shares)).toBeNull();
     expect(sampled({ running_pct: null })).toBe(false);
     expect(sampled({ running_pct: 0 })).toBe(true);
-    expect(told({}, String)).toEqual(["no samples"]);
-    expect(told(shares, String)).toContain("cpu_wait_pct: 10 %");
+    expect(shareLines({}, String)).toEqual(["no samples"]);
+    expect(shareLines(shares, String)).toContain("cpu_wait_pct: 10 %");
   });
 
   it("knows how much of it was waiting", () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
-  framed,
+  rowsByMoment,
   nearest,
   next,
   placed,
   stops,
-  told,
+  describe as describeNode,
   tree,
-  way,
+  pathTo,
   type Moment,
   type Node,
 } from "../../../src/views/machine/tree";
@@ -54,7 +54,7 @@ const ABOUT = { machine: "8561-X", system: "OWN", partitions: ["OWN"] };
 
 const ids = (node: Node): string[] => [node.id, ...node.children.flatMap(ids)];
 
-const at = (root: Node, id: string): Node => way(root, id).at(-1)!;
+const at = (root: Node, id: string): Node => pathTo(root, id).at(-1)!;
 
 describe("the machine", () => {
   const root = tree(MOMENT, ABOUT, "share");
@@ -114,7 +114,7 @@ describe("the machine", () => {
   });
 
   it("tells every figure with its unit", () => {
-    const lines = told(at(root, "IFL/OWN"), (_, column) => (column === "total_s" ? "s" : null));
+    const lines = describeNode(at(root, "IFL/OWN"), (_, column) => (column === "total_s" ? "s" : null));
     expect(lines).toContain("total time: 49 s");
     expect(lines[0]).toBe("OWN · entitled to 4 of 2 · 1 Vh 1 Vl · busy 40 %");
   });
@@ -134,13 +134,13 @@ describe("the way through it", () => {
   });
 
   it("leads back", () => {
-    expect(stops(way(root, "IFL/OWN/cores/0")).map((one) => one.id)).toEqual([
+    expect(stops(pathTo(root, "IFL/OWN/cores/0")).map((one) => one.id)).toEqual([
       "",
       "IFL/OWN",
       "IFL/OWN/cores/0",
     ]);
-    expect(way(root, "IFL/GONE").at(-1)!.id).toBe("IFL");
-    expect(way(root, null)).toEqual([root]);
+    expect(pathTo(root, "IFL/GONE").at(-1)!.id).toBe("IFL");
+    expect(pathTo(root, null)).toEqual([root]);
   });
 
   it("draws what there is room for", () => {
@@ -164,14 +164,18 @@ describe("moments", () => {
   });
 
   it("take rows that end a little earlier or later", () => {
-    const rows = framed([{ t: 60.2 }, { t: 119 }, { t: 400 }, { t: null }], [60, 120], 60);
+    const rows = rowsByMoment([{ t: 60.2 }, { t: 119 }, { t: 400 }, { t: null }], [60, 120], 60);
     expect(rows.get(0)).toHaveLength(1);
     expect(rows.get(1)).toHaveLength(1);
     expect(rows.size).toBe(2);
   });
 
   it("take the last row of a system with shorter intervals", () => {
-    const rows = framed([{ t: 780 }, { t: 840 }, { t: 900 }, { t: 900.2 }, { t: 960 }], [900, 1800], 900);
+    const rows = rowsByMoment(
+      [{ t: 780 }, { t: 840 }, { t: 900 }, { t: 900.2 }, { t: 960 }],
+      [900, 1800],
+      900,
+    );
     expect(rows.get(0)!.map((row) => row["t"])).toEqual([900, 900.2]);
     expect(rows.has(1)).toBe(false);
   });
