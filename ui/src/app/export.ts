@@ -1,4 +1,4 @@
-/** A view as one HTML file that needs nothing else: what is seen, as it is seen, without its controls. */
+/** Exports a view as one self-contained HTML file, without its controls. */
 
 import { flushSync } from "svelte";
 import { fileName, download } from "../lib/page/save";
@@ -16,7 +16,7 @@ function styles(): string {
     .join("\n");
 }
 
-/** The file's text. `about` is printed above: what was opened, which system and window. */
+/** The HTML of the file. `about` is printed at the top: inputs, system, and window. */
 export function standalone(view: HTMLElement, title: string, about: string[]): string {
   const copy = view.cloneNode(true) as HTMLElement;
   const painted = [...view.querySelectorAll("canvas")];
@@ -31,13 +31,13 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
     picture.style.height = `${box.height}px`;
     canvas.replaceWith(picture);
   });
-  // Rules for buttons do not hold for what stands in their place: the looks go along.
+  // The elements that replace buttons are not matched by the style sheet, so copy the computed styles.
   const buttons = [...view.querySelectorAll("button")];
   [...copy.querySelectorAll("button")].forEach((button, at) => looks(buttons[at]!, button));
   for (const gone of copy.querySelectorAll(CONTROLS)) gone.remove();
   for (const gone of copy.querySelectorAll("details.menu, .tools, script, .brush, .cursor, [aria-live]"))
     gone.remove();
-  // What a field holds is told by the one on the page: a copied choice is its first.
+  // Cloned fields lose their values, so read them from the page.
   const fields = [...view.querySelectorAll<HTMLInputElement>("input, select, textarea")];
   const texts = new Map(fields.map((field, at) => [at, textOf(field)]));
   [...copy.querySelectorAll("input, select, textarea")].forEach((field, at) => {
@@ -62,7 +62,7 @@ export function standalone(view: HTMLElement, title: string, about: string[]): s
     if (button.classList.contains("quiet")) button.remove();
     else button.replaceWith(text);
   }
-  // A picture is no control.
+  // Pictures are not interactive.
   for (const group of copy.querySelectorAll('[role="group"][tabindex]')) {
     group.removeAttribute("tabindex");
     group.setAttribute("role", "img");
@@ -94,7 +94,7 @@ ${copy.outerHTML}
 `;
 }
 
-/** What only does something, and says nothing about what is seen. */
+/** Controls that show nothing by themselves. */
 const CONTROLS =
   "form, .buttons, .modes [aria-pressed=false], button.main:not([aria-pressed]), aside .choices, .player";
 
@@ -117,7 +117,7 @@ function looks(from: Element, to: HTMLElement): void {
   for (const name of LOOKS) to.style.setProperty(name, style.getPropertyValue(name));
 }
 
-/** What stands in a field, in words. */
+/** The value of a field as text. */
 function textOf(field: HTMLInputElement | HTMLSelectElement): string {
   if (field instanceof HTMLSelectElement) return field.selectedOptions[0]?.textContent ?? "";
   if (field.type === "checkbox" || field.type === "radio") return field.checked ? "☑" : "☐";

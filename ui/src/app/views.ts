@@ -1,4 +1,4 @@
-/** The views, in the order of the menu. A view is hidden where the input has nothing for it. */
+/** The views in menu order. A view is hidden if the input has nothing for it. */
 
 import type { Component } from "svelte";
 import { session } from "../lib/api/session.svelte";
@@ -24,13 +24,15 @@ export interface View {
   component: Component;
 }
 
-/** Shown where the system looked at has something for one of these measures. */
+/** True if the selected system has data for one of these measures. */
 const any =
   (...tables: string[]) =>
   (): boolean =>
     session.fills(...tables);
 
-/** Shown where it has a kind of subject of this view: a file may hold systems of z/VM and of z/OS. */
+/**
+ * True if the selected system has a kind of subject for this view; one file may hold z/VM and z/OS systems.
+ */
 const uses = (view: string): boolean => session.subjects.some((subject) => subject.view === view);
 
 export const VIEWS: View[] = [

@@ -1,4 +1,4 @@
-/** What charts are given: all of them in their frame, and those that are drawn. */
+/** Properties shared by all framed charts, and those of drawings. */
 
 import type { Snippet } from "svelte";
 import type { ApiError } from "../lib/api/api";
@@ -6,19 +6,19 @@ import type { Draw, Region } from "../lib/paint/painter";
 
 export interface Framed {
   title: string;
-  /** Name of the chart for tests and files. */
+  /** The chart's name in tests and file names. */
   name: string;
   unit?: string | null;
-  /** A sentence under the title. */
+  /** A sentence below the title. */
   note?: string;
-  /** What `zlens explain` is asked. */
+  /** The name to pass to `zlens explain`. */
   explain?: string | null;
   busy?: boolean;
   error?: ApiError | null;
-  /** Why there is nothing to see; null where there is. */
+  /** Why the chart is empty; null if it is not. */
   empty?: string | null;
   sql?: string | null;
-  /** Figures or choices beside the title. */
+  /** Figures or controls beside the title. */
   tools?: Snippet;
 }
 
@@ -33,10 +33,10 @@ export interface PlotProps {
   label: string;
   height: number;
   draw: Draw;
-  /** Instead of regions where there are very many: the one at a place. */
+  /** Finds the region at a position, if there are too many to list. */
   at?: ((x: number, y: number, width: number, height: number) => Region | null) | null;
-  /** Where time runs: from left to right (pixels from the edges) between two moments. */
+  /** The time axis: its first and last moment, and its distance in pixels from both edges. */
   time?: { from: number; to: number; left: number; right: number } | null;
-  /** What a drag does instead of zooming the page. */
+  /** Handles a drag instead of zooming the page. */
   brushed?: ((from: number, to: number) => void) | null;
 }

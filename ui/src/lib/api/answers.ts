@@ -1,4 +1,4 @@
-/** What the server is asked and what it answers: the types of /api/v1. */
+/** The types of /api/v1: questions and answers. */
 
 import type { Subject } from "./subject";
 import type { Cell, Kind, Statistic } from "./values";
@@ -7,7 +7,7 @@ export interface SystemInfo {
   system: string;
   source: string;
   lpar: string | null;
-  /** Type and serial, as the tables of machines name it. */
+  /** Type and serial number, as measures identify the machine. */
   machine: string | null;
   machine_type: string | null;
   model: string | null;
@@ -17,7 +17,7 @@ export interface SystemInfo {
   local_time: boolean;
   nominal_s: number | null;
   intervals: number;
-  /** Measures that its records are made into. */
+  /** Measures that its records provide. */
   fills: string[];
   start: string | null;
   end: string | null;
@@ -40,7 +40,7 @@ export interface TableInfo {
   kind: "measure" | "raw" | "role";
   text: string;
   key: string[];
-  /** What gives its rows, in words; empty where that is not said. */
+  /** The records that provide its rows, in words; empty if not stated. */
   records?: string;
   fills: boolean;
   columns: ColumnInfo[];
@@ -52,12 +52,12 @@ export interface ReportInfo {
   title: string;
   group: string;
   heading: string;
-  /** Columns that are shown, and those that are known of the report. */
+  /** Columns shown, and columns the original report has. */
   columns: number;
   of: number;
-  /** Columns whose measures the input has anything for. */
+  /** Columns the input may have values for. */
   possible: number;
-  /** Whether the input has anything of a table that the report reads. */
+  /** Whether the input has data for any table the report reads. */
   fills: boolean;
 }
 
@@ -76,9 +76,9 @@ export interface Schema {
   reports: ReportInfo[];
   models: ModelInfo[];
   expected: string[];
-  /** Measures of who uses the processors, and how each is shown. */
+  /** Measures of processor users, and how each is shown. */
   subjects: Subject[];
-  /** The table of LSPR workload hints, as regions of L1MP and RNI. */
+  /** The LSPR workload hint table as regions of L1MP and RNI. */
   hints?: Hints;
 }
 
@@ -90,7 +90,7 @@ export interface SqlAnswer {
   seconds: number;
 }
 
-/** The rows of a measure that a question is about. */
+/** Selects rows of a measure. */
 export interface Rows {
   table: string;
   system?: string | null;
@@ -103,30 +103,30 @@ export interface Rows {
 }
 
 export interface AggregateQuestion extends Rows {
-  /** Columns, or for each of them its statistics. */
+  /** Columns, or the statistics of each column. */
   columns: string[] | Record<string, Statistic[]>;
   by?: string[];
-  /** Rows over time, at most so many. */
+  /** The maximum number of rows over time. */
   buckets?: number;
-  /** A column over time beside each row. */
+  /** Adds a column over time to each row. */
   course?: { column: string; statistic: Statistic; buckets: number };
-  /** Only so many values of the first of `by`: the largest of the first column. */
+  /** Keeps only this many values of the first column of `by`: those largest in the first column. */
   top?: number;
-  /** Columns that other questions will be about, worked out at once with those of this one. */
+  /** Columns that later questions will need, computed together with these. */
   keep?: string[];
 }
 
-/** Columns are the keys, `t` where there are buckets, and COLUMN_STATISTIC. */
+/** Columns are the keys, `t` if there are buckets, and COLUMN_STATISTIC. */
 export interface AggregateAnswer {
   columns: string[];
   rows: Cell[][];
   units: Record<string, string>;
-  /** Length of a bucket; 0: every interval as it is. */
+  /** Length of a bucket; 0 if every interval is returned as is. */
   bucket_s: number;
-  /** Of each row the values of its course, and their times. */
+  /** The values over time of each row, and their times. */
   courses?: (number | null)[][] | null;
   course_t?: number[] | null;
-  /** The values that `top` chose, largest first. */
+  /** The values selected by `top`, largest first. */
   top: Cell[] | null;
   sql: string;
   more: boolean;
@@ -140,7 +140,7 @@ export interface RowsAnswer {
   more: boolean;
 }
 
-/** A finding as `zlens findings --format json` gives it. */
+/** A finding, as in `zlens findings --format json`. */
 export interface Finding {
   rule: string;
   severity: "crit" | "warn" | "info";
@@ -177,7 +177,7 @@ export interface FindingsAnswer {
   missing: { rule: string; why: string }[];
 }
 
-/** What a rule looked at over time for one subject. */
+/** The values a rule tested over time for one subject. */
 export interface Evidence {
   rule: string;
   unit: string | null;
@@ -188,7 +188,7 @@ export interface Evidence {
   held: boolean[];
 }
 
-/** An answer of a model: what `zlens solve` prints. */
+/** A model's answer, as printed by `zlens solve`. */
 export interface ModelAnswer {
   model: string;
   title: string;
@@ -196,7 +196,7 @@ export interface ModelAnswer {
   tables: {
     key: string;
     title: string;
-    /** whole: its numbers are whole ones, which are printed without decimals. */
+    /** whole: integers, printed without decimals. */
     columns: {
       key: string;
       heading: string;
@@ -228,7 +228,7 @@ export interface Running {
   text: string | null;
 }
 
-/** A part of the plane of L1MP and RNI; an open end is null. */
+/** A region of the L1MP and RNI plane; null marks an open end. */
 export interface HintRegion {
   category: string;
   l1mp: [number | null, number | null];

@@ -1,4 +1,4 @@
-/** What the server answers, and the questions it is asked: /api/v1 and nothing else. */
+/** Client for /api/v1. */
 
 import type { Cell } from "./values";
 import type {
@@ -16,7 +16,7 @@ import { pageWords } from "./wording";
 
 import { problems } from "./problems.svelte";
 
-/** What the server says to a wrong question: what is wrong, what it expected and what to do. */
+/** An error from the server: what is wrong, what was expected, and what to do. */
 export class ApiError extends Error {
   readonly expected: string | null;
   readonly cure: string | null;
@@ -35,23 +35,23 @@ export class ApiError extends Error {
 }
 
 let asked = 0;
-/** Two pages in one browser must not cancel each other's questions. */
+/** Keeps two pages in one browser from canceling each other's questions. */
 const page = Math.random().toString(36).slice(2, 10);
 
-/** A name for a question whose progress is to be followed. */
+/** A name that identifies a question, so that its progress can be followed. */
 export const questionName = (): string => `${page}-${(asked += 1)}`;
 
-/** A view that was opened has asked its first questions after so many milliseconds. */
+/** How long after opening a view has asked its first questions. */
 const PAUSE_MS = 60;
 let open = 0;
-/** How many questions are under way, for who waits until the page has all its answers. */
+/** Counts the questions in flight, for anything that waits for the page to settle. */
 function count(step: number): void {
   open += step;
   document.documentElement.dataset["asking"] = String(open);
 }
 
 let patient = 0;
-/** Wait until nothing else is being asked: for what takes long, and is not what the reader waits for. */
+/** Waits until no other question is in flight. For slow questions whose answers are not urgent. */
 async function quiet(signal?: AbortSignal): Promise<void> {
   patient += 1;
   count(1);
@@ -110,11 +110,13 @@ function query(path: string, values: Record<string, Cell | undefined>): string {
 export const api = {
   quiet,
   schema: (signal?: AbortSignal) => call<Schema>("/schema", null, signal),
-  /** `keep`: columns of measures that are worked out again for every question, to be worked out once; `{guest}`
-   * stands for them in the query. */
+  /**
+   * `keep`: columns of measures that are otherwise recomputed for every question; `{guest}` stands for them
+   * in the query.
+   */
   sql: (query: string, how: { rows?: number; keep?: Record<string, string[]> } = {}, signal?: AbortSignal) =>
     call<SqlAnswer>("/sql", { query, ...how }, signal),
-  /** Columns of a measure by subject and time, each aggregated as the catalog states of it. */
+  /** Columns of a measure by subject and time, aggregated as the catalog defines. */
   aggregate: (question: AggregateQuestion, signal?: AbortSignal) =>
     call<AggregateAnswer>("/aggregate", question, signal),
   /** Rows of a measure as they are. */
@@ -122,7 +124,7 @@ export const api = {
     call<RowsAnswer>("/rows", question, signal),
   explain: (name: string, signal?: AbortSignal) =>
     call<{ name: string; text: string }>(query("/explain", { name }), null, signal),
-  /** How many columns of each report have values: decodes everything. */
+  /** Counts the columns of each report that have values; decodes everything. */
   reports: (signal?: AbortSignal) =>
     call<{ reports: { name: string; has: number; of: number; state: string }[] }>("/reports", null, signal),
   report: <T>(values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
@@ -135,7 +137,7 @@ export const api = {
   solve: <T>(question: object, signal?: AbortSignal) => call<T>("/solve", question, signal),
   expected: <T>(question: object, signal?: AbortSignal) => call<T>("/expected", question, signal),
   plan: <T>(question: object, signal?: AbortSignal) => call<T>("/plan", question, signal),
-  /** What a scenario of a model may say. */
+  /** The keys that a model's scenario may have. */
   keys: (model: string, signal?: AbortSignal) =>
     call<{ keys: string }>(query("/model", { model }), null, signal),
   running: (signal?: AbortSignal) => call<Running[]>("/running", null, signal),

@@ -1,22 +1,22 @@
-/** Questions that follow the page: asked again when what they read changes, the one before cancelled. */
+/** Reactive questions: asked again when anything they read changes, canceling the previous one. */
 
 import { ApiError } from "./api";
 
 /** The state of a question. */
 export class Asked<T> {
-  /** The last answer; kept while the next is worked out, so that charts do not blink. */
+  /** The last answer, kept while the next is computed so that charts do not flicker. */
   value = $state.raw<T | null>(null);
   busy = $state(true);
   error = $state.raw<ApiError | null>(null);
 
-  /** There is nothing to ask. */
+  /** Resets to having nothing to ask. */
   clear(): void {
     this.value = null;
     this.error = null;
     this.busy = false;
   }
 
-  /** Takes the answer of a question, unless another has been asked meanwhile. */
+  /** Stores the answer, unless the question was canceled. */
   settle(answer: Promise<T>, signal: AbortSignal): Promise<void> {
     return answer.then(
       (value) => {
@@ -35,8 +35,8 @@ export class Asked<T> {
 }
 
 /**
- * Asks in a component. `question` runs in an effect: what it reads of the page is followed. It may answer null
- * where there is nothing to ask.
+ * Asks a question in a component. `question` runs in an effect, which tracks what it reads; it returns null
+ * if there is nothing to ask.
  */
 export function ask<T>(question: (signal: AbortSignal) => Promise<T> | null): Asked<T> {
   const asked = new Asked<T>();

@@ -1,4 +1,4 @@
-/** Long questions: how far they have come, and a way to end them. */
+/** Long-running questions with progress and cancellation. */
 
 import type { Running } from "./answers";
 import { api, questionName } from "./api";
@@ -7,16 +7,16 @@ import { Asked } from "./ask.svelte";
 const TICK_MS = 500;
 
 export class LongQuestion<T> extends Asked<T> {
-  /** How far the server has come, where it can tell. */
+  /** The server's progress, if it reports any. */
   progress = $state.raw<Running | null>(null);
   seconds = $state(0);
-  /** Whether the reader ended the last question. */
+  /** Whether the user canceled the last question. */
   ended = $state(false);
-  /** Counts how often the reader asked again. */
+  /** Incremented to ask again. */
   round = $state(0);
   #stop: AbortController | null = null;
 
-  /** Begins a question: nothing is known of its progress. */
+  /** Resets the progress for a new question. */
   begin(stop: AbortController): void {
     this.#stop = stop;
     this.progress = null;
@@ -36,8 +36,9 @@ export class LongQuestion<T> extends Asked<T> {
 }
 
 /**
- * Asks in a component, as `ask` does. `question` gets the name by which the server knows it and has to send it
- * along. `pause`: milliseconds to wait first, so that a slider that is drawn asks once.
+ * Asks a question in a component, as `ask` does. `question` must send along the name it gets, by which the
+ * server identifies it. `pause` delays the question by that many milliseconds, so that dragging a slider asks
+ * once.
  */
 export function askLong<T>(
   question: (signal: AbortSignal, id: string) => (() => Promise<T>) | null,

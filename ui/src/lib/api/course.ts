@@ -1,13 +1,13 @@
-/** Columns over time, as the server answers them. */
+/** Columns over time, as answered by the server. */
 
 import type { Cell } from "./values";
 
-/** What is told of a bucket. */
+/** The statistic of a bucket. */
 export type Level = "p50" | "p95" | "min" | "max";
 
 export type Values = (number | null)[];
 
-/** One line of a chart. Times are ends of intervals in seconds UTC; what is not computable is null. */
+/** A line of a chart. Times are interval ends in seconds UTC; null marks values that cannot be computed. */
 export interface Line extends Record<Level, Values> {
   by: Cell;
   column: string;
@@ -15,18 +15,18 @@ export interface Line extends Record<Level, Values> {
   t: number[];
 }
 
-/** Columns over time: every interval where `bucket_s` is 0, else buckets of whole intervals. */
+/** Columns over time: every interval if `bucket_s` is 0, else buckets of whole intervals. */
 export interface Course {
   bucket_s: number;
   sql: string;
   lines: Line[];
 }
 
-/** A course of some of its lines only. */
+/** Keeps some of the lines. */
 export const only = (course: Course | null, keep: (line: Line) => boolean): Course | null =>
   course && { ...course, lines: course.lines.filter(keep) };
 
-/** The lines of a course in the order of their subjects. */
+/** Orders the lines by subject. */
 export const ordered = (course: Course | null, subjects: Cell[]): Course | null =>
   course && {
     ...course,

@@ -1,4 +1,4 @@
-/** Findings by rule, and where in the page the matter of a rule is shown. */
+/** Findings grouped by rule. */
 
 import type { Finding } from "./answers";
 
@@ -11,7 +11,7 @@ export interface Group {
 
 const ORDER = ["crit", "warn", "info"];
 
-/** One group per rule, in the order of the findings: worst first. */
+/** One group per rule, worst first, as the findings are ordered. */
 export function grouped(findings: readonly Finding[]): Group[] {
   const groups = new Map<string, Group>();
   for (const finding of findings) {

@@ -1,4 +1,4 @@
-/** Questions about measures: what is asked of the window, and how the answers are shown in the catalog's words. */
+/** Questions about measures in the selected window, and their answers. */
 
 import { api } from "./api";
 import type { AggregateAnswer, AggregateQuestion, Rows } from "./answers";
@@ -7,24 +7,27 @@ import { session } from "./session.svelte";
 import type { Course, Level, Line } from "./course";
 import { place } from "../page/place.svelte";
 
-/** Rows that one answer may have. */
+/** The maximum number of rows of an answer. */
 const MOST = 100_000;
 
-/** Seconds of a bucket: a whole number of intervals, so that not more than `points` fit into the window. */
+/**
+ * The length of a bucket in seconds: a whole number of intervals, so that at most `points` fit into the
+ * window.
+ */
 export function bucket(window: [number, number], nominal: number | null, points: number): number {
   const step = nominal && nominal > 0 ? nominal : 60;
   const intervals = Math.ceil((window[1] - window[0]) / step - 0.01);
   return Math.max(1, Math.ceil(intervals / Math.max(1, points))) * step;
 }
 
-/** The system and window looked at. */
+/** The selected system and window. */
 export const here = (): Pick<Rows, "system" | "from" | "to"> => ({
   system: session.system,
   from: place.from,
   to: place.to,
 });
 
-/** An answer whose columns are taken by their names. */
+/** An answer with access to columns by name. */
 export interface Measured {
   columns: string[];
   rows: Cell[][];
@@ -55,16 +58,16 @@ export const measured = async (question: AggregateQuestion, signal?: AbortSignal
 export interface CourseQuestion extends Omit<AggregateQuestion, "columns"> {
   columns: string[];
   buckets: number;
-  /** What is told of a bucket. */
+  /** The statistic of a bucket. */
   levels?: Level[];
 }
 
-/** Columns over time: a line for each column and value of the first of `by`. */
+/** Columns over time: one line per column and value of the first column of `by`. */
 export async function course(
   { columns, levels = ["min", "max", "p50"], ...question }: CourseQuestion,
   signal?: AbortSignal,
 ): Promise<Course> {
-  // Statistics leave intervals out that are flagged short or gap; each by itself is shown as it is.
+  // Statistics skip intervals flagged short or gap; single intervals are shown as they are.
   const statistics: Statistic[] = [...levels, "last"];
   const asked = Object.fromEntries(columns.map((name) => [name, statistics]));
   const answer = await api.aggregate({ limit: MOST, ...question, columns: asked }, signal);
@@ -81,7 +84,7 @@ export function lines(answer: AggregateAnswer, columns: string[], by?: string): 
     if (group) group.push(row);
     else groups.set(key, [row]);
   }
-  // Systems that tell of one machine take turns.
+  // Several systems may report one machine in turns.
   for (const rows of groups.values()) rows.sort((a, b) => Number(a[t]) - Number(b[t]));
   const turned = [...groups.values()].flatMap((rows) =>
     columns.map((column): Line => {

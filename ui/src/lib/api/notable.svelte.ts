@@ -1,4 +1,4 @@
-/** Findings and events of the system looked at: asked once, shown as ticks and marks on every time axis. */
+/** Findings and events of the selected system, asked once and shown on every time axis. */
 
 import { api } from "./api";
 import type { Finding, FindingsAnswer } from "./answers";
@@ -16,19 +16,19 @@ export interface SystemEvent {
   inferred: boolean | null;
 }
 
-/** A kind with more events than this in the recording is frequent. */
+/** An event kind is frequent if it occurs more often than this. */
 const MANY = 30;
 
 class Notable {
   #answer: Asked<FindingsAnswer> | null = $state.raw(null);
   #events: Asked<SystemEvent[]> | null = $state.raw(null);
 
-  /** To be called once, by a component that lives as long as the page. */
+  /** Called once, by a component that lives as long as the page. */
   begin(): void {
     this.#answer = ask((signal) => {
       if (!session.schema) return null;
       const { system } = session;
-      // They take longest, and the charts of the view are what the reader waits for.
+      // Findings take longest, so the charts of the view go first.
       return api.quiet(signal).then(() => api.findings({ system }, signal));
     });
     this.#events = ask((signal) => {
@@ -65,20 +65,20 @@ class Notable {
     return this.#answer?.value?.rows ?? [];
   }
 
-  /** Kinds of events that come all the time (parking, seeks): lines for them would hide what they mark. */
+  /** Frequent kinds of events, such as parking: their marks would hide everything else. */
   get frequent(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const event of this.events) counts.set(event.kind, (counts.get(event.kind) ?? 0) + 1);
     return new Map([...counts].filter(([, count]) => count > MANY));
   }
 
-  /** Events that are rare enough for a mark of their own. */
+  /** Events that are rare enough to be marked. */
   get rare(): SystemEvent[] {
     const frequent = this.frequent;
     return this.events.filter((event) => !frequent.has(event.kind));
   }
 
-  /** Rare events as marks of a chart; those within the window. */
+  /** Rare events within the window, as marks. */
   marks(color = "faint"): Mark[] {
     const [from, to] = session.window;
     return this.rare
@@ -92,7 +92,7 @@ export function describe(event: SystemEvent): string {
   return event.inferred ? `${words} (inferred)` : words;
 }
 
-/** Open a finding where it was worst, in the view that shows its matter. */
+/** Opens a finding in the findings view. */
 export function show(finding: Finding): void {
   place.open("findings", { rule: finding.rule, subject: finding.subject });
 }

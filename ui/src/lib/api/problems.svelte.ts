@@ -1,4 +1,4 @@
-/** How many things could not be read as they stand: every answer tells, for a file may change meanwhile. */
+/** How many problems the inputs have. Every answer reports the count, because files may change. */
 
 class Problems {
   count = $state(0);

@@ -1,4 +1,4 @@
-/** What was opened: the schema, once, and what follows from it for the system looked at. */
+/** The open inputs: the schema, loaded once, and what follows from it for the selected system. */
 
 import { seconds, zone } from "../time/format";
 import { api, ApiError } from "./api";
@@ -9,7 +9,8 @@ import { place } from "../page/place.svelte";
 class Session {
   schema = $state.raw<Schema | null>(null);
   error = $state.raw<ApiError | null>(null);
-  // Of its own: who asks about a system is not to ask again when the address begins to name it.
+  // Derived separately, so that questions about the system are not repeated when the address starts to name
+  // it.
   #system = $derived.by((): string => {
     const asked = place.system;
     if (asked !== null && this.systems.some((system) => system.system === asked)) return asked;
@@ -29,43 +30,43 @@ class Session {
     return this.schema?.systems ?? [];
   }
 
-  /** Sources of the system looked at; of the first system where none was chosen. */
+  /** The sources of the selected system, or of the first one. */
   get sources(): SystemInfo[] {
     const name = this.system;
     return this.systems.filter((system) => system.system === name);
   }
 
-  /** The system looked at. */
+  /** The selected system. */
   get system(): string {
     return this.#system;
   }
 
-  /** First and last moment of the system, seconds UTC. */
+  /** First and last moment of the system, in seconds UTC. */
   get span(): [number, number] {
     const starts = this.sources.map((start) => seconds(start.start)).filter((start) => start !== null);
     const ends = this.sources.map((end) => seconds(end.end)).filter((end) => end !== null);
     return [starts.length ? Math.min(...starts) : 0, ends.length ? Math.max(...ends) : 1];
   }
 
-  /** The window looked at, seconds UTC. */
+  /** The selected window, in seconds UTC. */
   get window(): [number, number] {
     const [first, last] = this.span;
     return [place.from ?? first, place.to ?? last];
   }
 
-  /** Seconds east of UTC of the system's clock. */
+  /** The system's UTC offset in seconds, east positive. */
   get offset(): number {
     return this.sources.find((source) => source.utc_offset_s !== null)?.utc_offset_s ?? 0;
   }
 
-  /** The zone of the system's times; an input of local times only does not tell it. */
+  /** The time zone of the system's times; unknown for inputs with local times only. */
   get zone(): string {
     return this.sources.some((source) => source.local_time)
       ? "local time of an unknown zone"
       : zone(this.offset);
   }
 
-  /** The kinds of subjects that the system looked at has. */
+  /** The kinds of subjects the selected system has. */
   get subjects(): Subject[] {
     return present(this.schema?.subjects ?? [], this.sources, (table) => this.fills(table));
   }
@@ -78,12 +79,12 @@ class Session {
     return this.table(table)?.columns.find((column) => column.name === name);
   }
 
-  /** What gives the rows of a measure, for an input that has none. */
+  /** The records that provide the rows of a measure, in words. */
   records(table: string): string {
     return this.table(table)?.records ?? "";
   }
 
-  /** Whether the inputs of the system looked at have something that one of these measures is made of. */
+  /** Whether the selected system has data for one of these measures. */
   fills(...tables: string[]): boolean {
     return tables.some((name) => this.sources.some((source) => source.fills.includes(name)));
   }

@@ -1,13 +1,15 @@
-/** Who uses the processors of a system, as the catalog declares it: virtual machines, service classes, jobs. */
+/**
+ * The users of a system's processors, as declared in the catalog: virtual machines, service classes, jobs.
+ */
 
 import type { Cell, Kind, Statistic } from "./values";
 
-/** Texts with {column} in them: a piece without one of its values is left out. */
+/** Texts with {column} placeholders; a piece with a missing value is dropped. */
 export type Pieces = string[];
 
 export type Where = Record<string, Cell | Cell[]>;
 
-/** A column of the table: a statistic of a column of the measure, or a text of last values. */
+/** A table column: a statistic of a measure's column, or a text of last values. */
 export interface Figure {
   key: string;
   heading: string;
@@ -30,18 +32,18 @@ export interface Chart {
   lines: { column: string; name: string }[];
   note: string;
   most: number | null;
-  /** What values are multiplied by for the unit shown. */
+  /** Factor for the unit shown. */
   scale: number;
 }
 
-/** Rows that may be added to each other. */
+/** Rows that may be summed. */
 export interface Records {
   key: string;
   name: string;
   where: Where;
 }
 
-/** Columns that samples are shares of, shown as one. */
+/** Sampled state columns that are shown as one. */
 export interface State {
   key: string;
   name: string;
@@ -58,7 +60,7 @@ export interface States {
   state: State[];
 }
 
-/** The measure of the parts of a subject. */
+/** The measure of a subject's parts. */
 export interface Part {
   table: string;
   pieces: Pieces;
@@ -72,19 +74,19 @@ export interface Owners {
   time: { column: string; name: string; lacks: string }[];
   level: Pieces[];
   by: string[];
-  /** Rows that are added; empty: the records that the reader chose. */
+  /** The rows to sum; empty for the records the user selected. */
   where: Where;
 }
 
 export interface Subject {
   table: string;
-  /** The view of the page that shows it. */
+  /** The view that shows it. */
   view: string;
   sources: string[];
   title: string;
   many: string;
   name: { column: string; heading: string }[];
-  /** The column whose total is what was used. */
+  /** The column whose total is what the subject used. */
   spent: string;
   spent_text: string;
   course: { column: string; heading: string; statistic: Statistic };
@@ -97,7 +99,7 @@ export interface Subject {
   expected: string;
 }
 
-/** The kinds that a system has: it has one of their sources, and records that the measure is made of. */
+/** The kinds a system has: one of their sources is open, and the measure has data. */
 export function present(
   subjects: Subject[],
   sources: { source: string }[],

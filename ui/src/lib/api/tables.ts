@@ -12,18 +12,18 @@ export interface TableColumn {
   heading: string;
   type: Kind;
   unit?: string | null;
-  /** What `zlens explain` is asked about it. */
+  /** The name to pass to `zlens explain`. */
   explain?: string | null;
   text?: string | null;
-  /** What values are multiplied with, where another unit is shown; a copy for programs has them as they are. */
+  /** Factor for the unit shown; copies for programs have the original values. */
   times?: number;
-  /** Decimals, where they are not to be found from the values. */
+  /** A fixed number of decimals, instead of one derived from the values. */
   decimals?: number;
-  /** Another printed form, where neighbors are in other units; told the place of the row too. */
+  /** Custom formatting, also given the row's index. */
   show?: (value: Cell, row: number) => string;
 }
 
-/** The cells of a column as they are printed. */
+/** Formats the cells of a column. */
 export function printed(column: TableColumn, values: Cell[], time: (iso: string) => string): string[] {
   const { show } = column;
   if (show) return values.map((value, row) => (value === null ? DOTS : show(value, row)));
@@ -41,15 +41,15 @@ export function printed(column: TableColumn, values: Cell[], time: (iso: string)
   });
 }
 
-/** A column of a table: of the measure, with one of its statistics. */
+/** A column of a measure with one of its statistics. */
 export interface Shown {
   column: string;
-  /** What is told of it; what is usual where it is left out. */
+  /** The statistic; the usual one by default. */
   what?: Statistic;
   decimals?: number;
 }
 
-/** What a column gives over time when nothing else is asked for. */
+/** The usual statistic of a column over time. */
 function usual(about: ColumnInfo | undefined): Statistic {
   if (about?.aggregate === "counter" || about?.aggregate === "time") return "total";
   return about?.aggregate === "ratio" || about?.aggregate === "gauge" ? "mean" : "last";
@@ -60,7 +60,7 @@ export const statisticOf = (table: string, shown: Shown): Statistic =>
 
 export const keyOf = (table: string, shown: Shown): string => `${shown.column}_${statisticOf(table, shown)}`;
 
-/** The columns that are asked for, as a question has them. */
+/** The columns and statistics to ask for. */
 export function asked(table: string, shown: Shown[]): Record<string, Statistic[]> {
   const question: Record<string, Statistic[]> = {};
   for (const column of shown) {
@@ -73,7 +73,9 @@ export function asked(table: string, shown: Shown[]): Record<string, Statistic[]
 
 const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
 
-/** Some columns, and behind them all others of the measure: a new one is there without being named. */
+/**
+ * The given columns followed by all others of the measure, so that new columns appear without being listed.
+ */
 export function everything(table: string, shown: Shown[]): Shown[] {
   const about = session.table(table);
   const seen = new Set([...LEADING, ...(about?.key ?? []), ...shown.map((column) => column.column)]);
@@ -89,14 +91,14 @@ const SAID: Partial<Record<Statistic, string>> = {
   count: "intervals",
 };
 
-/** A heading: the column's name as people say it, and what is told of it. */
+/** A heading: the spoken name of the column, and its statistic. */
 export function heading(column: string, what?: Statistic): string {
   const name = spoken(column);
   const words = what && SAID[what];
   return name[0]!.toUpperCase() + name.slice(1) + (words ? `, ${words}` : "");
 }
 
-/** The unit that values are shown in: times of single operations are milliseconds, bytes are megabytes. */
+/** The unit shown: milliseconds for times of single operations, megabytes for bytes. */
 export function unitOf(about: ColumnInfo | undefined): { unit: string | null; times?: number } {
   const single = about?.aggregate === "ratio" || about?.aggregate === "gauge";
   if (about?.unit === "s" && single) return { unit: "ms", times: 1000 };
@@ -104,10 +106,10 @@ export function unitOf(about: ColumnInfo | undefined): { unit: string | null; ti
   return { unit: about?.unit ?? null };
 }
 
-/** Units of the catalog that say nothing to a reader. */
+/** Units that are not worth showing. */
 export const WORDS = ["", "count", "index", "ratio"];
 
-/** The columns of a table, in the words of the catalog. */
+/** Table columns as described in the catalog. */
 export function tableColumns(table: string, keys: string[], shown: Shown[]): TableColumn[] {
   const of = (name: string, what?: Statistic, decimals?: number): TableColumn => {
     const about = session.column(table, name);
@@ -130,7 +132,7 @@ export function tableColumns(table: string, keys: string[], shown: Shown[]): Tab
   ];
 }
 
-/** Rows with the cells of a table's columns, in their order. */
+/** The cells of the given columns, row by row. */
 export function cells(answer: Measured | null, columns: TableColumn[]): Cell[][] {
   const places = columns.map((column) => answer?.columns.indexOf(column.key) ?? -1);
   return (answer?.rows ?? []).map((row) => places.map((at) => row[at] ?? null));

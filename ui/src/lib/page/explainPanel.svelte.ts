@@ -2,7 +2,7 @@
 
 class ExplainPanel {
   name = $state<string | null>(null);
-  /** What was walked to before: the way goes on from there. */
+  /** The element that had the focus before, which gets it back. */
   #before: HTMLElement | null = null;
 
   open(name: string): void {

@@ -1,4 +1,4 @@
-/** What is shown beside the pointer, and the moment under it in every chart of the page. */
+/** The tooltip, and the moment under the pointer in every chart. */
 
 class Hover {
   lines = $state.raw<string[] | null>(null);
@@ -17,7 +17,7 @@ class Hover {
 }
 
 class Cursor {
-  /** The moment pointed at, seconds UTC. */
+  /** The moment under the pointer, in seconds UTC. */
   time = $state<number | null>(null);
 }
 

@@ -1,9 +1,9 @@
-/** A short word at the foot of the page. */
+/** A short notice at the bottom of the page. */
 
 class Notice {
   text = $state("");
 
-  /** A short word on what was done ("copied"), also told to screen readers. */
+  /** Shows a short notice ("link copied"), which screen readers announce. */
   say(text: string): void {
     this.text = text;
     setTimeout(() => {

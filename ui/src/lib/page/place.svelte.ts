@@ -1,15 +1,15 @@
-/** Where the reader is: what the address holds, and nothing else. A link to it restores the view. */
+/** The state in the page's address. A link restores the view. */
 
 const RESERVED = new Set(["system", "from", "to"]);
 
-/** The parts of an address behind its #: `#/guests?system=A&from=1&to=2&user=B`. */
+/** Parses the fragment of an address: `#/guests?system=A&from=1&to=2&user=B`. */
 export function parse(hash: string): { view: string; values: Map<string, string> } {
   const [, path = "", words = ""] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash) ?? [];
   let view = path;
   try {
     view = decodeURIComponent(path);
   } catch {
-    // Typed by hand: it is no view, and the first one is shown.
+    // Malformed: not a view, so the first one is shown.
   }
   return { view, values: new Map(new URLSearchParams(words)) };
 }
@@ -22,7 +22,7 @@ export function written(view: string, values: Map<string, string>): string {
 class Place {
   #view = $state("");
   #values = $state.raw(new Map<string, string>());
-  // Of these alone: who asks about a window is not to ask again when a setting of a view changes.
+  // Derived separately, so that questions about the window are not repeated when another setting changes.
   #system = $derived(this.#values.get("system") ?? null);
   #from = $derived(number(this.#values.get("from")));
   #to = $derived(number(this.#values.get("to")));
@@ -43,27 +43,27 @@ class Place {
     return this.#view;
   }
 
-  /** The system looked at; null before one is chosen. */
+  /** The selected system; null until one is selected. */
   get system(): string | null {
     return this.#system;
   }
 
-  /** Begin of the window, seconds UTC; null: from the first interval. */
+  /** Start of the window in seconds UTC; null for the first interval. */
   get from(): number | null {
     return this.#from;
   }
 
-  /** End of the window, seconds UTC; null: to the last interval. */
+  /** End of the window in seconds UTC; null for the last interval. */
   get to(): number | null {
     return this.#to;
   }
 
-  /** A setting of the view that is shown. */
+  /** A setting of the current view. */
   get(key: string): string | null {
     return this.#values.get(key) ?? null;
   }
 
-  /** Change settings; null takes one away. `push`: the browser's back button leads to what was before. */
+  /** Changes settings; null removes one. `push` adds an entry to the browser's history. */
   set(changes: Record<string, string | number | null | undefined>, { push = false } = {}): void {
     const values = new Map(this.#values);
     for (const [key, value] of Object.entries(changes)) {
@@ -73,7 +73,7 @@ class Place {
     this.#go(this.#view, values, push);
   }
 
-  /** Another view: system and window stay, settings of the view before go. */
+  /** Opens another view, keeping the system and window but not the view's settings. */
   open(view: string, settings: Record<string, string | number | null | undefined> = {}): void {
     const values = new Map([...this.#values].filter(([key]) => RESERVED.has(key)));
     for (const [key, value] of Object.entries(settings)) {
@@ -83,14 +83,14 @@ class Place {
     this.#go(view, values, true);
   }
 
-  /** The address of another view at this time, for links. */
+  /** The address of another view with the same system and window. */
   link(view: string, settings: Record<string, string> = {}): string {
     const values = new Map([...this.#values].filter(([key]) => RESERVED.has(key)));
     for (const [key, value] of Object.entries(settings)) values.set(key, value);
     return written(view, values);
   }
 
-  /** A window of time; null for both shows everything. */
+  /** Selects a window; null for both shows everything. */
   zoom(from: number | null, to: number | null): void {
     this.set(
       { from: from === null ? null : Math.round(from), to: to === null ? null : Math.round(to) },

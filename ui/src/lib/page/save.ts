@@ -1,4 +1,4 @@
-/** What leaves the page: copied texts and files. */
+/** Copies to the clipboard and downloads. */
 
 import { notice } from "./notice.svelte";
 
@@ -6,7 +6,7 @@ export async function copy(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Without the right to the clipboard (a page that is not secure) the old way is left.
+    // Insecure pages have no clipboard access, so fall back to the old way.
     const area = document.createElement("textarea");
     area.value = text;
     document.body.append(area);
@@ -27,7 +27,7 @@ export function download(name: string, content: Blob | string, type = "text/plai
   notice.say(`${name} saved`);
 }
 
-/** A file name of what it shows. */
+/** A file name derived from a title. */
 export function fileName(words: string, ending: string): string {
   return `zlens-${words
     .toLowerCase()

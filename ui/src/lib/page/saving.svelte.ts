@@ -1,6 +1,6 @@
-/** While a view is saved every table draws all of its rows, not only those in sight. */
+/** While a view is exported, tables render all of their rows. */
 
 export const saving = $state({ on: false });
 
-/** Rows of a table that a saved view holds at most; a table says how many more there are. */
+/** The maximum number of rows per table in an exported view. */
 export const SAVED_ROWS = 5000;

@@ -1,11 +1,11 @@
-/** Axes of drawings: round numbers at their ticks, lines and labels. */
+/** Axes of drawings: ticks at round numbers, grid lines, and labels. */
 
 import { tickLabel } from "../time/format";
 import { timeTicks } from "../time/ticks";
 import { segment, type Painter } from "./painter";
 import type { Theme } from "./palette";
 
-/** Pixels that charts over time keep free on the left, for labels, and on the right. */
+/** Margins of charts over time, in pixels. */
 export const LEFT = 52;
 export const RIGHT = 12;
 const TOP = 8;
@@ -17,7 +17,7 @@ export interface Scale {
   ticks: number[];
 }
 
-/** Ends and step of an axis: steps of 1, 2 or 5 times a power of ten, about `count` of them. */
+/** Bounds, step, and ticks of an axis: steps are 1, 2, or 5 times a power of ten, about `count` of them. */
 export function axis(low: number, high: number, count = 5): Scale & { step: number } {
   const top = high > low ? high : low + 1;
   const raw = (top - low) / count;
@@ -33,7 +33,7 @@ export function axis(low: number, high: number, count = 5): Scale & { step: numb
   return { low: first, high: last, step, ticks };
 }
 
-/** Where a moment stands between two pixels. */
+/** Maps moments to pixels. */
 export const timeScale =
   ([from, to]: [number, number], left: number, right: number) =>
   (t: number): number =>
@@ -41,11 +41,11 @@ export const timeScale =
 
 interface Labels {
   label?: (value: number) => string;
-  /** The line at 0 stands out. */
+  /** Emphasizes the line at 0. */
   zero?: boolean;
 }
 
-/** Level lines at the ticks of an upright axis, their labels to the left. */
+/** Draws horizontal grid lines with labels to their left. */
 export function levels(
   painter: Painter,
   theme: Theme,
@@ -62,7 +62,7 @@ export function levels(
   }
 }
 
-/** Upright lines at the ticks of a level axis, their labels below; the line at 0 stands out. */
+/** Draws vertical grid lines with labels below, emphasizing 0. */
 export function uprights(
   painter: Painter,
   theme: Theme,
@@ -77,7 +77,7 @@ export function uprights(
   }
 }
 
-/** The axes of a chart over time, drawn; where its moments and values stand. */
+/** Draws the axes of a chart over time; returns its scales. */
 export function timeAxes(
   painter: Painter,
   width: number,
@@ -92,7 +92,7 @@ export function timeAxes(
     TOP + ((scale.high - value) / (scale.high - scale.low)) * (bottom - TOP);
   levels(painter, theme, scale.ticks, y, [LEFT, width - RIGHT], { label });
   for (const tick of timeTicks(from, to, offset, width / 110)) {
-    // The last one would be cut off at the edge.
+    // The last label would be cut off.
     const edge = x(tick) > width - 18;
     painter.text(edge ? width - 2 : x(tick), bottom + 12, tickLabel(tick, from, to, offset), {
       color: theme.faint,
@@ -103,7 +103,7 @@ export function timeAxes(
   return { x, y, top: TOP, bottom };
 }
 
-/** The axis of a strip, which has only time: clocks at its foot, kept this far from its ends. */
+/** Draws the time labels of a strip, kept at least `margin` pixels from its ends. */
 export function stripAxis(
   painter: Painter,
   width: number,

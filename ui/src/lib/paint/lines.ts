@@ -1,4 +1,4 @@
-/** Lines of a time chart: made of what the server answers, joined on one axis, and drawn for pictures. */
+/** Lines of a time chart: made from answers, joined on one axis, and drawn for pictures. */
 
 import { segment, type Draw } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
@@ -8,7 +8,7 @@ import { dateTime } from "../time/format";
 import { short } from "../text/numbers";
 import { category, tone } from "./palette";
 
-/** A line with the band of what it went through within each pixel. */
+/** A line, and the band between its minimum and maximum per bucket. */
 export interface Trace {
   name: string;
   color: string;
@@ -19,7 +19,7 @@ export interface Trace {
   dash?: number[];
 }
 
-/** One trace per line of a course; the band is drawn where a bucket holds more than one interval. */
+/** One trace per line; with a band if buckets hold several intervals. */
 export function traces(
   course: Course | null,
   name: (line: Line) => string,
@@ -31,7 +31,7 @@ export function traces(
   }: {
     level?: Level;
     band?: boolean;
-    /** What values are multiplied with, where another unit is shown. */
+    /** Factor for the unit shown. */
     times?: number;
     color?: (line: Line, at: number) => string;
   } = {},
@@ -41,19 +41,19 @@ export function traces(
   const scaled = (values: Values): Values =>
     times === 1 ? values : values.map((value) => (value === null ? null : value * times));
   return lines.map((line, at) => ({
-    // What two sources tell of one subject is not the same line.
+    // Two sources of one subject are different lines.
     name: sources > 1 ? `${name(line)} (${line.source})` : name(line),
     color: color?.(line, at) ?? category(at),
     t: line.t,
     value: scaled(line[level]),
     low: band && course!.bucket_s > 0 ? scaled(line.min) : null,
     high: band && course!.bucket_s > 0 ? scaled(line.max) : null,
-    // Colors come again after the eighth; a dashed line tells them apart.
+    // Colors repeat after the eighth line; dashes distinguish them.
     dash: at >= 8 ? [5, 3] : undefined,
   }));
 }
 
-/** A gap in time, where lines must not be joined: more than 1.6 times the usual distance. */
+/** Gaps in time, where lines must break: more than 1.6 times the usual step. */
 export function breaks(t: number[]): number[] {
   if (t.length < 3) return [];
   const steps = t.slice(1).map((next, at) => next - t[at]!);
@@ -61,7 +61,7 @@ export function breaks(t: number[]): number[] {
   return steps.flatMap((step, at) => (step > 1.6 * usual ? [t[at]! + usual / 2] : []));
 }
 
-/** All times of some traces in order, gaps included. */
+/** The times of all traces in order, including gaps. */
 export function times(drawn: Trace[]): number[] {
   const all = new Set<number>();
   for (const trace of drawn) {
@@ -71,7 +71,7 @@ export function times(drawn: Trace[]): number[] {
   return [...all].sort((a, b) => a - b);
 }
 
-/** Values at the joint times: null at a gap, undefined (bridged) where the trace has no point. */
+/** Values at the joint times: null at a gap, undefined (bridged) if the trace has no point. */
 export function aligned(
   joint: number[],
   trace: Trace,
@@ -82,7 +82,7 @@ export function aligned(
   return joint.map((t) => at.get(t));
 }
 
-/** Largest and smallest value of traces, bands included. */
+/** Smallest and largest value of traces, including bands. */
 export function extent(drawn: Trace[]): [number, number] {
   let low = Infinity;
   let high = -Infinity;
@@ -98,7 +98,7 @@ export function extent(drawn: Trace[]): [number, number] {
   return low <= high ? [low, high] : [0, 1];
 }
 
-/** The chart as a drawing, for PNG and SVG. */
+/** Draws the chart for PNG and SVG. */
 export function drawLines(
   drawn: Trace[],
   window: [number, number],
@@ -159,7 +159,7 @@ export function drawLines(
   };
 }
 
-/** What the traces show, as rows for a spreadsheet. */
+/** The traces as rows for a spreadsheet. */
 export function linesTable(
   drawn: Trace[],
   offset: number,

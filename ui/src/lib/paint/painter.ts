@@ -1,4 +1,4 @@
-/** One way to draw for the screen, a PNG and an SVG: a chart is a function that draws on a Painter. */
+/** One interface to draw for the screen, PNG, and SVG: a chart is a function that draws on a Painter. */
 
 import type { Theme } from "./palette";
 
@@ -15,7 +15,7 @@ export interface Letters {
   size?: number;
   align?: "left" | "center" | "right";
   bold?: boolean;
-  /** Quarter turn to the left, for labels of upright axes. */
+  /** Rotated a quarter turn to the left, for labels of vertical axes. */
   upright?: boolean;
 }
 
@@ -23,22 +23,22 @@ export interface Painter {
   rect(x: number, y: number, width: number, height: number, paint: Paint): void;
   path(points: readonly (readonly [number, number])[], paint: Paint, closed?: boolean): void;
   circle(x: number, y: number, radius: number, paint: Paint): void;
-  /** `y` is the middle of the line of text. */
+  /** `y` is the vertical center of the text. */
   text(x: number, y: number, words: string, letters: Letters): void;
-  /** Oblique lines over a place: what cannot be computed. */
+  /** Hatches an area: values that cannot be computed. */
   hatch(x: number, y: number, width: number, height: number, color: string): void;
   clip(x: number, y: number, width: number, height: number, draw: () => void): void;
-  /** Width of words in pixels. */
+  /** Width of the text in pixels. */
   measure(words: string, size?: number): number;
 }
 
 /**
- * Draws a chart of this size, and tells what can be pointed at; later regions lie on top. Called again whenever
- * size, data or theme change.
+ * Draws a chart of this size and returns the regions that respond to the pointer; later ones are on top.
+ * Called whenever the size, data, or theme changes.
  */
 export type Draw = (painter: Painter, width: number, height: number, theme: Theme) => Region[] | void;
 
-/** A straight line. */
+/** Draws a straight line. */
 export const segment = (
   painter: Painter,
   from: readonly [number, number],
@@ -133,7 +133,7 @@ export function canvasPainter(context: CanvasRenderingContext2D): Painter {
 const escaped = (words: string): string =>
   words.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]!);
 
-/** Draws into a text: `svg()` is the whole picture. */
+/** Draws into text; `svg()` returns the picture. */
 export function svgPainter(width: number, height: number, title: string): Painter & { svg(): string } {
   const parts: string[] = [];
   let clips = 0;
@@ -204,8 +204,8 @@ export interface Region {
   y: number;
   width: number;
   height: number;
-  /** Lines of the hover: what it is, and exact values with units. */
+  /** Lines of the tooltip: a title, and exact values with units. */
   lines: string[];
-  /** What a click or Enter does. */
+  /** Called on a click or Enter. */
   open?: () => void;
 }

@@ -1,6 +1,6 @@
-/** Colors: distinguished by people who see colors differently, in the light and in the dark. */
+/** Colors for all kinds of color vision, light and dark. */
 
-/** Okabe and Ito's set, in an order in which neighbors differ in brightness too. */
+/** Okabe and Ito's palette, ordered so that neighbors differ in brightness too. */
 export const CATEGORIES = [
   "#0072b2",
   "#e69f00",
@@ -26,7 +26,7 @@ const CIVIDIS: [number, number, number][] = [
   [254, 232, 56],
 ];
 
-/** A color for 0 to 1; dark is little, bright is much. */
+/** A color for 0 to 1, from dark to bright. */
 export function heat(share: number): string {
   const at = Math.min(1, Math.max(0, share)) * (CIVIDIS.length - 1);
   const low = Math.floor(at);
@@ -40,12 +40,12 @@ export function category(index: number): string {
   return CATEGORIES[index % CATEGORIES.length]!;
 }
 
-/** Text that can be read on a color of `heat`. */
+/** A readable text color on a color of `heat`. */
 export function onHeat(share: number): string {
   return share > 0.55 ? "#000" : "#fff";
 }
 
-/** What a drawing takes from the page's style: the same names as the CSS variables. */
+/** The colors of the page's style, named as its CSS variables. */
 export interface Theme {
   ink: string;
   faint: string;
@@ -66,7 +66,7 @@ export function themeOf(element: Element): Theme {
   ) as unknown as Theme;
 }
 
-/** A color of the theme by its name, or the color itself. */
+/** Resolves a theme color by name; other colors are returned as is. */
 export function tone(theme: Theme, color: string): string {
   return theme[color as keyof Theme] ?? color;
 }

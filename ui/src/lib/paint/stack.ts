@@ -1,4 +1,4 @@
-/** Parts piled on each other, over time or by subject: where each begins and ends, and how they are drawn. */
+/** Stacked parts, over time or by subject. */
 
 import { segment, type Region, type Painter } from "./painter";
 import { timeAxes, LEFT, RIGHT, axis } from "./axes";
@@ -9,12 +9,12 @@ import { tone, type Theme } from "./palette";
 export interface Layer {
   name: string;
   color: string;
-  /** What the part is, for the legend's hover. */
+  /** Description for the legend's tooltip. */
   text?: string;
   value: (number | null)[];
 }
 
-/** Begin and end of each part of one pile; null for a part that is not computable, which takes no room. */
+/** Start and end of each part of a stack; null for a missing part, which takes no room. */
 export function piled(values: (number | null)[]): ([number, number] | null)[] {
   let sum = 0;
   return values.map((value) => {
@@ -25,13 +25,13 @@ export function piled(values: (number | null)[]): ([number, number] | null)[] {
   });
 }
 
-/** Height of a pile; null where none of its parts is known. */
+/** Height of a stack; null if no part is known. */
 export function height(values: (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length ? known.reduce((a, b) => a + Math.max(0, b), 0) : null;
 }
 
-/** The highest pile. */
+/** Height of the highest stack. */
 export function highest(layers: Layer[]): number {
   const count = Math.max(0, ...layers.map((layer) => layer.value.length));
   let most = 0;
@@ -40,14 +40,14 @@ export function highest(layers: Layer[]): number {
   return most;
 }
 
-/** Where the known times begin and end: a pile stands for the interval that ends at its time. */
+/** Stacks over time; each covers the interval that ends at its time. */
 export interface Course {
   t: number[];
-  /** Seconds that a pile covers. */
+  /** The length of an interval in seconds. */
   seconds: number;
   layers: Layer[];
   unit: string | null;
-  /** More lines for the hover of a pile. */
+  /** Extra lines for a stack's tooltip. */
   more?: (at: number) => string[];
 }
 
@@ -115,7 +115,7 @@ export interface Bar {
 
 export const BAR = 20;
 
-/** Lying bars, one per subject. */
+/** Draws horizontal bars, one per subject. */
 export function drawBars(
   painter: Painter,
   width: number,
@@ -173,7 +173,7 @@ export function drawBars(
   });
 }
 
-/** A name and its value as a hover tells it. */
+/** A name and its value, as in tooltips. */
 export function reading(name: string, value: number | null, unit: string | null): string {
   return `${name}: ${value === null ? exact(null) : withUnit(exact(value), unit)}`;
 }

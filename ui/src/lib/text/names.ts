@@ -1,6 +1,6 @@
 /** Names of columns as words. */
 
-/** A column's name as people say it: `mt_utilization_pct` is MT utilization. */
+/** The spoken name of a column: `mt_utilization_pct` is MT utilization. */
 export function spoken(column: string): string {
   const words = column.replace(/_(pct|s|rate)$/, "").split("_");
   return words.map((word) => LETTERS[word] ?? word).join(" ");
@@ -8,7 +8,7 @@ export function spoken(column: string): string {
 
 const UPPER = "cp cpi cpu etr io itr l1mp mt mvs rni ssid tv upid";
 
-/** Names that are letters, not words. */
+/** Acronyms. */
 const LETTERS: Record<string, string> = {
   ...Object.fromEntries(UPPER.split(" ").map((word) => [word, word.toUpperCase()])),
   vh: "Vh",

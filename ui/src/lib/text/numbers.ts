@@ -2,12 +2,12 @@
 
 export const DOTS = "…";
 
-/** Digits that a number shows; the hover has them all. */
+/** Digits shown; the tooltip has all of them. */
 const DIGITS = 6;
 
 /**
- * One number of decimals for a whole column, so that points stand under points: the digits that `zlens sql`
- * prints in its table. What is not computable is dots.
+ * Formats a column with a common number of decimals, so that decimal points align, with the digits of `zlens
+ * sql`. Missing values are dots.
  */
 export function figures(values: (number | null)[]): string[] {
   const finite = values
@@ -29,7 +29,7 @@ export function figures(values: (number | null)[]): string[] {
   return values.map((value) => (value === null ? DOTS : value.toFixed(needed)));
 }
 
-/** Six digits, as C's %g. */
+/** Six significant digits, as C's %g. */
 function general(value: number): string {
   if (value === 0) return "0";
   const exponent = Math.floor(Math.log10(Math.abs(value)));
@@ -45,7 +45,7 @@ export function trimmed(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** A number by itself, short: for headings and tiles. */
+/** A short form of a single number, for headings and tiles. */
 export function short(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return DOTS;
   const size = Math.abs(value);
@@ -58,12 +58,12 @@ export function short(value: number | null | undefined): string {
   return general(Number(value.toPrecision(3)));
 }
 
-/** Every digit there is. */
+/** A number at full precision. */
 export function exact(value: number | null): string {
   return value === null ? "not computable" : String(value);
 }
 
-/** A value and its unit; units that are words of the catalog and say nothing to a reader are left out. */
+/** Appends the unit, unless it says nothing to the reader. */
 export function withUnit(text: string, unit: string | null | undefined): string {
   if (!unit || text === DOTS || ["ratio", "index", "count"].includes(unit)) return text;
   return unit.startsWith("/") ? `${text}${unit}` : `${text} ${unit}`;

@@ -1,6 +1,6 @@
 /** Rows as CSV and as aligned text. */
 
-/** RFC 4180; what is not computable is an empty field. */
+/** RFC 4180; missing values are empty fields. */
 export function csv(columns: string[], rows: readonly (readonly unknown[])[]): string {
   const field = (value: unknown): string => {
     if (value === null || value === undefined) return "";
@@ -10,7 +10,7 @@ export function csv(columns: string[], rows: readonly (readonly unknown[])[]): s
   return [columns, ...rows].map((row) => row.map(field).join(",")).join("\n") + "\n";
 }
 
-/** Aligned columns for a mail or a note. */
+/** Aligned plain-text columns for mail and notes. */
 export function plain(columns: string[], rows: readonly (readonly string[])[], right: boolean[]): string {
   const widths = columns.map((name, at) =>
     Math.max(name.length, ...rows.map((row) => (row[at] ?? "").length)),

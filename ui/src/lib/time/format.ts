@@ -16,7 +16,7 @@ export function clock(epoch: number, offset: number): string {
   return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
 }
 
-/** What stands at a tick of a time axis: a clock, and the day where a day begins or days are long past. */
+/** The label of a time tick: the time of day, with the date at midnight or over long windows. */
 export function tickLabel(t: number, from: number, to: number, offset: number): string {
   const day = dateTime(t, offset).slice(5, 10);
   const time = clock(t, offset);

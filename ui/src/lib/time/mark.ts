@@ -1,11 +1,11 @@
-/** What is worth a mark on an axis of time. */
+/** Marks on time axes. */
 
-/** A moment or a span of something worth a mark. */
+/** A moment or span to mark. */
 export interface Mark {
   t: number;
   to?: number | null;
   label: string;
-  /** A color, or the name of one of the theme. */
+  /** A color, or the name of a theme color. */
   color: string;
   open?: () => void;
 }

@@ -4,7 +4,7 @@ const STEPS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
 ];
 
-/** Whole times of a window in the system's clock, about `count` of them, seconds UTC. */
+/** Round times within a window in the system's time zone, about `count` of them, in seconds UTC. */
 export function timeTicks(from: number, to: number, offset: number, count = 8): number[] {
   const raw = Math.max(1e-3, to - from) / count;
   const step = STEPS.find((size) => size >= raw) ?? Math.ceil(raw / 604800) * 604800;

@@ -1,4 +1,4 @@
-/** Comparisons as the server gives them: read, put in order, and printed as `zlens compare` prints them. */
+/** Comparisons: sorting, grouping, and formatting as in `zlens compare`. */
 
 import { DOTS } from "../../lib/text/numbers";
 
@@ -73,7 +73,7 @@ export type Verdict = "beyond" | "within" | "untested";
 export const verdict = (difference: Difference): Verdict =>
   difference.p === null ? "untested" : difference.beyond_noise ? "beyond" : "within";
 
-/** What the test says, in words. */
+/** The result of the test in words. */
 export function result(difference: Difference): string {
   const sure = {
     beyond: "beyond the noise",
@@ -90,7 +90,7 @@ export const nameOf = (difference: Difference): string =>
     .filter(Boolean)
     .join(" ");
 
-/** Five figures or so, as `zlens compare` prints them. */
+/** About five significant digits, as in `zlens compare`. */
 export function number(value: number | null): string {
   if (value === null) return DOTS;
   const size = Math.abs(value);
@@ -103,7 +103,7 @@ export function number(value: number | null): string {
 
 export const signed = (value: number): string => `${value > 0 ? "+" : ""}${number(value)}`;
 
-/** The difference in its form. */
+/** Formats a difference in its form. */
 export function shown(value: number | null, form: string): string {
   if (value === null) return DOTS;
   const sign = value >= 0 ? "+" : "";
@@ -115,12 +115,12 @@ export function shown(value: number | null, form: string): string {
   return value.toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
 }
 
-/** No -0. */
+/** Avoids -0. */
 function plus0(value: number, decimals: number): number {
   return Number(value.toFixed(decimals)) + 0;
 }
 
-/** The least difference that would be beyond the noise, in percent of the base. */
+/** The smallest difference beyond the noise, in percent of the base. */
 export const noisePercent = (difference: Difference): number | null =>
   difference.noise === null || !difference.base_value
     ? null
@@ -133,14 +133,14 @@ export function noise(difference: Difference): string {
   return percent === null ? DOTS : `±${percent.toFixed(percent >= 1 ? 1 : 2)} %`;
 }
 
-/** As the server gives them, those beyond the noise first; what only one side has comes last. */
+/** Keeps the server's order, but moves what only one side has to the end. */
 export function ordered(differences: readonly Difference[]): Difference[] {
   const alone = (difference: Difference): boolean =>
     difference.base_value === null || difference.other_value === null;
   return [...differences.filter((difference) => !alone(difference)), ...differences.filter(alone)];
 }
 
-/** Why differences could not be tested, without the counts that differ from one to the next. */
+/** Why differences could not be tested, without the varying counts. */
 export function reasons(differences: readonly Difference[]): string[] {
   const texts = differences.flatMap((difference) => {
     const why = difference.not_tested;
@@ -152,10 +152,10 @@ export function reasons(differences: readonly Difference[]): string[] {
   return [...new Set(texts)];
 }
 
-/** Less than this many percent is not seen as a bar. */
+/** Differences below this percentage are not visible as a bar. */
 const LEAST = 0.05;
 
-/** Those that can be drawn in percent of their base: the sure ones first, among them the largest. */
+/** The differences to draw in percent of the base: significant ones first, then by size. */
 export function largest(differences: readonly Difference[], most: number): Difference[] {
   const size = (difference: Difference): number =>
     difference.ratio !== null && difference.ratio > 0 ? Math.abs(Math.log(difference.ratio)) : Infinity;
@@ -165,7 +165,7 @@ export function largest(differences: readonly Difference[], most: number): Diffe
     .slice(0, most);
 }
 
-/** Parts that add up, put together again. */
+/** Groups the parts of each waterfall. */
 export function waterfalls(parts: readonly WaterfallPart[]): Waterfall[] {
   const waterfalls = new Map<string, Waterfall>();
   for (const part of parts) {

@@ -1,4 +1,4 @@
-/** Differences and waterfalls, drawn. */
+/** Draws differences and waterfalls. */
 
 import { levels, uprights, axis } from "../../lib/paint/axes";
 import { segment, type Region, type Painter } from "../../lib/paint/painter";
@@ -18,14 +18,14 @@ export const BASE = CATEGORIES[0];
 
 export const OTHER = CATEGORIES[1];
 
-/** Pixels of a row of the bars. */
+/** Height of a row in pixels. */
 export const ROW = 22;
 
 const BARS_TOP = 8;
 
 export const barsHeight = (count: number): number => count * ROW + BARS_TOP + 22;
 
-/** Lying bars: percent of the base to either side of nought, the noise as a grey band behind each. */
+/** Draws horizontal bars in percent of the base around 0, with the noise as a gray band behind each. */
 export function drawDifferences(
   painter: Painter,
   width: number,
@@ -37,9 +37,9 @@ export function drawDifferences(
   const wide = Math.min(width * 0.4, Math.max(60, ...labels.map((words) => painter.measure(words, 12))) + 12);
   const values = rows.map((row) => row.percent ?? 0);
   const right = Math.max(40, ...values.map((value) => painter.measure(`+${value.toFixed(1)} %`, 11))) + 10;
-  // Words of bars to the left of nought stand between the names and them.
+  // Labels of negative bars go between the names and the bars.
   const left = wide + (values.some((value) => value < 0) ? 56 : 4);
-  // One metric that grew from nearly nothing must not press all others flat.
+  // One metric that grew from nearly nothing must not flatten all others.
   const sizes = values.map(Math.abs).sort((a, b) => b - a);
   const cut = Math.min(sizes[0] ?? 1, Math.max(4 * (sizes[3] ?? Infinity), 1));
   const low = Math.max(-cut, Math.min(0, ...values));
@@ -72,7 +72,7 @@ export function drawDifferences(
       painter.text(wide - 8, y + ROW / 2, labels[at]!, { color: theme.ink, align: "right" }),
     );
     if (value > high * (1 + 1e-9) || value < low * (1 + 1e-9)) {
-      // The bar is longer than there is room: a gap says so.
+      // The bar is cut: a gap shows it.
       const gap = value < 0 ? from + 14 : to - 20;
       segment(painter, [gap, y + ROW - 3], [gap + 6, y + 3], { stroke: theme.paper, width: 4 });
     }
@@ -99,12 +99,12 @@ export function drawDifferences(
   });
 }
 
-/** Better, worse, or neither: distinguished without red and green. */
+/** Colors for better, worse, or neither, without red and green. */
 export function tint(difference: Difference): string {
   return difference.better === null ? CATEGORIES[6] : difference.better ? CATEGORIES[2] : CATEGORIES[5];
 }
 
-/** From one value to the other in steps, each standing on the one before. */
+/** Draws a waterfall from one value to the other. */
 export function drawWaterfall(
   painter: Painter,
   width: number,
@@ -123,7 +123,7 @@ export function drawWaterfall(
   });
   const heights = [waterfall.start, waterfall.end, ...steps.flatMap((step) => [step.from, step.to])];
   const [least, most] = [Math.min(...heights), Math.max(...heights)];
-  // Where the change is small beside the whole, bars from nought would hide it; the cut axis is said.
+  // Bars from 0 would hide a small change, so the axis is cut, and says so.
   const cut = least > 0 && most - least < 0.25 * most;
   const scale = axis(
     cut ? least - (most - least) : Math.min(0, least),
@@ -157,7 +157,7 @@ export function drawWaterfall(
   column(0, waterfall.base, foot, waterfall.start, BASE, number(waterfall.start));
   steps.forEach((step, at) => {
     const share = waterfall.start ? ` (${((100 * step.change) / waterfall.start).toFixed(1)} %)` : "";
-    // More time for the same work is worse; more work is not.
+    // More time for the same work is worse; more utilization is neither.
     const color = waterfall.unit === "%" ? CATEGORIES[6] : step.change > 0 ? CATEGORIES[5] : CATEGORIES[2];
     column(at + 1, step.name, step.from, step.to, color, `${signed(step.change)}${share}`);
     const x = left + pitch * (at + 0.5) + bar / 2;
@@ -171,7 +171,7 @@ export function drawWaterfall(
   return regions;
 }
 
-/** Words in two lines of a width. */
+/** Wraps text into two lines. */
 export function lines(painter: Pick<Painter, "measure">, words: string, width: number): string[] {
   if (painter.measure(words, 11) <= width) return [words];
   const parts = words.split(" ");

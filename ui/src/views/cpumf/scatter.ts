@@ -1,4 +1,4 @@
-/** The hardware counters over a window: where misses are sourced, and the regions of the workload hint. */
+/** L1MP against RNI as a scatter chart with the regions of the workload hint. */
 
 import { segment, type Region, type Painter } from "../../lib/paint/painter";
 import type { HintRegion, Hints } from "../../lib/api/answers";
@@ -16,7 +16,7 @@ export interface Point {
   open?: () => void;
 }
 
-/** The category's color: little demand on the nest is calm. */
+/** The color of a category: low nest intensity is calm. */
 export function hintColor(category: string): string {
   return { LOW: "info", AVERAGE: "warn", HIGH: "crit" }[category] ?? "faint";
 }
@@ -33,7 +33,7 @@ export function drawScatter(
 ): Region[] {
   const bounds = (of: (region: HintRegion) => [number | null, number | null]): number[] =>
     hints.flatMap((region) => of(region).filter((end) => end !== null));
-  // Every region is to be seen, the points too.
+  // All regions and points must be visible.
   const x = axis(
     0,
     Math.max(
@@ -56,7 +56,7 @@ export function drawScatter(
   const bottom = height - AT.foot;
   const across = (value: number): number => AT.left + (value / x.high) * (right - AT.left);
   const up = (value: number): number => bottom - (value / y.high) * (bottom - AT.top);
-  // The first line of the table that holds is the category: it is painted last.
+  // The first match in the table is the category, so it is painted last.
   for (const hint of [...hints].reverse()) {
     const [left, wide] = [across(hint.l1mp[0] ?? 0), across(hint.l1mp[1] ?? x.high)];
     const [low, high] = [up(hint.rni[0] ?? 0), up(hint.rni[1] ?? y.high)];
@@ -110,7 +110,7 @@ export function drawScatter(
   });
 }
 
-/** Why a machine's RNI is not there, in words; null where it is. */
+/** Why a machine has no RNI; null if it has. */
 export function withoutRni(
   values: { l1mp: Cell; rni: Cell; status: Cell; generation: Cell; by: Cell },
   hints: Hints | null,

@@ -1,11 +1,11 @@
-/** Where L1 misses were sourced, and the color of each source. */
+/** The sources of L1 misses and their colors. */
 
 import { category } from "../../lib/paint/palette";
 
-/** Where L1 misses were sourced, from near to far. A machine has some of them; what each means is in the catalog. */
+/** The sources of L1 misses, near to far. A machine has some of them; the catalog says what each means. */
 export const SOURCED = ["l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp"];
 
-/** Cool is near, warm is far; on every generation memory looks the same. */
+/** Near sources are cool, far ones warm; memory looks the same on every generation. */
 const SOURCE_COLORS: Record<string, number> = {
   l15p: 4,
   l2lp: 0,

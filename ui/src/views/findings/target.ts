@@ -1,8 +1,8 @@
-/** Where the page shows what a finding is about. */
+/** The view that shows the subject of a finding. */
 
 import type { Finding } from "../../lib/api/answers";
 
-/** View of a rule's area, and the setting that a subject like `guest LINUX01` or `device 0145 VOL001` becomes. */
+/** The view of a rule's area, and the setting for a subject like `guest LINUX01` or `device 0145 VOL001`. */
 const VIEWS: Record<string, string> = {
   cpu: "processors",
   smt: "processors",
@@ -23,7 +23,7 @@ const SETTINGS: [RegExp, string, string][] = [
   [/^CPU (\S+)/, "processors", "cpu"],
 ];
 
-/** Where to look at the matter of a finding. */
+/** The view and settings that show a finding's subject. */
 export function placeOf(finding: Finding): { view: string; settings: Record<string, string> } | null {
   const pool = /^(\S+) pool (\d+)/.exec(finding.subject ?? "");
   if (pool && finding.area === "io") return { view: "io", settings: { pool: `${pool[1]}.${pool[2]}` } };

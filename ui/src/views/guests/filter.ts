@@ -1,4 +1,4 @@
-/** Which names a filter keeps: `*` and `?` stand for others; without them a part of the name is enough. */
+/** Matches names against a filter: a pattern with `*` and `?`, or a part of the name. */
 
 export function matching(filter: string): (name: string) => boolean {
   const words = filter.trim();

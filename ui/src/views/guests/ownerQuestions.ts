@@ -1,4 +1,4 @@
-/** How seconds are owned: system, group, subject, and its parts. */
+/** Questions for seconds by owner: system, group, subject, and its parts. */
 
 import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/answers";
 import type { Cell, Statistic } from "../../lib/api/values";
@@ -7,7 +7,7 @@ import type { Owners, Part, Where } from "../../lib/api/subject";
 
 type Group = Owners["group"][number];
 
-/** A row for each of the lowest level, with what tells its group. */
+/** One row per subject, with the columns that name its group. */
 export function ownersQuestion(
   table: string,
   owners: Owners,
@@ -20,15 +20,15 @@ export function ownersQuestion(
   return { table, by: owners.by, columns: wanted.columns, where, limit: 100_000 };
 }
 
-/** A row for each part of a subject. */
+/** One row per part of a subject. */
 export function partsQuestion(owners: Owners, part: Part, time: string, where: Where): AggregateQuestion {
   const columns: Record<string, Statistic[]> = { [time]: ["total"] };
   return { table: part.table, by: [...owners.by, ...part.keys], columns, where, limit: 100_000 };
 }
 
 /**
- * Rows of a tree: names from the top down, and the seconds. What the parts of a subject do not make up stays its
- * own, if it is more than a thousandth. Sources that tell of the same subjects stand side by side.
+ * Rows of a tree: names from the top down, and the seconds. What the parts do not account for stays with the
+ * subject, if more than a thousandth. Sources with the same subjects are side by side.
  */
 export function ownerPaths(
   owners: Owners,

@@ -1,4 +1,4 @@
-/** Seconds by owner: a tree of what was used, laid out as an icicle that can be zoomed. */
+/** Seconds by owner: a tree, laid out as an icicle chart. */
 
 import type { Cell } from "../../lib/api/values";
 import { exact } from "../../lib/text/numbers";
@@ -13,7 +13,10 @@ export interface Owner {
   children: Owner[];
 }
 
-/** Rows of [name, name, ..., value]: one per leaf. A null name ends the path: the seconds are its parent's own. */
+/**
+ * Builds the tree from rows of [name, name, ..., value], one per leaf. A null name ends the path: the seconds
+ * are the parent's own.
+ */
 export function tree(top: string, rows: readonly (readonly Cell[])[]): Owner {
   const root: Owner = { name: top, path: [], value: 0, children: [] };
   const known = new Map<string, Owner>([["", root]]);
@@ -44,7 +47,7 @@ export function tree(top: string, rows: readonly (readonly Cell[])[]): Owner {
   return root;
 }
 
-/** The owner of a path; the lowest that is still there. */
+/** The owner at a path, or the deepest one that exists. */
 export function ownerAt(root: Owner, path: string[]): Owner {
   let here = root;
   for (const name of path) {
@@ -55,7 +58,7 @@ export function ownerAt(root: Owner, path: string[]): Owner {
   return here;
 }
 
-/** As an address holds a path: names may have slashes. */
+/** Encodes a path for the address; names may contain slashes. */
 export function pathText(path: string[]): string {
   return path.map((name) => encodeURIComponent(name)).join("/");
 }
@@ -64,7 +67,7 @@ export function pathOf(text: string | null): string[] {
   return text ? text.split("/").map(decoded) : [];
 }
 
-/** A name of the address; what somebody typed by hand may be none, and stands for itself. */
+/** Decodes a name; malformed names are kept as they are. */
 function decoded(name: string): string {
   try {
     return decodeURIComponent(name);
@@ -79,7 +82,7 @@ export function depth(owner: Owner): number {
 
 export const ROW = 30;
 
-/** Width of the narrowest box that is drawn. */
+/** The minimum width of a box. */
 const LEAST = 0.5;
 
 export function drawOwners(
@@ -127,7 +130,7 @@ export function drawOwners(
     }
   };
   if (root.value > 0) {
-    // Those above the one looked at, whole: a click on them leads up again.
+    // Ancestors of the focused owner at full width; a click goes back up.
     let above: Owner = root;
     let row = 0;
     while (above !== focus) {
@@ -150,7 +153,7 @@ export function drawOwners(
   return regions;
 }
 
-/** Every owner as a row: path and seconds. */
+/** All owners as rows: path, level, and seconds. */
 export function ownerRows(root: Owner): (string | number)[][] {
   return [
     [root.path.join(" / ") || root.name, root.path.length, root.value],

@@ -1,18 +1,18 @@
-/** One question has a row per subject over a window; what its table shows, the catalog says. */
+/** Questions and rows of the table of subjects; the catalog says what it shows. */
 
 import type { Pieces, Where, Figure, Subject } from "../../lib/api/subject";
 import type { AggregateAnswer, AggregateQuestion } from "../../lib/api/answers";
 import type { Cell, Statistic } from "../../lib/api/values";
 
-/** How many parts of the window the course of a subject has at most. */
+/** The maximum number of points of a subject's sparkline. */
 export const BUCKETS = 60;
 
-/** Names of columns in texts. */
+/** The columns named in texts. */
 export function columnsOf(pieces: Pieces): string[] {
   return [...new Set(pieces.flatMap((piece) => [...piece.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!)))];
 }
 
-/** A text of values; null where none of them is known. */
+/** Fills in a text; null if it is empty. */
 export function textOf(pieces: Pieces, value: (column: string) => Cell): string | null {
   const text = pieces
     .map((piece) => {
@@ -23,11 +23,11 @@ export function textOf(pieces: Pieces, value: (column: string) => Cell): string 
   return text || null;
 }
 
-/** Six digits of a number tell it apart. */
+/** Six digits are enough to distinguish numbers. */
 const plain = (value: Cell): string =>
   typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
 
-/** Columns with the statistics that are asked for of each. */
+/** Collects the statistics wanted of each column. */
 export class Wanted {
   readonly columns: Record<string, Statistic[]> = {};
 
@@ -38,7 +38,7 @@ export class Wanted {
   }
 }
 
-/** One question: a row for each subject, with its course. */
+/** Asks for one row per subject, with its values over time. */
 export function question(subject: Subject, where: Where): AggregateQuestion {
   const wanted = new Wanted().add(subject.spent, "total");
   for (const figure of subject.figure) {
@@ -58,7 +58,7 @@ export function question(subject: Subject, where: Where): AggregateQuestion {
   };
 }
 
-/** Rows of an answer, each by the names of its columns. */
+/** Rows of an answer with access to cells by column name. */
 export function rowsOf(answer: AggregateAnswer): ((name: string) => Cell)[] {
   const at = new Map(answer.columns.map((name, place) => [name, place]));
   return answer.rows.map((row) => (name) => {
@@ -67,12 +67,12 @@ export function rowsOf(answer: AggregateAnswer): ((name: string) => Cell)[] {
   });
 }
 
-/** What a table has of a row. */
+/** The value of a figure in a row. */
 export function figureOf(figure: Figure, value: (name: string) => Cell): Cell {
   return figure.column ? value(figure.key) : textOf(figure.pieces, (column) => value(`${column}_last`));
 }
 
-/** The values of a course in the parts of the window; null where there is none. */
+/** Values over time, placed into the parts of the window; null where there are none. */
 export function course(
   times: number[],
   values: (number | null)[],
@@ -90,7 +90,7 @@ export function course(
   return parts;
 }
 
-/** Few intervals fill few buckets: the line goes over empty ones to the next, as long as no interval is missing. */
+/** Bridges empty buckets between consecutive intervals, unless an interval is missing. */
 export function bridged(values: (number | null)[], gap: number): (number | null)[] {
   const filled = [...values];
   let before = -1;
@@ -106,7 +106,7 @@ export function bridged(values: (number | null)[], gap: number): (number | null)
   return filled;
 }
 
-/** So many buckets may lie between two intervals that follow each other: 1.6 times the usual distance. */
+/** How many buckets may lie between consecutive intervals: 1.6 times the usual distance. */
 export function step(courses: (number | null)[][]): number {
   const taken = new Set<number>();
   for (const values of courses) values.forEach((value, at) => value !== null && taken.add(at));

@@ -1,4 +1,4 @@
-/** States that samples found a virtual machine in: how they are grouped for the eye, and drawn over time. */
+/** Sampled states of virtual machines, and how they are drawn over time. */
 
 import { timeAxes, LEFT, RIGHT } from "../../lib/paint/axes";
 import type { AggregateAnswer } from "../../lib/api/answers";
@@ -9,10 +9,10 @@ import { category } from "../../lib/paint/palette";
 import { rowsOf } from "./subjects";
 import type { State } from "../../lib/api/subject";
 
-/** From what a machine does to what it does not do. */
+/** From working to idle. */
 const COLORS = "#009e73 #d55e00 #cc79a7 #e69f00 #56b4e9 #f0e442 #0072b2 #66707b #b3bac2".split(" ");
 
-/** States as a legend has them. */
+/** Legend entries of the states. */
 export function legend(states: State[]): { key: string; name: string; color: string; columns: string[] }[] {
   return states.map((state, at) => ({ ...state, color: COLORS[at] ?? category(at) }));
 }
@@ -21,7 +21,7 @@ export function stateColumns(states: State[]): string[] {
   return states.flatMap((state) => state.columns);
 }
 
-/** Shares in percent by column; null where there were no samples. */
+/** Percentages by column; null if there were no samples. */
 export type Shares = Record<string, number | null>;
 
 export function shareOf(state: { columns: string[] }, shares: Shares): number | null {
@@ -33,7 +33,7 @@ export function sampled(shares: Shares | undefined): shares is Shares {
   return shares !== undefined && Object.values(shares).some((share) => share !== null);
 }
 
-/** The share of samples in which it waited for something. */
+/** The percentage of samples in which it was waiting. */
 export function waiting(states: State[], shares: Shares): number | null {
   if (!sampled(shares)) return null;
   return states.filter((state) => state.waits).reduce((sum, state) => sum + (shareOf(state, shares) ?? 0), 0);
@@ -45,7 +45,7 @@ export interface Bar {
   to: number;
 }
 
-/** Parts of a bar: where each state begins and ends, in percent. */
+/** Start and end of each state in a bar, in percent. */
 export function parts(states: State[], shares: Shares): Bar[] {
   const bars: Bar[] = [];
   let at = 0;
@@ -57,7 +57,7 @@ export function parts(states: State[], shares: Shares): Bar[] {
   return bars;
 }
 
-/** What the hover says: every column that was found, in percent of the samples. */
+/** Tooltip lines: every sampled state in percent. */
 export function shareLines(shares: Shares, name: (column: string) => string): string[] {
   if (!sampled(shares)) return ["no samples"];
   return Object.entries(shares).flatMap(([column, value]) => {
@@ -65,19 +65,19 @@ export function shareLines(shares: Shares, name: (column: string) => string): st
   });
 }
 
-/** Name of a state's column for readers. */
+/** The display name of a state's column. */
 export function stateName(column: string): string {
   return column.replace(/_pct$/, "").replaceAll("_", " ");
 }
 
-/** Shares over time; `t` is the end of each stretch, seconds UTC. */
+/** Shares over time; `t` is the end of the stretch in seconds UTC. */
 export interface Stretch {
   from: number;
   t: number;
   shares: Shares;
 }
 
-/** Shares of an answer with buckets, and the stretch that each is of. */
+/** The stretches of an answer with buckets. */
 export function stretches(answer: AggregateAnswer, columns: string[]): Stretch[] {
   return rowsOf(answer).flatMap((value): Stretch[] => {
     const t = value("t");
@@ -109,7 +109,7 @@ export function drawWaits(states: State[], all: Stretch[], window: [number, numb
   };
 }
 
-/** What lies under the pointer. */
+/** The region under the pointer. */
 export function waitsAt(
   all: Stretch[],
   window: [number, number],

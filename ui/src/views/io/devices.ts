@@ -1,4 +1,4 @@
-/** Devices of a window: times per operation weighted as FCX108 does, and the parts of a response. */
+/** Devices: times per operation, weighted as in FCX108, and the parts of a response. */
 
 import { everything, type Shown } from "../../lib/api/tables";
 import { withColumns, type Measured } from "../../lib/api/measures";
@@ -6,15 +6,15 @@ import { category } from "../../lib/paint/palette";
 import { place } from "../../lib/page/place.svelte";
 import type { Layer } from "../../lib/paint/stack";
 
-/** What a device is. */
+/** Attributes of a device. */
 export const FACTS: Shown[] = ["volume", "use", "group_name", "device_type", "model", "device_class"].map(
   (column) => ({ column, what: "last" }),
 );
 
-/** Classes of disks, as FCX108 takes them for its row of all. */
+/** Disk classes, as in the total row of FCX108. */
 export const DISKS = ["ECKD", "FBA"];
 
-/** The parts of a response in the order a request meets them, and the service they are of. */
+/** The parts of a response in the order a request meets them, and the service time. */
 export const TIMES = ["queue_s", "pend_s", "disc_s", "conn_s", "serv_s"];
 
 export const MEANS: Shown[] = [
@@ -29,10 +29,10 @@ export const MEANS: Shown[] = [
 
 export const SPREAD: Shown[] = [{ column: "resp_s", what: "p95", decimals: 3 }];
 
-/** What the questions about devices are about: one of them has all of it worked out. */
+/** All columns the questions need, so that they are computed once. */
 export const KEEP = [...new Set([...FACTS, ...MEANS, ...SPREAD].map((shown) => shown.column))];
 
-/** What a table of devices shows, in order. */
+/** The columns of the table, in order. */
 export const TABLE: Shown[] = [
   ...FACTS.slice(0, 3),
   ...MEANS.slice(0, 2),
@@ -41,7 +41,7 @@ export const TABLE: Shown[] = [
   { column: "device_type" },
 ];
 
-/** The columns behind those of the table, where all are asked for. */
+/** The remaining columns, if all are requested. */
 export const everyColumn = (): Shown[] =>
   place.get("devices.all") ? everything("device", TABLE).slice(TABLE.length) : [];
 
@@ -61,8 +61,7 @@ export const PARTS: Part[] = [
   { key: "other", name: "other service", text: "service that is none of the parts", color: category(6) },
 ];
 
-/** The answers of several questions about the same subjects side by side, with the question of the first; what is not there yet is
- * null. */
+/** Joins answers about the same subjects, keeping the first one's SQL; missing cells are null. */
 export function joined(base: Measured, others: (Measured | null)[], key: string): Measured {
   const columns = [...base.columns];
   const taken = others.flatMap((other) => {
@@ -90,18 +89,20 @@ export function joined(base: Measured, others: (Measured | null)[], key: string)
 
 type Value = number | null;
 
-/** Parts from the values of TIMES. What is left of the service is shown where it is more than rounding. */
+/**
+ * Parts from the values of TIMES. The rest of the service time is a part of its own unless it is rounding.
+ */
 export function parts([queue = null, pend = null, disc = null, conn = null, serv = null]: Value[]): Value[] {
   let other: Value = null;
   if (serv !== null) {
     const left = serv - (pend ?? 0) - (disc ?? 0) - (conn ?? 0);
     if (left > 1e-6 * serv) other = left;
   }
-  // A wait of nothing that rounding made negative is none.
+  // Rounding can make an empty wait negative.
   return [queue === null ? null : Math.max(0, queue), pend, disc, conn, other];
 }
 
-/** The parts of many rows as layers; a part that no row has is left out. */
+/** The parts as layers; empty ones are dropped. */
 export function layers(rows: Value[][]): Layer[] {
   return PARTS.map(({ name, color, text }, at) => ({
     name,
@@ -111,7 +112,7 @@ export function layers(rows: Value[][]): Layer[] {
   })).filter((layer) => layer.name !== "other service" || layer.value.some((value) => value !== null));
 }
 
-/** Whether a device is one that was searched for: by number, volume, use or group. */
+/** Whether a device matches the search: by number, volume, use, or group. */
 export function matches(words: string, texts: (string | null)[]): boolean {
   const wanted = words.trim().toLowerCase();
   return !wanted || texts.some((text) => text !== null && text.toLowerCase().includes(wanted));

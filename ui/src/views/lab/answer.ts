@@ -1,4 +1,4 @@
-/** Scenarios and answers of models: settings of the address, sliders, and drawings of what is answered. */
+/** Answers of models: charts and numbers as `zlens solve` prints them. */
 
 import type { Cell } from "../../lib/api/values";
 import type { ModelAnswer } from "../../lib/api/answers";
@@ -8,7 +8,7 @@ import { category } from "../../lib/paint/palette";
 export type AnswerChart = ModelAnswer["charts"][number];
 export type AnswerTable = ModelAnswer["tables"][number];
 
-/** As `zlens solve` prints it. */
+/** Formats a value as `zlens solve` does. */
 export function printedAs(value: Cell, decimals: number, whole = false): string {
   if (value === null) return DOTS;
   if (typeof value === "boolean") return value ? "yes" : "no";
@@ -21,7 +21,7 @@ export function printedAs(value: Cell, decimals: number, whole = false): string 
 }
 
 const SHORT = 60;
-/** The first places of a chart of bars; more would not be read. */
+/** Cuts bar charts to a readable number of bars. */
 export function cutBars(chart: AnswerChart): AnswerChart {
   if (chart.places.length <= SHORT) return chart;
   const series = chart.series.map((series) => ({ ...series, values: series.values.slice(0, SHORT) }));
@@ -31,7 +31,7 @@ export function cutBars(chart: AnswerChart): AnswerChart {
 export const legendOf = (chart: AnswerChart): { name: string; color: string }[] =>
   chart.series.map((series, at) => ({ name: series.name, color: category(at) }));
 
-/** What a chart shows, as rows. */
+/** The chart's data as rows. */
 export function chartRows(chart: AnswerChart): { columns: string[]; rows: Cell[][] } {
   return {
     columns: [chart.along || "place", ...chart.series.map((series) => series.name)],
@@ -43,10 +43,10 @@ export function chartRows(chart: AnswerChart): { columns: string[]; rows: Cell[]
 }
 
 const MOST_BESIDE = 40;
-/** Differences below this are of arithmetic. */
+/** Smaller differences are rounding errors. */
 const ROUNDING = 1e-6;
 
-/** Before and after as charts, of the tables of an answer in which something changes. */
+/** Before and after as charts, from tables in which something changes. */
 export function changes(answer: ModelAnswer): AnswerChart[] {
   return answer.tables.flatMap((table) => {
     const at = (key: string): number => table.columns.findIndex((column) => column.key === key);
@@ -62,7 +62,7 @@ export function changes(answer: ModelAnswer): AnswerChart[] {
       .sort((a, b) => off(b) - off(a))
       .slice(0, MOST_BESIDE);
     const units = table.columns.findIndex((column) => column.key === "unit");
-    // Rows in different units are no bars of one chart.
+    // Rows with different units do not fit one chart.
     if (!rows.length || units >= 0) return [];
     const named = (row: Cell[]): string =>
       kinds.size > 1 && kind > 0 ? `${String(row[0])} ${String(row[kind])}` : String(row[0]);
@@ -84,10 +84,7 @@ export function changes(answer: ModelAnswer): AnswerChart[] {
   });
 }
 
-/**
- * Expected beside observed as a chart, from a table that has both and no chart of its own: the largest errors
- * first.
- */
+/** Expected beside observed as a chart, from a table that has both: largest errors first. */
 export function beside(answer: ModelAnswer): AnswerChart[] {
   for (const table of answer.tables) {
     const at = (key: string): number => table.columns.findIndex((column) => column.key === key);

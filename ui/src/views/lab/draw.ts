@@ -1,4 +1,4 @@
-/** Charts of a model's answer, drawn. */
+/** Draws the charts of a model's answer. */
 
 import { levels, uprights, axis } from "../../lib/paint/axes";
 import type { AnswerChart } from "./answer";
@@ -32,7 +32,7 @@ const reading = (value: number | null, unit: string): string =>
 const shortly = (value: number): string =>
   value.toLocaleString("en-US", { maximumSignificantDigits: Math.abs(value) >= 1000 ? 5 : 4 });
 
-/** Lying bars, those of one place together. */
+/** Grouped horizontal bars. */
 function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart): Region[] {
   const labels = chart.places.map(String);
   const left = Math.min(width * 0.35, Math.max(40, ...labels.map((words) => painter.measure(words))) + 10);
@@ -74,7 +74,7 @@ function bars(painter: Painter, width: number, theme: Theme, chart: AnswerChart)
   });
 }
 
-/** Lines along numbers. */
+/** Lines over a numeric axis. */
 function courses(
   painter: Painter,
   width: number,

@@ -1,6 +1,6 @@
-/** Settings of a scenario, as the address holds them, and their sliders. */
+/** Settings of a scenario in the address, and their sliders. */
 
-/** A number of a scenario: how --set calls it, and what it may be. */
+/** A number of a scenario: its path for --set, and its limits. */
 export interface ScenarioNumber {
   path: string;
   value: number;
@@ -13,10 +13,10 @@ export interface ScenarioNumber {
   allowed: string;
 }
 
-/** A longer scenario does not fit into an address that every program takes. */
+/** Longer scenarios do not fit into an address. */
 export const LONGEST_LINK = 6000;
 
-/** Settings as they stand in the address: one in a line. */
+/** Splits settings from the address, one per line. */
 export const linesOf = (text: string | null): string[] =>
   (text ?? "")
     .split("\n")
@@ -27,7 +27,7 @@ export const joined = (lines: readonly string[]): string | null => (lines.length
 
 export const keyOf = (setting: string): string => setting.split("=", 1)[0]!.trim();
 
-/** The settings with another value of a key, at the place where it stood. */
+/** Replaces the value of a key in place. */
 export function withSetting(settings: readonly string[], key: string, value: string | null): string[] {
   const at = settings.findIndex((setting) => keyOf(setting) === key);
   if (value === null) return settings.filter((setting) => keyOf(setting) !== key);
@@ -35,7 +35,7 @@ export function withSetting(settings: readonly string[], key: string, value: str
   return at < 0 ? [...settings, next] : settings.map((setting, place) => (place === at ? next : setting));
 }
 
-/** The value of a key in the settings, where it is a number. */
+/** The numeric value of a key. */
 export function settingOf(settings: readonly string[], key: string): number | null {
   const setting = settings.find((setting) => keyOf(setting) === key);
   if (setting === undefined) return null;
@@ -44,8 +44,8 @@ export function settingOf(settings: readonly string[], key: string): number | nu
 }
 
 /**
- * Where a slider runs: all that is allowed where that is no more than some hundred steps or so around the value,
- * else from nothing to a few times what stands there, so that a hand can hit it.
+ * The range of a slider: the allowed range if it is not much larger than the value, else up to a few times
+ * the value, so that it can be set by hand.
  */
 export function sliderOf(scenario: ScenarioNumber, now: number): { min: number; max: number; step: number } {
   const size = Math.max(Math.abs(scenario.value), scenario.whole ? 1 : 1e-6);
@@ -59,10 +59,10 @@ export function sliderOf(scenario: ScenarioNumber, now: number): { min: number; 
   if (max <= min) max = min + (scenario.whole ? 1 : size);
   let step = 10 ** Math.floor(Math.log10((max - min) / 100));
   if (scenario.whole) step = Math.max(1, Math.round(step));
-  // A limit that is itself not allowed is one step away.
+  // An exclusive limit is one step away.
   if (scenario.above && scenario.low !== null && min <= scenario.low) min = scenario.low + step;
   return { min, max, step: Number(step.toPrecision(6)) };
 }
 
-/** A value of a slider as --set takes it: without the noise of binary fractions. */
+/** A slider's value for --set, without binary rounding noise. */
 export const settled = (value: number): string => String(Number(value.toPrecision(10)));

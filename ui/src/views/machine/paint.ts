@@ -1,13 +1,13 @@
-/** How a place of the machine looks: colored by busy, edged by polarity, hatched where nothing can be computed. */
+/** Paints a box of the machine: colored by busy, bordered by polarity, hatched if unknown. */
 
 import type { Node, Placed } from "./tree";
 import type { Painter } from "../../lib/paint/painter";
 import { heat, onHeat, type Theme } from "../../lib/paint/palette";
 
-/** Edges: a solid line for what has a whole core, dashes for a part of one, dots for none. */
+/** Borders: solid for a full core, dashed for a share of one, dotted for none. */
 const EDGE: Record<string, number[]> = { Vh: [], Vm: [6, 3], Vl: [2, 3] };
 
-/** Fewer letters of a name than this tell nothing. */
+/** The minimum length of a shortened name. */
 const LEAST = 4;
 
 export function fitted(painter: Painter, words: string, width: number, size: number): string {
@@ -29,7 +29,7 @@ export function paint(painter: Painter, placed: Placed, theme: Theme): void {
   else painter.rect(x + 0.5, y + 0.5, width - 1, height - 1, { stroke: theme.grid });
 }
 
-/** Fills the place; the color that letters on it take. */
+/** Fills the box; returns the text color. */
 function ground(painter: Painter, { node, box, head }: Placed, theme: Theme): string {
   const { x, y, width, height } = box;
   const high = head || height;
@@ -67,14 +67,14 @@ function label(
 ): void {
   const room = width - 8;
   if (room < 14 || height < 11) return;
-  // Letters on hatching need a ground of their own.
+  // Text on hatching needs a background.
   const plate = (words: string, top: number, size: number): void => {
     if (node.busy !== null || !words) return;
     const wide = painter.measure(words, size) + 6;
     painter.rect(x + 2, top - size * 0.7, Math.min(width - 4, wide), size * 1.4, { fill: theme.grid });
   };
   const put = (words: string, top: number, size: number, bold: boolean): void => {
-    // A name may be cut, a figure must not be.
+    // Names may be shortened, figures must not be.
     const fits = painter.measure(words, size) <= room;
     const shown = fits || bold ? fitted(painter, words, room, size) : "";
     plate(shown, top, size);

@@ -1,4 +1,4 @@
-/** A machine at one moment as a tree: pools of processors, partitions, cores, threads and guests. */
+/** A machine at a moment as a tree: pools, partitions, cores, threads, and guests. */
 
 import type { Cell } from "../../lib/api/values";
 import { exact, short, withUnit } from "../../lib/text/numbers";
@@ -22,31 +22,31 @@ export type Row = Record<string, Cell>;
 export type Table = "cec" | "partition" | "core" | "cpu" | "guest";
 export type Size = "share" | "time";
 
-/** What the measures say of one interval. */
+/** Rows of the measures for one interval. */
 export type Moment = Record<Table, Row[]>;
 
 export interface Node {
-  /** The way to it from the machine, its address on the page. */
+  /** Its path from the machine, used in the address. */
   id: string;
   kind: Kind;
   name: string;
-  /** Size against its siblings. */
+  /** Size relative to its siblings. */
   weight: number;
-  /** Percent; null where it cannot be computed, undefined where there is no such thing. */
+  /** Percent; null if it cannot be computed, undefined if not applicable. */
   busy?: number | null;
-  /** A short word beside the name. */
+  /** Short text beside the name. */
   word: string;
   polarity?: string | null;
   parked?: boolean;
   capped?: boolean;
-  /** What is written into it where there is room for more. */
+  /** Extra lines if there is room. */
   more?: string[];
   table?: Table;
   row?: Row;
   children: Node[];
 }
 
-/** The columns that are asked for, and told when something is pointed at. */
+/** The columns to ask for, also shown in tooltips. */
 export const COLUMNS: Record<Table, string[]> = {
   cec: [
     "cpu_type",
@@ -131,31 +131,31 @@ const number = (cell: Cell | undefined): number | null => (typeof cell === "numb
 const text = (cell: Cell | undefined): string | null => (typeof cell === "string" && cell ? cell : null);
 const sum = (rows: Row[], column: string): number =>
   rows.reduce((total, row) => total + (number(row[column]) ?? 0), 0);
-// What is left of a difference of doubles is no figure.
+// Rounds away floating-point residue.
 const percent = (value: number | null): string =>
   value === null ? "" : `${short(Number(value.toFixed(6)))} %`;
 const words = (...all: (string | null | false)[]): string => all.filter(Boolean).join(" · ");
 
-/** The smallest size of a core against one with a whole entitlement: what is entitled to nothing is seen too. */
+/** The minimum size of a core, so that those without entitlement are visible. */
 const LEAST = 25;
-/** Guests that used less than this part of all are drawn together. */
+/** Guests below this share are drawn together. */
 const FEW = 0.004;
 
 export interface About {
   machine: string | null;
   system: string;
-  /** Names under which PR/SM may know the system: its partition. */
+  /** Names PR/SM may know the system by: its partition. */
   partitions: string[];
 }
 
-/** The tree of a moment. */
+/** Builds the tree of a moment. */
 export function tree(moment: Moment, about: About, size: Size): Node {
   const types = [...new Set([...moment.cec, ...moment.partition].map((row) => text(row["cpu_type"])))].filter(
     (type) => type !== null,
   );
   const pools = types.map((type) => pool(type, moment, about, size)).filter((node) => node.children.length);
   if (!pools.length) {
-    // Nothing is known of the machine: the system is all there is.
+    // Without machine data, the system is all there is.
     const node = inside(moment, about.system, null, true);
     return { id: "", kind: "machine", name: about.system, weight: 1, word: "", children: node };
   }
@@ -270,7 +270,7 @@ function partition(type: string, row: Row, size: Size, entitled: boolean): Node 
   };
 }
 
-/** What is within the partition of a system: its cores with their threads, and its guests. */
+/** The contents of a system's partition: cores with threads, and guests. */
 function inside(moment: Moment, id: string, type: string | null, main: boolean): Node[] {
   const of = (rows: Row[]): Row[] =>
     rows.filter(
@@ -341,7 +341,7 @@ function coresOf(cores: Row[], cpus: Row[], id: string): Node[] {
     });
 }
 
-/** Some figures of a row, short. */
+/** Short texts of some figures. */
 const figuresOf = (row: Row, columns: string[]): string[] =>
   columns.flatMap((column) => {
     const value = number(row[column]);
@@ -428,7 +428,7 @@ function guestsOf(rows: Row[], id: string): Node[] {
   return large;
 }
 
-/** The node at an address, with the way to it; the machine where there is none such. */
+/** The path to a node; just the machine if it does not exist. */
 export function pathTo(root: Node, id: string | null): Node[] {
   const path: Node[] = [root];
   if (!id) return path;
@@ -445,28 +445,28 @@ export function pathTo(root: Node, id: string | null): Node[] {
 
 const STOPS: Kind[] = ["partition", "core", "guests"];
 
-/** Where a click on a node leads from where one is: the next place on the way to it that has something inside. */
+/** The target of a click on a node: the next stop on the path to it. */
 export function next(root: Node, here: Node, to: Node): Node | null {
   const path = pathTo(root, to.id);
   const at = path.findIndex((node) => node.id === here.id);
   return path.slice(at + 1).find((node) => STOPS.includes(node.kind) && node.children.length) ?? null;
 }
 
-/** Places on the way that can be gone back to. */
+/** The nodes on a path that can be opened. */
 export const stops = (path: Node[]): Node[] =>
   path.filter((node) => node.kind === "machine" || STOPS.includes(node.kind));
 
 export interface Placed {
   node: Node;
   box: Box;
-  /** Room for the name above what is inside; 0 for what is drawn as a leaf. */
+  /** Height of the header; 0 for leaves. */
   head: number;
 }
 
 const GAP = 3;
 const HEAD = 19;
 
-/** Boxes of a node and of all inside it that there is room for, the outer before the inner. */
+/** The boxes of a node and its descendants that fit, outer ones first. */
 export function placed(node: Node, box: Box): Placed[] {
   const room =
     node.children.length > 0 &&
@@ -494,7 +494,7 @@ export function placed(node: Node, box: Box): Placed[] {
   return all;
 }
 
-/** What is told of a node when it is pointed at: every column that its row has, exact. */
+/** Tooltip of a node: all columns of its row at full precision. */
 export function describe(node: Node, unit: (table: Table, column: string) => string | null): string[] {
   const head = words(node.name, node.word);
   if (!node.table || !node.row) return [head];
@@ -510,7 +510,7 @@ export function describe(node: Node, unit: (table: Table, column: string) => str
   return [head, ...lines];
 }
 
-/** The moment shown: the last that is not after the one asked for; the last of all where none is asked for. */
+/** The index of the last moment not after `at`; of the last one if null. */
 export function nearest(times: readonly number[], at: number | null): number {
   if (at === null) return times.length - 1;
   let index = 0;
@@ -519,8 +519,8 @@ export function nearest(times: readonly number[], at: number | null): number {
 }
 
 /**
- * Rows by the moment they belong to: those of another system of the machine end a little earlier or later, and where
- * it has shorter intervals, its last one counts.
+ * Assigns rows to moments: other systems' intervals may end slightly earlier or later, and of shorter
+ * intervals the closest counts.
  */
 export function rowsByMoment(rows: Row[], times: readonly number[], width: number): Map<number, Row[]> {
   const frames = new Map<number, { off: number; rows: Row[] }>();

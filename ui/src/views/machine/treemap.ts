@@ -1,4 +1,4 @@
-/** Rectangles within a rectangle, as large as their weights, in their order: things stay where they are looked for. */
+/** A tree map: rectangles sized by weight and kept in order, so that things stay in place. */
 
 export interface Box {
   x: number;
@@ -7,7 +7,7 @@ export interface Box {
   height: number;
 }
 
-/** How far the rectangles of a strip are from squares, on average. */
+/** The average aspect ratio of a strip's rectangles. */
 function shape(strip: number[], along: number, scale: number): number {
   const sum = strip.reduce((a, b) => a + b, 0);
   const across = (sum * scale) / along;
@@ -21,7 +21,7 @@ function shape(strip: number[], along: number, scale: number): number {
   return ratios.reduce((a, b) => a + b, 0) / Math.max(1, ratios.length);
 }
 
-/** One box for each weight, by strips of whole width (or height, where the place is wider than high). */
+/** One box per weight, in strips across the whole width (or height if the area is wide). */
 export function strips(weights: readonly number[], box: Box): Box[] {
   const total = weights.reduce((sum, weight) => sum + Math.max(0, weight), 0);
   if (!(total > 0) || box.width <= 0 || box.height <= 0) {
@@ -66,7 +66,7 @@ export function strips(weights: readonly number[], box: Box): Box[] {
   return boxes;
 }
 
-/** On the way from one box to another. */
+/** Interpolates between two boxes. */
 export function between(from: Box, to: Box, share: number): Box {
   const mix = (a: number, b: number): number => a + (b - a) * share;
   return {

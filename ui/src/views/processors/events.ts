@@ -1,10 +1,10 @@
-/** Events worth a mark beside processors: those of a kind that did not happen all the time. */
+/** Events that are marked in charts of processors. */
 
 import { session } from "../../lib/api/session.svelte";
 import type { Mark } from "../../lib/time/mark";
 import { notable, describe } from "../../lib/api/notable.svelte";
 
-/** More of one kind in a window than this are a rhythm, and a mark on each hides the lines. */
+/** Events of a kind more frequent than this are not marked: they would hide the lines. */
 const OFTEN = 12;
 const OF_PROCESSORS = /park|smt|multithread|vary|srm|capab|processor|cpu|core|share|pool/i;
 

@@ -1,4 +1,4 @@
-/** Processors and cores of a system as rows: in the order of the machine, threads of a core beside each other. */
+/** Processors and cores as rows: in machine order, threads of a core together. */
 
 import type { Statistic } from "../../lib/api/values";
 import type { TableInfo } from "../../lib/api/answers";
@@ -11,12 +11,12 @@ export interface Processor {
   core: number | null;
   thread: number | null;
   type: string | null;
-  /** Polarity of the window, joined where it changed. */
+  /** Polarity within the window, joined if it changed. */
   polarity: string | null;
   entitlement: number | null;
 }
 
-/** What a heat map can show of processors, in the order of the choice. */
+/** Columns for the heat map of processors. */
 export const WHAT = [
   "busy_pct",
   "emulation_pct",
@@ -29,7 +29,7 @@ export const WHAT = [
   "mvs_busy_pct",
 ] as const;
 
-/** And of cores. */
+/** Columns for the heat map of cores. */
 export const OF_CORES = [
   "core_busy_pct",
   "mt_utilization_pct",
@@ -45,12 +45,12 @@ export const LEVELS: { id: Level; text: string }[] = [
   { id: "min", text: "smallest" },
 ];
 
-/** One of a choice, the first where the address says another. */
+/** The chosen word, or the first one if it is invalid. */
 export function chosen<T extends string>(word: string | null, from: readonly T[]): T {
   return from.find((id) => id === word) ?? from[0]!;
 }
 
-/** What is asked of every processor of the window, by its number. */
+/** Attributes of every processor. */
 export const ABOUT: Record<string, Statistic[]> = {
   core_id: ["last"],
   thread_id: ["last"],
@@ -59,7 +59,7 @@ export const ABOUT: Record<string, Statistic[]> = {
   entitlement_pct: ["last"],
 };
 
-/** The polarity of a row of the window: what it was and what it became, where it changed. */
+/** The polarity of a row; both values if it changed. */
 export function polarity(answer: Measured, at: number): string | null {
   const both = ["polarity_first", "polarity_last"].map((name) => answer.column(name)[at] ?? null);
   return [...new Set(both.filter((value) => value !== null))].join("/") || null;
@@ -93,7 +93,7 @@ export function processors(answer: Measured | null): Processor[] {
     );
 }
 
-/** Whether rows are to be grouped: some core has more than one thread. */
+/** Whether rows are grouped: some core has several threads. */
 export function threaded(all: Processor[]): boolean {
   const seen = new Set<number>();
   for (const processor of all) {
@@ -104,7 +104,7 @@ export function threaded(all: Processor[]): boolean {
   return false;
 }
 
-/** What stands beside a processor: its type where there are several, polarity and entitlement. */
+/** The note beside a processor: its type if there are several, polarity, and entitlement. */
 export function beside(processor: Processor, types: number): string {
   return [
     types > 1 ? processor.type : null,
@@ -117,11 +117,11 @@ export function beside(processor: Processor, types: number): string {
 
 const rounded = (value: number): string => String(Math.round(value * 10) / 10);
 
-/** How often each column has a value. */
+/** Counts the values of each column. */
 export const counts = (columns: readonly string[]): Record<string, Statistic[]> =>
   Object.fromEntries(columns.map((column): [string, Statistic[]] => [column, ["count"]]));
 
-/** The rows of a heat map over time: a column, and when its processor or core was parked. */
+/** Asks for a heat map: a column over time, and when each subject was parked. */
 export const heatCourse = (
   table: string,
   key: string,
@@ -143,13 +143,13 @@ export const heatCourse = (
 export interface Row {
   t: number[];
   value: (number | null)[];
-  /** All of the place parked: nothing else is to be said of it. */
+  /** Parked throughout, so there is no value. */
   parked: boolean[];
-  /** The range within each bucket, where it holds more than one interval. */
+  /** The range within each bucket of several intervals. */
   range: (string | null)[];
 }
 
-/** Lines of a course by subject: the value at a level, and where the subject was parked throughout. */
+/** Heat map rows by subject: values at a level, and when the subject was parked throughout. */
 export function heatRows(
   lines: Course | null,
   column: string,
@@ -180,11 +180,11 @@ function within(line: Line, at: number): string | null {
   return low === null || high === null || low === high ? null : `from ${exact(low)} to ${exact(high)}`;
 }
 
-/** Columns of which some row of an answer counted values. */
+/** The columns with any values. */
 export const filled = (names: readonly string[], answer: Measured | null): Set<string> =>
   new Set(names.filter((name) => answer?.numbers(`${name}_count`).some((count) => (count ?? 0) > 0)));
 
-/** Why a column has nothing: what the catalog says it is made of. */
+/** Why a column has no values, in the catalog's words. */
 export function unfilled(table: TableInfo | undefined, column: string): string {
   const about = table?.columns.find((about) => about.name === column);
   return `${about?.text ?? column}: this input does not say it, or it cannot be computed in this window`;

@@ -1,9 +1,9 @@
-/** What the tables of processors and of cores show, and in which order. */
+/** Columns and order of the tables of processors and cores. */
 
 import type { Shown, TableColumn } from "../../lib/api/tables";
 import type { Cell } from "../../lib/api/values";
 
-/** Of processors: percentiles over the intervals of the window. */
+/** Processors: percentiles over the intervals of the window. */
 export const PROCESSOR_COLUMNS: Shown[] = [
   { column: "core_id" },
   { column: "thread_id" },
@@ -20,7 +20,7 @@ export const PROCESSOR_COLUMNS: Shown[] = [
   { column: "parked_pct", what: "max" },
 ];
 
-/** Of cores, and in how many intervals of the window they could be computed. */
+/** Cores, with the number of intervals they could be computed in. */
 export const CORE_COLUMNS: Shown[] = [
   { column: "cpu_type" },
   { column: "polarity" },
@@ -39,7 +39,7 @@ export const CORE_COLUMNS: Shown[] = [
   { column: "productivity_pct", what: "count" },
 ];
 
-/** Threads of a core beside each other. */
+/** Keeps the threads of a core together. */
 export function byCore(rows: Cell[][], columns: TableColumn[]): Cell[][] {
   const places = ["core_id_last", "thread_id_last", "cpu_id"].map((key) =>
     columns.findIndex((column) => column.key === key),

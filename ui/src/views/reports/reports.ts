@@ -1,10 +1,10 @@
-/** Classic reports: which there are, what each has of this input, and their tables with columns to sort. */
+/** Classic reports: the list, its search, and sortable tables. */
 
 import type { Cell, Kind } from "../../lib/api/values";
 import type { ReportInfo } from "../../lib/api/answers";
 import type { TableColumn } from "../../lib/api/tables";
 
-/** How many columns of a report have values, found by decoding everything. */
+/** The number of columns with values in a report. */
 export interface ColumnCount {
   name: string;
   has: number;
@@ -48,7 +48,7 @@ export interface ReportText {
   text: string;
 }
 
-/** The menu: reports by group, those that a search keeps; a search looks at name, number and title. */
+/** Reports by group that match a search for name, number, and title. */
 export function menu(
   reports: ReportInfo[],
   search: string,
@@ -66,21 +66,21 @@ export function menu(
   return [...groups].map(([heading, reports]) => ({ heading, reports }));
 }
 
-/** Reports that tell most to begin with, those of z/VM and those of z/OS. */
+/** The first reports to show, for z/VM and for z/OS. */
 const OPENING: Record<string, string[]> = {
   "zvm-monitor": ["system", "prclog", "user"],
   smf: ["rmfcpu", "workload", "partition"],
   "rmf-xml": ["rmfcpu", "workload", "partition"],
 };
 
-/** The report that is open before one is chosen; null where nothing has data. */
+/** The report shown initially; null if none has data. */
 export function opening(reports: ReportInfo[], sources: { source: string }[]): string | null {
   const full = reports.filter((report) => report.fills).map((report) => report.name);
   const wanted = sources.flatMap((source) => OPENING[source.source] ?? []);
   return wanted.find((name) => full.includes(name)) ?? full[0] ?? null;
 }
 
-/** What a list says of a report at a glance: how many columns have values is known once all were counted. */
+/** The status of a report in the list; exact once all are counted. */
 export function state(report: ReportInfo, has: ColumnCount | undefined): string {
   if (!has) return report.fills ? "" : "no data";
   if (!has.has) return "no data";
@@ -90,8 +90,8 @@ export function state(report: ReportInfo, has: ColumnCount | undefined): string 
 const KINDS: Record<ReportColumn["type"], Kind> = { number: "float", text: "text", time: "time" };
 
 /**
- * Columns and rows for a table that can be sorted. Columns without a word in them go: `row` where every row is one,
- * `flag` where nothing is flagged. Two columns of a report may have one key, a table needs each once.
+ * Columns and rows of a sortable table. Constant `row` and empty `flag` columns are dropped, and duplicate
+ * keys are numbered.
  */
 export function sortable(report: string, table: ReportTable): { columns: TableColumn[]; rows: Cell[][] } {
   const known = new Map<string, number>();
@@ -104,7 +104,7 @@ export function sortable(report: string, table: ReportTable): { columns: TableCo
     const seen = known.get(column.key) ?? 0;
     known.set(column.key, seen + 1);
     places.push(at);
-    // A total puts words into a column of numbers, such as how many rows there are of.
+    // Totals may put text into numeric columns.
     const words = column.type === "number" && values.some((value) => typeof value === "string");
     columns.push({
       key: seen ? `${column.key}_${seen + 1}` : column.key,

@@ -1,4 +1,4 @@
-/** What the SQL console knows beside the server: history, meaning of columns, and lines of an answer. */
+/** The SQL console: history, column descriptions, and lines of an answer. */
 
 import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/answers";
 import type { TableColumn } from "../../lib/api/tables";
@@ -7,20 +7,20 @@ import { category } from "../../lib/paint/palette";
 
 export interface HistoryEntry {
   q: string;
-  /** When it was asked, milliseconds since 1970. */
+  /** When it ran, in milliseconds since 1970. */
   at: number;
   rows: number;
   more: boolean;
   seconds: number;
 }
 
-/** What could not be read as it stands, with its place in the file. */
+/** Lists what could not be read, with its place in the file. */
 export const PROBLEMS = "SELECT * FROM problem";
 
 const KEY = "zlens.sql.history";
 export const REMEMBERED = 50;
 
-/** The newest first, each question once. */
+/** Adds to the history: newest first, without duplicates. */
 export function remembered(history: HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
   return [entry, ...history.filter((other) => other.q !== entry.q)].slice(0, REMEMBERED);
 }
@@ -41,18 +41,18 @@ export function writeHistory(store: Pick<Storage, "setItem">, history: HistoryEn
   try {
     store.setItem(KEY, JSON.stringify(history));
   } catch {
-    // A browser that keeps nothing: the history lasts as long as the page.
+    // Without storage, the history lasts as long as the page.
   }
 }
 
-/** Tables that a question names. */
+/** The tables named in a query. */
 export function named(query: string, schema: Pick<Schema, "tables">): Schema["tables"] {
   const bare = query.replace(/'(?:[^']|'')*'/g, " ").replace(/--[^\n]*/g, " ");
   const words = new Set(bare.toLowerCase().match(/[a-z_][a-z0-9_.]*/g) ?? []);
   return schema.tables.filter((table) => words.has(table.name.toLowerCase()));
 }
 
-/** The columns of an answer; one that has the name of a column of a table asked is explained as that one. */
+/** The columns of an answer; those named like a column of a queried table are described as that. */
 export function columnsOf(
   answer: Pick<SqlAnswer, "columns" | "types">,
   query: string,
@@ -85,10 +85,13 @@ export function columnsOf(
 
 const LINES = 12;
 
-/** Why there is no chart, or what is drawn: numbers over the first column of times, one line per text before them. */
+/**
+ * The chart of an answer: numeric columns over the first time column, one line per combination of text
+ * columns.
+ */
 export interface AnswerChart {
   columns: string[];
-  /** Lines of a column. */
+  /** The lines of a column. */
   lines: (column: string) => Trace[];
   window: [number, number];
 }
@@ -103,7 +106,7 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): An
   const moments = answer.rows.map((row) => Date.parse(String(row[time])) / 1000);
   const known = moments.filter(Number.isFinite);
   if (new Set(known).size < 2) return null;
-  // A time that comes again has other rows beside it: what tells them apart names the lines.
+  // If times repeat, the text columns distinguish the lines.
   const names = answer.columns.flatMap((_, at) => (["text", "bool"].includes(answer.types[at]!) ? [at] : []));
   const lines = (column: string): Trace[] => {
     const at = answer.columns.indexOf(column);
@@ -141,7 +144,7 @@ export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): An
   };
 }
 
-/** An answer as an array of objects. */
+/** An answer as a JSON array of objects. */
 export function asJson(answer: Pick<SqlAnswer, "columns" | "rows">): string {
   const lines = answer.rows.map((row) =>
     JSON.stringify(Object.fromEntries(answer.columns.map((name, at) => [name, row[at] ?? null]))),
@@ -149,7 +152,7 @@ export function asJson(answer: Pick<SqlAnswer, "columns" | "rows">): string {
   return lines.length ? `[\n${lines.join(",\n")}\n]\n` : "[]\n";
 }
 
-/** Tables and columns that a search keeps; a table that fits itself keeps all of its columns. */
+/** Filters tables and columns by a search; a table whose name matches keeps all columns. */
 export function searched(tables: Schema["tables"], search: string): Schema["tables"] {
   const word = search.trim().toLowerCase();
   if (!word) return tables;
@@ -164,12 +167,12 @@ export function searched(tables: Schema["tables"], search: string): Schema["tabl
   });
 }
 
-/** A name as SQL takes it. */
+/** Quotes a name for SQL if needed. */
 export function quoted(name: string): string {
   return /^[a-z_][a-z0-9_.]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A field's text with something put in place of what is selected. */
+/** Replaces the selection of a field's text. */
 export function inserted(
   text: string,
   from: number,
