@@ -143,7 +143,8 @@ class Table:
     the FROM clause that its formulas are over, with roles and helpers (catalog/helpers); empty where it is
     made otherwise, or that no reader feeds yet. Rows that differ in a column of `apart` are never put
     together: processor types, or a whole and its parts. `parts` has, of such a column, values that are parts
-    of one whole: rows with these may be.
+    of one whole: rows with these may be. `records` names what gives the rows, for the page of an input that
+    has none.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Table:
     rows: str = ""
     apart: tuple[str, ...] = ()
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    records: str = ""
 
     def column(self, name: str) -> Column | None:
         for column in self.columns:
@@ -244,6 +246,7 @@ _TABLE = Spec(
         Key("rows", Prose(empty=True), "what its formulas are over", default=""),
         Key("apart", _NAMES, "columns whose values are never put together", default=()),
         Key("parts", Named(_NAMES), "values that are parts of one whole", default={}),
+        Key("records", _TEXT, "what gives its rows, in words", default=""),
         Key("column", Many(_COLUMN), "its columns"),
     )
 )

@@ -97,6 +97,7 @@ def _tables(place: Place) -> list[dict[str, Any]]:
                 "key": list(table.key) if table.plain else ["system", "source", "interval_end", *table.key],
                 "fills": session.fills(name),
                 "lazy": table.lazy,
+                "records": table.records,
                 "columns": [
                     {
                         "name": column.name,

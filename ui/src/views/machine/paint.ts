@@ -1,13 +1,13 @@
-/** How a place of the machine looks: coloured by busy, edged by polarity, hatched where nothing can be computed. */
+/** Paints a box of the machine: colored by busy, bordered by polarity, hatched if unknown. */
 
-import type { Node, Placed } from "../../lib/machine";
-import type { Painter } from "../../lib/painter";
-import { heat, onHeat, type Theme } from "../../lib/palette";
+import type { Node, Placed } from "./tree";
+import type { Painter } from "../../lib/paint/painter";
+import { heat, onHeat, type Theme } from "../../lib/paint/palette";
 
-/** Edges: a solid line for what has a whole core, dashes for a part of one, dots for none. */
+/** Borders: solid for a full core, dashed for a share of one, dotted for none. */
 const EDGE: Record<string, number[]> = { Vh: [], Vm: [6, 3], Vl: [2, 3] };
 
-/** Fewer letters of a name than this tell nothing. */
+/** The minimum length of a shortened name. */
 const LEAST = 4;
 
 export function fitted(painter: Painter, words: string, width: number, size: number): string {
@@ -17,10 +17,10 @@ export function fitted(painter: Painter, words: string, width: number, size: num
   return cut >= LEAST ? `${words.slice(0, cut)}…` : "";
 }
 
-export function paint(painter: Painter, one: Placed, theme: Theme): void {
-  const { node, box, head } = one;
+export function paint(painter: Painter, placed: Placed, theme: Theme): void {
+  const { node, box, head } = placed;
   const { x, y, width, height } = box;
-  const ink = ground(painter, one, theme);
+  const ink = ground(painter, placed, theme);
   painter.clip(x, y, width, height, () => label(painter, node, box, head, ink, theme));
   const dash = node.polarity ? EDGE[node.polarity] : undefined;
   if (node.capped) painter.rect(x + 1, y + 1, width - 2, height - 2, { stroke: theme.crit, width: 3 });
@@ -29,7 +29,7 @@ export function paint(painter: Painter, one: Placed, theme: Theme): void {
   else painter.rect(x + 0.5, y + 0.5, width - 1, height - 1, { stroke: theme.grid });
 }
 
-/** Fills the place; the colour that letters on it take. */
+/** Fills the box; returns the text color. */
 function ground(painter: Painter, { node, box, head }: Placed, theme: Theme): string {
   const { x, y, width, height } = box;
   const high = head || height;
@@ -67,26 +67,26 @@ function label(
 ): void {
   const room = width - 8;
   if (room < 14 || height < 11) return;
-  // Letters on hatching need a ground of their own.
+  // Text on hatching needs a background.
   const plate = (words: string, top: number, size: number): void => {
     if (node.busy !== null || !words) return;
     const wide = painter.measure(words, size) + 6;
     painter.rect(x + 2, top - size * 0.7, Math.min(width - 4, wide), size * 1.4, { fill: theme.grid });
   };
   const put = (words: string, top: number, size: number, bold: boolean): void => {
-    // A name may be cut, a figure must not be.
-    const whole = painter.measure(words, size) <= room;
-    const shown = whole || bold ? fitted(painter, words, room, size) : "";
+    // Names may be shortened, figures must not be.
+    const fits = painter.measure(words, size) <= room;
+    const shown = fits || bold ? fitted(painter, words, room, size) : "";
     plate(shown, top, size);
-    painter.text(x + 5, top, shown, { colour: ink, size, bold });
+    painter.text(x + 5, top, shown, { color: ink, size, bold });
   };
   if (head) {
     const name = fitted(painter, node.name, room, 12);
     plate(`${name}  ${node.word}`, y + head / 2, 11);
-    painter.text(x + 5, y + head / 2, name, { colour: ink, size: 12, bold: true });
+    painter.text(x + 5, y + head / 2, name, { color: ink, size: 12, bold: true });
     const used = painter.measure(name, 12) * 1.08 + 10;
     const rest = fitted(painter, node.word, room - used, 11);
-    painter.text(x + 5 + used, y + head / 2, rest, { colour: ink, size: 11 });
+    painter.text(x + 5 + used, y + head / 2, rest, { color: ink, size: 11 });
     return;
   }
   const middle = height < 30 ? y + height / 2 : y + 11;

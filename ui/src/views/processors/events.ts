@@ -1,21 +1,22 @@
-/** Events worth a mark beside processors: those of a kind that did not happen all the time. */
+/** Events that are marked in charts of processors. */
 
-import { file } from "../../lib/file.svelte";
-import type { Mark } from "../../lib/lines";
-import { marks, said } from "../../lib/marks.svelte";
+import { session } from "../../lib/api/session.svelte";
+import type { Mark } from "../../lib/time/mark";
+import { notable, describe } from "../../lib/api/notable.svelte";
 
-/** More of one kind in a window than this are a rhythm, and a mark on each hides the lines. */
+/** Events of a kind more frequent than this are not marked: they would hide the lines. */
 const OFTEN = 12;
 const OF_PROCESSORS = /park|smt|multithread|vary|srm|capab|processor|cpu|core|share|pool/i;
 
 export function rare(): Mark[] {
-  const [from, to] = file.window;
-  const inside = marks.events.filter(
-    (one) => one.t >= from && one.t <= to && OF_PROCESSORS.test(one.kind) && !/device|logo/i.test(one.kind),
+  const [from, to] = session.window;
+  const inside = notable.events.filter(
+    (event) =>
+      event.t >= from && event.t <= to && OF_PROCESSORS.test(event.kind) && !/device|logo/i.test(event.kind),
   );
   const counts = new Map<string, number>();
-  for (const one of inside) counts.set(one.kind, (counts.get(one.kind) ?? 0) + 1);
+  for (const event of inside) counts.set(event.kind, (counts.get(event.kind) ?? 0) + 1);
   return inside
-    .filter((one) => counts.get(one.kind)! <= OFTEN)
-    .map((one) => ({ t: one.t, label: said(one), colour: "faint" }));
+    .filter((event) => counts.get(event.kind)! <= OFTEN)
+    .map((event) => ({ t: event.t, label: describe(event), color: "faint" }));
 }

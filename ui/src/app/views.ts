@@ -1,0 +1,89 @@
+/** The views in menu order. A view is hidden if the input has nothing for it. */
+
+import type { Component } from "svelte";
+import { session } from "../lib/api/session.svelte";
+import { register } from "../lib/page/menu";
+import CpuMf from "../views/cpumf/CpuMf.svelte";
+import Compare from "../views/compare/Compare.svelte";
+import Findings from "../views/findings/Findings.svelte";
+import Guests from "../views/guests/Guests.svelte";
+import Io from "../views/io/Io.svelte";
+import Machine from "../views/machine/Machine.svelte";
+import Lab from "../views/lab/Lab.svelte";
+import Overview from "../views/overview/Overview.svelte";
+import Reports from "../views/reports/Reports.svelte";
+import Sql from "../views/sql/Sql.svelte";
+import Processors from "../views/processors/Processors.svelte";
+
+export interface View {
+  id: string;
+  title: string;
+  /** The key after `g` that opens it. */
+  letter: string;
+  shows: () => boolean;
+  component: Component;
+}
+
+/** True if the selected system has data for one of these measures. */
+const any =
+  (...tables: string[]) =>
+  (): boolean =>
+    session.fills(...tables);
+
+/**
+ * True if the selected system has a kind of subject for this view; one file may hold z/VM and z/OS systems.
+ */
+const uses = (view: string): boolean => session.subjects.some((subject) => subject.view === view);
+
+export const VIEWS: View[] = [
+  { id: "overview", title: "Overview", letter: "o", shows: () => true, component: Overview },
+  { id: "findings", title: "Findings", letter: "f", shows: () => true, component: Findings },
+  {
+    id: "processors",
+    title: "Processors",
+    letter: "p",
+    shows: any("cpu", "core"),
+    component: Processors,
+  },
+  {
+    id: "machine",
+    title: "Machine",
+    letter: "m",
+    shows: any("cec", "partition", "core", "cpu"),
+    component: Machine,
+  },
+  { id: "cpumf", title: "CPU MF", letter: "c", shows: any("cpumf_type", "cpumf"), component: CpuMf },
+  { id: "guests", title: "Guests", letter: "u", shows: () => uses("guests"), component: Guests },
+  {
+    id: "workloads",
+    title: "Workloads",
+    letter: "u",
+    shows: () => uses("workloads"),
+    component: Guests,
+  },
+  {
+    id: "io",
+    title: "I/O and paging",
+    letter: "i",
+    shows: any("device", "alias_pool", "channel", "paging"),
+    component: Io,
+  },
+  { id: "compare", title: "Compare", letter: "k", shows: any("load", "guest", "cpu"), component: Compare },
+  {
+    id: "lab",
+    title: "Laboratory",
+    letter: "b",
+    shows: () => !!session.schema?.models.length,
+    component: Lab,
+  },
+  {
+    id: "reports",
+    title: "Reports",
+    letter: "r",
+    shows: () => !!session.schema?.reports.length,
+    component: Reports,
+  },
+  { id: "sql", title: "SQL", letter: "q", shows: () => !!session.schema?.tables.length, component: Sql },
+];
+
+register(VIEWS);

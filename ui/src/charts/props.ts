@@ -1,0 +1,42 @@
+/** Properties shared by all framed charts, and those of drawings. */
+
+import type { Snippet } from "svelte";
+import type { ApiError } from "../lib/api/api";
+import type { Draw, Region } from "../lib/paint/painter";
+
+export interface Framed {
+  title: string;
+  /** The chart's name in tests and file names. */
+  name: string;
+  unit?: string | null;
+  /** A sentence below the title. */
+  note?: string;
+  /** The name to pass to `zlens explain`. */
+  explain?: string | null;
+  busy?: boolean;
+  error?: ApiError | null;
+  /** Why the chart is empty; null if it is not. */
+  empty?: string | null;
+  sql?: string | null;
+  /** Figures or controls beside the title. */
+  tools?: Snippet;
+}
+
+export interface LegendEntry {
+  name: string;
+  color: string;
+  text?: string;
+  figures?: string;
+}
+
+export interface PlotProps {
+  label: string;
+  height: number;
+  draw: Draw;
+  /** Finds the region at a position, if there are too many to list. */
+  at?: ((x: number, y: number, width: number, height: number) => Region | null) | null;
+  /** The time axis: its first and last moment, and its distance in pixels from both edges. */
+  time?: { from: number; to: number; left: number; right: number } | null;
+  /** Handles a drag instead of zooming the page. */
+  brushed?: ((from: number, to: number) => void) | null;
+}

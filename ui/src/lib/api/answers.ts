@@ -1,0 +1,244 @@
+/** The types of /api/v1: questions and answers. */
+
+import type { Subject } from "./subject";
+import type { Cell, Kind, Statistic } from "./values";
+
+export interface SystemInfo {
+  system: string;
+  source: string;
+  lpar: string | null;
+  /** Type and serial number, as measures identify the machine. */
+  machine: string | null;
+  machine_type: string | null;
+  model: string | null;
+  serial: string | null;
+  release: string | null;
+  utc_offset_s: number | null;
+  local_time: boolean;
+  nominal_s: number | null;
+  intervals: number;
+  /** Measures that its records provide. */
+  fills: string[];
+  start: string | null;
+  end: string | null;
+  made: boolean;
+}
+
+export interface ColumnInfo {
+  name: string;
+  type: Kind;
+  unit: string | null;
+  text: string | null;
+  status: string | null;
+  aggregate: string | null;
+  formula: string | null;
+  scope: string | null;
+}
+
+export interface TableInfo {
+  name: string;
+  kind: "measure" | "raw" | "role";
+  text: string;
+  key: string[];
+  /** The records that provide its rows, in words; empty if not stated. */
+  records?: string;
+  fills: boolean;
+  columns: ColumnInfo[];
+}
+
+export interface ReportInfo {
+  name: string;
+  fcx: string | null;
+  title: string;
+  group: string;
+  heading: string;
+  /** Columns shown, and columns the original report has. */
+  columns: number;
+  of: number;
+  /** Columns the input may have values for. */
+  possible: number;
+  /** Whether the input has data for any table the report reads. */
+  fills: boolean;
+}
+
+export interface ModelInfo {
+  name: string;
+  summary: string;
+  example: string;
+}
+
+export interface Schema {
+  version: string;
+  made: boolean;
+  inputs: { name: string }[];
+  systems: SystemInfo[];
+  tables: TableInfo[];
+  reports: ReportInfo[];
+  models: ModelInfo[];
+  expected: string[];
+  /** Measures of processor users, and how each is shown. */
+  subjects: Subject[];
+  /** The LSPR workload hint table as regions of L1MP and RNI. */
+  hints?: Hints;
+}
+
+export interface SqlAnswer {
+  columns: string[];
+  types: Kind[];
+  rows: Cell[][];
+  more: boolean;
+  seconds: number;
+}
+
+/** Selects rows of a measure. */
+export interface Rows {
+  table: string;
+  system?: string | null;
+  where?: Record<string, Cell | Cell[]>;
+  from?: number | null;
+  to?: number | null;
+  order?: string;
+  descending?: boolean;
+  limit?: number;
+}
+
+export interface AggregateQuestion extends Rows {
+  /** Columns, or the statistics of each column. */
+  columns: string[] | Record<string, Statistic[]>;
+  by?: string[];
+  /** The maximum number of rows over time. */
+  buckets?: number;
+  /** Adds a column over time to each row. */
+  course?: { column: string; statistic: Statistic; buckets: number };
+  /** Keeps only this many values of the first column of `by`: those largest in the first column. */
+  top?: number;
+  /** Columns that later questions will need, computed together with these. */
+  keep?: string[];
+}
+
+/** Columns are the keys, `t` if there are buckets, and COLUMN_STATISTIC. */
+export interface AggregateAnswer {
+  columns: string[];
+  rows: Cell[][];
+  units: Record<string, string>;
+  /** Length of a bucket; 0 if every interval is returned as is. */
+  bucket_s: number;
+  /** The values over time of each row, and their times. */
+  courses?: (number | null)[][] | null;
+  course_t?: number[] | null;
+  /** The values selected by `top`, largest first. */
+  top: Cell[] | null;
+  sql: string;
+  more: boolean;
+}
+
+export interface RowsAnswer {
+  columns: string[];
+  types: Kind[];
+  rows: Cell[][];
+  sql: string;
+  more: boolean;
+}
+
+/** A finding, as in `zlens findings --format json`. */
+export interface Finding {
+  rule: string;
+  severity: "crit" | "warn" | "info";
+  class: string;
+  kind: string;
+  area: string;
+  title: string;
+  system: string | null;
+  data: string | null;
+  subject: string | null;
+  value: number | null;
+  unit: string | null;
+  threshold: number | null;
+  limit: string;
+  detail: string | null;
+  from: string | null;
+  to: string | null;
+  worst: string | null;
+  intervals: number;
+  tested: number;
+  mean: number | null;
+  baseline: number | null;
+  condition: string;
+  meaning: string;
+  action: string;
+  source: string;
+  guard: string | null;
+  disagrees: string[];
+}
+
+export interface FindingsAnswer {
+  rows: Finding[];
+  asked: number;
+  missing: { rule: string; why: string }[];
+}
+
+/** The values a rule tested over time for one subject. */
+export interface Evidence {
+  rule: string;
+  unit: string | null;
+  sql: string;
+  t: number[];
+  value: (number | null)[];
+  threshold: (number | null)[];
+  held: boolean[];
+}
+
+/** A model's answer, as printed by `zlens solve`. */
+export interface ModelAnswer {
+  model: string;
+  title: string;
+  figures: { key: string; value: number | null; unit: string; text: string; decimals: number }[];
+  tables: {
+    key: string;
+    title: string;
+    /** whole: integers, printed without decimals. */
+    columns: {
+      key: string;
+      heading: string;
+      unit: string;
+      text: string;
+      decimals: number;
+      whole?: boolean;
+    }[];
+    rows: Cell[][];
+  }[];
+  charts: {
+    title: string;
+    kind: "bars" | "lines";
+    places: (string | number)[];
+    series: { name: string; values: (number | null)[] }[];
+    unit: string;
+    along: string;
+  }[];
+  notes: string[];
+  assumptions: { name: string; value: Cell; unit: string; text: string; status: string; source: string }[];
+}
+
+export interface Running {
+  id: string;
+  what: string;
+  seconds: number;
+  done: number | null;
+  of: number | null;
+  text: string | null;
+}
+
+/** A region of the L1MP and RNI plane; null marks an open end. */
+export interface HintRegion {
+  category: string;
+  l1mp: [number | null, number | null];
+  rni: [number | null, number | null];
+}
+
+export interface Hints {
+  status: string;
+  source: string;
+  note: string;
+  generations: string[];
+  regions: HintRegion[];
+}

@@ -1,0 +1,143 @@
+/** Client for /api/v1. */
+
+import type { Cell } from "./values";
+import type {
+  Schema,
+  SqlAnswer,
+  Rows,
+  AggregateQuestion,
+  AggregateAnswer,
+  RowsAnswer,
+  FindingsAnswer,
+  Evidence,
+  Running,
+} from "./answers";
+
+import { problems } from "./problems.svelte";
+
+/** An error from the server: what is wrong, what was expected, and what to do. */
+export class ApiError extends Error {
+  readonly expected: string | null;
+  readonly cure: string | null;
+
+  constructor(
+    message: string,
+    expected: string | null = null,
+    cure: string | null = null,
+    readonly kind = "Error",
+    readonly status = 0,
+  ) {
+    super(message);
+    this.expected = expected;
+    this.cure = cure;
+  }
+}
+
+let asked = 0;
+/** Keeps two pages in one browser from canceling each other's questions. */
+const page = Math.random().toString(36).slice(2, 10);
+
+/** A name that identifies a question, so that its progress can be followed. */
+export const questionName = (): string => `${page}-${(asked += 1)}`;
+
+/** How long after opening a view has asked its first questions. */
+const PAUSE_MS = 60;
+let open = 0;
+/** Counts the questions in flight, for anything that waits for the page to settle. */
+function count(step: number): void {
+  open += step;
+  document.documentElement.dataset["asking"] = String(open);
+}
+
+let patient = 0;
+/** Waits until no other question is in flight. For slow questions whose answers are not urgent. */
+async function quiet(signal?: AbortSignal): Promise<void> {
+  patient += 1;
+  count(1);
+  try {
+    do await new Promise((done) => setTimeout(done, PAUSE_MS));
+    while (open > patient && !signal?.aborted);
+  } finally {
+    patient -= 1;
+    count(-1);
+  }
+}
+
+async function call<T>(path: string, body: object | null, signal?: AbortSignal): Promise<T> {
+  const id = (body as { id?: string } | null)?.id ?? questionName();
+  const ended = () => void fetch("/api/v1/cancel", post({ id })).catch(() => undefined);
+  signal?.addEventListener("abort", ended, { once: true });
+  let response: Response;
+  count(1);
+  try {
+    response =
+      body === null
+        ? await fetch(`/api/v1${path}${path.includes("?") ? "&" : "?"}id=${id}`, { signal })
+        : await fetch(`/api/v1${path}`, { ...post({ ...body, id }), signal });
+    problems.update(response.headers.get("zlens-problems"));
+    const answer: unknown = await response.json();
+    if (response.ok) return answer as T;
+    const { error } = answer as { error?: Partial<ApiError> };
+    throw new ApiError(
+      error?.message ?? `the server answers ${response.status}`,
+      error?.expected ?? null,
+      error?.cure ?? null,
+      error?.kind,
+      response.status,
+    );
+  } catch (error) {
+    if (error instanceof ApiError || signal?.aborted) throw error;
+    throw new ApiError("the server does not answer", null, "is zlens serve still running?", "Network");
+  } finally {
+    count(-1);
+    signal?.removeEventListener("abort", ended);
+  }
+}
+
+function post(body: object): RequestInit {
+  return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+}
+
+function query(path: string, values: Record<string, Cell | undefined>): string {
+  const words = new URLSearchParams();
+  for (const [key, value] of Object.entries(values)) {
+    if (value !== undefined && value !== null) words.set(key, String(value));
+  }
+  return `${path}?${words}`;
+}
+
+export const api = {
+  quiet,
+  schema: (signal?: AbortSignal) => call<Schema>("/schema", null, signal),
+  /**
+   * `keep`: columns of measures that are otherwise recomputed for every question; `{guest}` stands for them
+   * in the query.
+   */
+  sql: (query: string, how: { rows?: number; keep?: Record<string, string[]> } = {}, signal?: AbortSignal) =>
+    call<SqlAnswer>("/sql", { query, ...how }, signal),
+  /** Columns of a measure by subject and time, aggregated as the catalog defines. */
+  aggregate: (question: AggregateQuestion, signal?: AbortSignal) =>
+    call<AggregateAnswer>("/aggregate", question, signal),
+  /** Rows of a measure as they are. */
+  rows: (question: Rows & { columns?: string[] }, signal?: AbortSignal) =>
+    call<RowsAnswer>("/rows", question, signal),
+  explain: (name: string, signal?: AbortSignal) =>
+    call<{ name: string; text: string }>(query("/explain", { name }), null, signal),
+  /** Counts the columns of each report that have values; decodes everything. */
+  reports: (signal?: AbortSignal) =>
+    call<{ reports: { name: string; has: number; of: number; state: string }[] }>("/reports", null, signal),
+  report: <T>(values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<T>(query("/report", values), null, signal),
+  findings: (values: Record<string, Cell | undefined> = {}, signal?: AbortSignal) =>
+    call<FindingsAnswer>(query("/findings", values), null, signal),
+  evidence: (values: Record<string, Cell | undefined>, signal?: AbortSignal) =>
+    call<Evidence>(query("/evidence", values), null, signal),
+  compare: <T>(question: object, signal?: AbortSignal) => call<T>("/compare", question, signal),
+  solve: <T>(question: object, signal?: AbortSignal) => call<T>("/solve", question, signal),
+  expected: <T>(question: object, signal?: AbortSignal) => call<T>("/expected", question, signal),
+  plan: <T>(question: object, signal?: AbortSignal) => call<T>("/plan", question, signal),
+  /** The keys that a model's scenario may have. */
+  keys: (model: string, signal?: AbortSignal) =>
+    call<{ keys: string }>(query("/model", { model }), null, signal),
+  running: (signal?: AbortSignal) => call<Running[]>("/running", null, signal),
+};

@@ -1,0 +1,37 @@
+/** Columns over time, as answered by the server. */
+
+import type { Cell } from "./values";
+
+/** The statistic of a bucket. */
+export type Level = "p50" | "p95" | "min" | "max";
+
+export type Values = (number | null)[];
+
+/** A line of a chart. Times are interval ends in seconds UTC; null marks values that cannot be computed. */
+export interface Line extends Record<Level, Values> {
+  by: Cell;
+  column: string;
+  source: string;
+  t: number[];
+}
+
+/** Columns over time: every interval if `bucket_s` is 0, else buckets of whole intervals. */
+export interface Course {
+  bucket_s: number;
+  sql: string;
+  lines: Line[];
+}
+
+/** Keeps some of the lines. */
+export const only = (course: Course | null, keep: (line: Line) => boolean): Course | null =>
+  course && { ...course, lines: course.lines.filter(keep) };
+
+/** Orders the lines by subject. */
+export const ordered = (course: Course | null, subjects: Cell[]): Course | null =>
+  course && {
+    ...course,
+    lines: [...course.lines].sort((a, b) => subjects.indexOf(a.by) - subjects.indexOf(b.by)),
+  };
+
+/** Whether a line has any value. */
+export const known = (line: Line): boolean => line.p50.some((value) => value !== null);

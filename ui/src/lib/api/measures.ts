@@ -1,0 +1,109 @@
+/** Questions about measures in the selected window, and their answers. */
+
+import { api } from "./api";
+import type { AggregateAnswer, AggregateQuestion, Rows } from "./answers";
+import type { Cell, Statistic } from "./values";
+import { session } from "./session.svelte";
+import type { Course, Level, Line } from "./course";
+import { place } from "../page/place.svelte";
+
+/** The maximum number of rows of an answer. */
+const MOST = 100_000;
+
+/**
+ * The length of a bucket in seconds: a whole number of intervals, so that at most `points` fit into the
+ * window.
+ */
+export function bucket(window: [number, number], nominal: number | null, points: number): number {
+  const step = nominal && nominal > 0 ? nominal : 60;
+  const intervals = Math.ceil((window[1] - window[0]) / step - 0.01);
+  return Math.max(1, Math.ceil(intervals / Math.max(1, points))) * step;
+}
+
+/** The selected system and window. */
+export const here = (): Pick<Rows, "system" | "from" | "to"> => ({
+  system: session.system,
+  from: place.from,
+  to: place.to,
+});
+
+/** An answer with access to columns by name. */
+export interface Measured {
+  columns: string[];
+  rows: Cell[][];
+  sql: string;
+  more: boolean;
+  column(name: string): Cell[];
+  numbers(name: string): (number | null)[];
+}
+
+export function withColumns(answer: Pick<AggregateAnswer, "columns" | "rows" | "sql" | "more">): Measured {
+  const column = (name: string): Cell[] => {
+    const at = answer.columns.indexOf(name);
+    return answer.rows.map((row) => row[at] ?? null);
+  };
+  return {
+    columns: answer.columns,
+    rows: answer.rows,
+    sql: answer.sql,
+    more: answer.more,
+    column,
+    numbers: (name) => column(name).map((value) => (typeof value === "number" ? value : null)),
+  };
+}
+
+export const measured = async (question: AggregateQuestion, signal?: AbortSignal): Promise<Measured> =>
+  withColumns(await api.aggregate({ limit: MOST, ...question }, signal));
+
+export interface CourseQuestion extends Omit<AggregateQuestion, "columns"> {
+  columns: string[];
+  buckets: number;
+  /** The statistic of a bucket. */
+  levels?: Level[];
+}
+
+/** Columns over time: one line per column and value of the first column of `by`. */
+export async function course(
+  { columns, levels = ["min", "max", "p50"], ...question }: CourseQuestion,
+  signal?: AbortSignal,
+): Promise<Course> {
+  // Statistics skip intervals flagged short or gap; single intervals are shown as they are.
+  const statistics: Statistic[] = [...levels, "last"];
+  const asked = Object.fromEntries(columns.map((name) => [name, statistics]));
+  const answer = await api.aggregate({ limit: MOST, ...question, columns: asked }, signal);
+  return { bucket_s: answer.bucket_s, sql: answer.sql, lines: lines(answer, columns, question.by?.[0]) };
+}
+
+export function lines(answer: AggregateAnswer, columns: string[], by?: string): Line[] {
+  const at = (name: string): number => answer.columns.indexOf(name);
+  const [of, source, t] = [by === undefined ? -1 : at(by), at("source"), at("t")];
+  const groups = new Map<string, Cell[][]>();
+  for (const row of answer.rows) {
+    const key = JSON.stringify([row[of] ?? null, row[source]]);
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
+  }
+  // Several systems may report one machine in turns.
+  for (const rows of groups.values()) rows.sort((a, b) => Number(a[t]) - Number(b[t]));
+  const turned = [...groups.values()].flatMap((rows) =>
+    columns.map((column): Line => {
+      const values = (what: Statistic): (number | null)[] => {
+        const place = at(`${column}_${answer.bucket_s > 0 ? what : "last"}`);
+        return place < 0 ? [] : rows.map((row) => (typeof row[place] === "number" ? row[place] : null));
+      };
+      return {
+        by: rows[0]![of] ?? null,
+        source: String(rows[0]![source]),
+        column,
+        t: rows.map((row) => Number(row[t])),
+        min: values("min"),
+        max: values("max"),
+        p50: values("p50"),
+        p95: values("p95"),
+      };
+    }),
+  );
+  const order = answer.top;
+  return order ? turned.sort((a, b) => order.indexOf(a.by) - order.indexOf(b.by)) : turned;
+}

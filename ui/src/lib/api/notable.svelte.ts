@@ -1,0 +1,100 @@
+/** Findings and events of the selected system, asked once and shown on every time axis. */
+
+import { api } from "./api";
+import type { Finding, FindingsAnswer } from "./answers";
+import { ask, type Asked } from "./ask.svelte";
+import { session } from "./session.svelte";
+import { seconds } from "../time/format";
+import type { Mark } from "../time/mark";
+import { place } from "../page/place.svelte";
+
+export interface SystemEvent {
+  t: number;
+  kind: string;
+  subject: string | null;
+  detail: string | null;
+  inferred: boolean | null;
+}
+
+/** An event kind is frequent if it occurs more often than this. */
+const MANY = 30;
+
+class Notable {
+  #answer: Asked<FindingsAnswer> | null = $state.raw(null);
+  #events: Asked<SystemEvent[]> | null = $state.raw(null);
+
+  /** Called once, by a component that lives as long as the page. */
+  begin(): void {
+    this.#answer = ask((signal) => {
+      if (!session.schema) return null;
+      const { system } = session;
+      // Findings take longest, so the charts of the view go first.
+      return api.quiet(signal).then(() => api.findings({ system }, signal));
+    });
+    this.#events = ask((signal) => {
+      if (!session.schema || !session.fills("event")) return null;
+      const columns = ["time", "kind", "subject", "detail", "inferred"];
+      const question = { table: "event", columns, system: session.system, limit: 5000 };
+      return api.rows(question, signal).then((answer) =>
+        answer.rows.flatMap(([time, kind, subject, detail, inferred]) => {
+          const t = seconds(time as string | null);
+          if (t === null) return [];
+          return [
+            {
+              t,
+              kind: String(kind),
+              subject: subject as string | null,
+              detail: detail as string | null,
+              inferred: inferred as boolean | null,
+            },
+          ];
+        }),
+      );
+    });
+  }
+
+  get answer(): Asked<FindingsAnswer> | null {
+    return this.#answer;
+  }
+
+  get events(): SystemEvent[] {
+    return this.#events?.value ?? [];
+  }
+
+  get findings(): Finding[] {
+    return this.#answer?.value?.rows ?? [];
+  }
+
+  /** Frequent kinds of events, such as parking: their marks would hide everything else. */
+  get frequent(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const event of this.events) counts.set(event.kind, (counts.get(event.kind) ?? 0) + 1);
+    return new Map([...counts].filter(([, count]) => count > MANY));
+  }
+
+  /** Events that are rare enough to be marked. */
+  get rare(): SystemEvent[] {
+    const frequent = this.frequent;
+    return this.events.filter((event) => !frequent.has(event.kind));
+  }
+
+  /** Rare events within the window, as marks. */
+  marks(color = "faint"): Mark[] {
+    const [from, to] = session.window;
+    return this.rare
+      .filter((event) => event.t >= from && event.t <= to)
+      .map((event) => ({ t: event.t, label: describe(event), color }));
+  }
+}
+
+export function describe(event: SystemEvent): string {
+  const words = [event.kind, event.subject, event.detail].filter(Boolean).join(" ");
+  return event.inferred ? `${words} (inferred)` : words;
+}
+
+/** Opens a finding in the findings view. */
+export function show(finding: Finding): void {
+  place.open("findings", { rule: finding.rule, subject: finding.subject });
+}
+
+export const notable = new Notable();

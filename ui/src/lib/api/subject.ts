@@ -1,0 +1,111 @@
+/**
+ * The users of a system's processors, as declared in the catalog: virtual machines, service classes, jobs.
+ */
+
+import type { Cell, Kind, Statistic } from "./values";
+
+/** Texts with {column} placeholders; a piece with a missing value is dropped. */
+export type Pieces = string[];
+
+export type Where = Record<string, Cell | Cell[]>;
+
+/** A table column: a statistic of a measure's column, or a text of last values. */
+export interface Figure {
+  key: string;
+  heading: string;
+  type: Kind;
+  unit: string;
+  text: string;
+  explain: string;
+  column: string;
+  statistic: Statistic;
+  pieces: Pieces;
+  decimals: number | null;
+  scale: number;
+}
+
+export interface Chart {
+  name: string;
+  title: string;
+  unit: string;
+  explain: string;
+  lines: { column: string; name: string }[];
+  note: string;
+  most: number | null;
+  /** Factor for the unit shown. */
+  scale: number;
+}
+
+/** Rows that may be summed. */
+export interface Records {
+  key: string;
+  name: string;
+  where: Where;
+}
+
+/** Sampled state columns that are shown as one. */
+export interface State {
+  key: string;
+  name: string;
+  columns: string[];
+  waits: boolean;
+}
+
+export interface States {
+  title: string;
+  unit: string;
+  explain: string;
+  note: string;
+  lacks: string;
+  state: State[];
+}
+
+/** The measure of a subject's parts. */
+export interface Part {
+  table: string;
+  pieces: Pieces;
+  keys: string[];
+  chart: Chart;
+}
+
+export interface Owners {
+  note: string;
+  group: { key: string; name: string; pieces: Pieces; none: string }[];
+  time: { column: string; name: string; lacks: string }[];
+  level: Pieces[];
+  by: string[];
+  /** The rows to sum; empty for the records the user selected. */
+  where: Where;
+}
+
+export interface Subject {
+  table: string;
+  /** The view that shows it. */
+  view: string;
+  sources: string[];
+  title: string;
+  many: string;
+  name: { column: string; heading: string }[];
+  /** The column whose total is what the subject used. */
+  spent: string;
+  spent_text: string;
+  course: { column: string; heading: string; statistic: Statistic };
+  figure: Figure[];
+  chart: Chart[];
+  owners: Owners;
+  records: Records[];
+  part: Part | null;
+  states: States | null;
+  expected: string;
+}
+
+/** The kinds a system has: one of their sources is open, and the measure has data. */
+export function present(
+  subjects: Subject[],
+  sources: { source: string }[],
+  fills: (table: string) => boolean,
+): Subject[] {
+  return subjects.filter(
+    (subject) => sources.some(({ source }) => subject.sources.includes(source)) && fills(subject.table),
+  );
+}

@@ -1,0 +1,139 @@
+/** Tables of measures: which columns are asked for, and how the catalog names and formats them. */
+
+import type { Measured } from "./measures";
+import type { Cell, Kind, Statistic } from "./values";
+import { DOTS, figures } from "../text/numbers";
+import type { ColumnInfo } from "./answers";
+import { session } from "./session.svelte";
+import { spoken } from "../text/names";
+
+export interface TableColumn {
+  key: string;
+  heading: string;
+  type: Kind;
+  unit?: string | null;
+  /** The name to pass to `zlens explain`. */
+  explain?: string | null;
+  text?: string | null;
+  /** Factor for the unit shown; copies for programs have the original values. */
+  times?: number;
+  /** A fixed number of decimals, instead of one derived from the values. */
+  decimals?: number;
+  /** Custom formatting, also given the row's index. */
+  show?: (value: Cell, row: number) => string;
+}
+
+/** Formats the cells of a column. */
+export function printed(column: TableColumn, values: Cell[], time: (iso: string) => string): string[] {
+  const { show } = column;
+  if (show) return values.map((value, row) => (value === null ? DOTS : show(value, row)));
+  if (column.type === "float") {
+    const { times = 1 } = column;
+    if (times !== 1) values = values.map((value) => (typeof value === "number" ? value * times : null));
+    if (column.decimals !== undefined) {
+      return values.map((value) => (typeof value === "number" ? value.toFixed(column.decimals) : DOTS));
+    }
+    return figures(values.map((value) => (typeof value === "number" ? value : null)));
+  }
+  return values.map((value) => {
+    if (value === null) return DOTS;
+    return column.type === "time" && typeof value === "string" ? time(value) : String(value);
+  });
+}
+
+/** A column of a measure with one of its statistics. */
+export interface Shown {
+  column: string;
+  /** The statistic; the usual one by default. */
+  what?: Statistic;
+  decimals?: number;
+}
+
+/** The usual statistic of a column over time. */
+function usual(about: ColumnInfo | undefined): Statistic {
+  if (about?.aggregate === "counter" || about?.aggregate === "time") return "total";
+  return about?.aggregate === "ratio" || about?.aggregate === "gauge" ? "mean" : "last";
+}
+
+export const statisticOf = (table: string, shown: Shown): Statistic =>
+  shown.what ?? usual(session.column(table, shown.column));
+
+export const keyOf = (table: string, shown: Shown): string => `${shown.column}_${statisticOf(table, shown)}`;
+
+/** The columns and statistics to ask for. */
+export function asked(table: string, shown: Shown[]): Record<string, Statistic[]> {
+  const question: Record<string, Statistic[]> = {};
+  for (const column of shown) {
+    const statistics = (question[column.column] ??= []);
+    const what = statisticOf(table, column);
+    if (!statistics.includes(what)) statistics.push(what);
+  }
+  return question;
+}
+
+const LEADING = ["system", "source", "interval_end", "seconds", "flag"];
+
+/**
+ * The given columns followed by all others of the measure, so that new columns appear without being listed.
+ */
+export function everything(table: string, shown: Shown[]): Shown[] {
+  const about = session.table(table);
+  const seen = new Set([...LEADING, ...(about?.key ?? []), ...shown.map((column) => column.column)]);
+  const rest = (about?.columns ?? []).filter((column) => !seen.has(column.name));
+  return [...shown, ...rest.map((column) => ({ column: column.name }))];
+}
+
+const SAID: Partial<Record<Statistic, string>> = {
+  p50: "median",
+  p95: "p95",
+  min: "smallest",
+  max: "largest",
+  count: "intervals",
+};
+
+/** A heading: the spoken name of the column, and its statistic. */
+export function heading(column: string, what?: Statistic): string {
+  const name = spoken(column);
+  const words = what && SAID[what];
+  return name[0]!.toUpperCase() + name.slice(1) + (words ? `, ${words}` : "");
+}
+
+/** The unit shown: milliseconds for times of single operations, megabytes for bytes. */
+export function unitOf(about: ColumnInfo | undefined): { unit: string | null; times?: number } {
+  const single = about?.aggregate === "ratio" || about?.aggregate === "gauge";
+  if (about?.unit === "s" && single) return { unit: "ms", times: 1000 };
+  if (about?.unit === "bytes/s") return { unit: "MB/s", times: 1e-6 };
+  return { unit: about?.unit ?? null };
+}
+
+/** Units that are not worth showing. */
+export const WORDS = ["", "count", "index", "ratio"];
+
+/** Table columns as described in the catalog. */
+export function tableColumns(table: string, keys: string[], shown: Shown[]): TableColumn[] {
+  const of = (name: string, what?: Statistic, decimals?: number): TableColumn => {
+    const about = session.column(table, name);
+    const integer =
+      what === "count" || (about?.type === "int" && !["mean", "p50", "p95"].includes(what ?? ""));
+    const number = what === "count" || about?.type === "int" || about?.type === "float";
+    return {
+      key: what ? `${name}_${what}` : name,
+      heading: heading(name, what),
+      type: integer ? "int" : number ? "float" : (about?.type ?? "text"),
+      ...(what === "count" || WORDS.includes(about?.unit ?? "") ? {} : unitOf(about)),
+      explain: `${table}.${name}`,
+      text: [about?.text ?? name, what ? SAID[what] : null].filter(Boolean).join("; of the intervals: "),
+      ...(decimals === undefined ? {} : { decimals }),
+    };
+  };
+  return [
+    ...keys.map((name) => of(name)),
+    ...shown.map((column) => of(column.column, statisticOf(table, column), column.decimals)),
+  ];
+}
+
+/** The cells of the given columns, row by row. */
+export function cells(answer: Measured | null, columns: TableColumn[]): Cell[][] {
+  const places = columns.map((column) => answer?.columns.indexOf(column.key) ?? -1);
+  return (answer?.rows ?? []).map((row) => places.map((at) => row[at] ?? null));
+}

@@ -1,0 +1,9 @@
+/** Values in the cells of answers. */
+
+export type Cell = string | number | boolean | null;
+
+export type Kind = "int" | "float" | "text" | "bool" | "time";
+
+/** Statistics over the rows of a column; the catalog defines which a column has: docs/aggregation.md. */
+export type Statistic =
+  "mean" | "total" | "min" | "max" | "p50" | "p95" | "first" | "last" | "mode" | "count";

@@ -1,0 +1,22 @@
+/** The panel that explains a number: definition, inputs, record and field, status, source. */
+
+class ExplainPanel {
+  name = $state<string | null>(null);
+  /** The element that had the focus before, which gets it back. */
+  #before: HTMLElement | null = null;
+
+  open(name: string): void {
+    if (this.name === null && document.activeElement instanceof HTMLElement)
+      this.#before = document.activeElement;
+    this.name = name;
+  }
+
+  close(): void {
+    if (this.name === null) return;
+    this.name = null;
+    if (this.#before?.isConnected) this.#before.focus();
+    this.#before = null;
+  }
+}
+
+export const explainPanel = new ExplainPanel();

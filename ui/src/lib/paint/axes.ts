@@ -1,0 +1,121 @@
+/** Axes of drawings: ticks at round numbers, grid lines, and labels. */
+
+import { tickLabel } from "../time/format";
+import { timeTicks } from "../time/ticks";
+import { segment, type Painter } from "./painter";
+import type { Theme } from "./palette";
+
+/** Margins of charts over time, in pixels. */
+export const LEFT = 52;
+export const RIGHT = 12;
+const TOP = 8;
+const FOOT = 22;
+
+export interface Scale {
+  low: number;
+  high: number;
+  ticks: number[];
+}
+
+/** Bounds, step, and ticks of an axis: steps are 1, 2, or 5 times a power of ten, about `count` of them. */
+export function axis(low: number, high: number, count = 5): Scale & { step: number } {
+  const top = high > low ? high : low + 1;
+  const raw = (top - low) / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step =
+    [1, 2, 5, 10].map((times) => times * power).find((size) => size >= raw * (1 - 1e-9)) ?? 10 * power;
+  const round = (value: number): number => Number(value.toPrecision(12));
+  const first = round(Math.floor(low / step + 1e-9) * step);
+  const last = round(Math.ceil(top / step - 1e-9) * step);
+  const ticks: number[] = [];
+  for (let at = 0; first + at * step <= last + step * 1e-9; at += 1)
+    ticks.push(Number((first + at * step).toPrecision(12)));
+  return { low: first, high: last, step, ticks };
+}
+
+/** Maps moments to pixels. */
+export const timeScale =
+  ([from, to]: [number, number], left: number, right: number) =>
+  (t: number): number =>
+    left + ((t - from) / Math.max(1e-9, to - from)) * (right - left);
+
+interface Labels {
+  label?: (value: number) => string;
+  /** Emphasizes the line at 0. */
+  zero?: boolean;
+}
+
+/** Draws horizontal grid lines with labels to their left. */
+export function levels(
+  painter: Painter,
+  theme: Theme,
+  ticks: number[],
+  y: (value: number) => number,
+  [left, right]: [number, number],
+  { label = String, zero = false }: Labels = {},
+): void {
+  for (const tick of ticks) {
+    segment(painter, [left, y(tick)], [right, y(tick)], {
+      stroke: zero && tick === 0 ? theme.faint : theme.grid,
+    });
+    painter.text(left - 6, y(tick), label(tick), { color: theme.faint, align: "right", size: 11 });
+  }
+}
+
+/** Draws vertical grid lines with labels below, emphasizing 0. */
+export function uprights(
+  painter: Painter,
+  theme: Theme,
+  ticks: number[],
+  x: (value: number) => number,
+  [top, bottom]: [number, number],
+  label: (value: number) => string,
+): void {
+  for (const tick of ticks) {
+    segment(painter, [x(tick), top], [x(tick), bottom], { stroke: tick === 0 ? theme.faint : theme.grid });
+    painter.text(x(tick), bottom + 11, label(tick), { color: theme.faint, align: "center", size: 11 });
+  }
+}
+
+/** Draws the axes of a chart over time; returns its scales. */
+export function timeAxes(
+  painter: Painter,
+  width: number,
+  height: number,
+  theme: Theme,
+  { window, offset, scale, label }: { window: [number, number]; offset: number; scale: Scale } & Labels,
+): { x: (t: number) => number; y: (value: number) => number; top: number; bottom: number } {
+  const [from, to] = window;
+  const bottom = height - FOOT;
+  const x = timeScale(window, LEFT, width - RIGHT);
+  const y = (value: number): number =>
+    TOP + ((scale.high - value) / (scale.high - scale.low)) * (bottom - TOP);
+  levels(painter, theme, scale.ticks, y, [LEFT, width - RIGHT], { label });
+  for (const tick of timeTicks(from, to, offset, width / 110)) {
+    // The last label would be cut off.
+    const edge = x(tick) > width - 18;
+    painter.text(edge ? width - 2 : x(tick), bottom + 12, tickLabel(tick, from, to, offset), {
+      color: theme.faint,
+      align: edge ? "right" : "center",
+      size: 11,
+    });
+  }
+  return { x, y, top: TOP, bottom };
+}
+
+/** Draws the time labels of a strip, kept at least `margin` pixels from its ends. */
+export function stripAxis(
+  painter: Painter,
+  width: number,
+  height: number,
+  theme: Theme,
+  { window, offset, margin }: { window: [number, number]; offset: number; margin: number },
+): { x: (t: number) => number; bottom: number } {
+  const x = timeScale(window, 0, width);
+  for (const tick of timeTicks(...window, offset, width / 120)) {
+    const middle = Math.min(width - margin, Math.max(margin, x(tick)));
+    const label = tickLabel(tick, ...window, offset);
+    painter.text(middle, height - 6, label, { color: theme.faint, align: "center", size: 11 });
+  }
+  return { x, bottom: height - 14 };
+}

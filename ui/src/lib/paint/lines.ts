@@ -1,0 +1,185 @@
+/** Lines of a time chart: made from answers, joined on one axis, and drawn for pictures. */
+
+import { segment, type Draw } from "./painter";
+import { timeAxes, LEFT, RIGHT, axis } from "./axes";
+import type { Mark } from "../time/mark";
+import type { Level, Values, Line, Course } from "../api/course";
+import { dateTime } from "../time/format";
+import { short } from "../text/numbers";
+import { category, tone } from "./palette";
+
+/** A line, and the band between its minimum and maximum per bucket. */
+export interface Trace {
+  name: string;
+  color: string;
+  t: number[];
+  value: (number | null)[];
+  low: (number | null)[] | null;
+  high: (number | null)[] | null;
+  dash?: number[];
+}
+
+/** One trace per line; with a band if buckets hold several intervals. */
+export function traces(
+  course: Course | null,
+  name: (line: Line) => string,
+  {
+    level = "p50",
+    band = true,
+    times = 1,
+    color,
+  }: {
+    level?: Level;
+    band?: boolean;
+    /** Factor for the unit shown. */
+    times?: number;
+    color?: (line: Line, at: number) => string;
+  } = {},
+): Trace[] {
+  const lines = course?.lines ?? [];
+  const sources = new Set(lines.map((line) => line.source)).size;
+  const scaled = (values: Values): Values =>
+    times === 1 ? values : values.map((value) => (value === null ? null : value * times));
+  return lines.map((line, at) => ({
+    // Two sources of one subject are different lines.
+    name: sources > 1 ? `${name(line)} (${line.source})` : name(line),
+    color: color?.(line, at) ?? category(at),
+    t: line.t,
+    value: scaled(line[level]),
+    low: band && course!.bucket_s > 0 ? scaled(line.min) : null,
+    high: band && course!.bucket_s > 0 ? scaled(line.max) : null,
+    // Colors repeat after the eighth line; dashes distinguish them.
+    dash: at >= 8 ? [5, 3] : undefined,
+  }));
+}
+
+/** Gaps in time, where lines must break: more than 1.6 times the usual step. */
+export function breaks(t: number[]): number[] {
+  if (t.length < 3) return [];
+  const steps = t.slice(1).map((next, at) => next - t[at]!);
+  const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)]!;
+  return steps.flatMap((step, at) => (step > 1.6 * usual ? [t[at]! + usual / 2] : []));
+}
+
+/** The times of all traces in order, including gaps. */
+export function times(drawn: Trace[]): number[] {
+  const all = new Set<number>();
+  for (const trace of drawn) {
+    for (const t of trace.t) all.add(t);
+    for (const t of breaks(trace.t)) all.add(t);
+  }
+  return [...all].sort((a, b) => a - b);
+}
+
+/** Values at the joint times: null at a gap, undefined (bridged) if the trace has no point. */
+export function aligned(
+  joint: number[],
+  trace: Trace,
+  values: (number | null)[],
+): (number | null | undefined)[] {
+  const at = new Map(trace.t.map((t, index) => [t, values[index] ?? null]));
+  for (const t of breaks(trace.t)) at.set(t, null);
+  return joint.map((t) => at.get(t));
+}
+
+/** Smallest and largest value of traces, including bands. */
+export function extent(drawn: Trace[]): [number, number] {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const trace of drawn) {
+    for (const values of [trace.value, trace.low, trace.high]) {
+      for (const value of values ?? []) {
+        if (value === null) continue;
+        if (value < low) low = value;
+        if (value > high) high = value;
+      }
+    }
+  }
+  return low <= high ? [low, high] : [0, 1];
+}
+
+/** Draws the chart for PNG and SVG. */
+export function drawLines(
+  drawn: Trace[],
+  window: [number, number],
+  offset: number,
+  { marks = [], from0 = true, most = null }: { marks?: Mark[]; from0?: boolean; most?: number | null } = {},
+): Draw {
+  return (painter, width, height, theme) => {
+    const [low, high] = extent(drawn);
+    const scale = axis(
+      from0 ? Math.min(0, low) : low,
+      Math.max(high, most ?? -Infinity),
+      Math.max(2, height / 50),
+    );
+    const { x, y, top, bottom } = timeAxes(painter, width, height, theme, {
+      window,
+      offset,
+      scale,
+      label: short,
+    });
+    painter.clip(LEFT, 0, width - LEFT - RIGHT, height, () => {
+      for (const mark of marks) {
+        segment(painter, [x(mark.t), top], [x(mark.t), bottom], {
+          stroke: tone(theme, mark.color),
+          dash: [3, 3],
+        });
+      }
+      for (const trace of drawn) {
+        const gaps = new Set(breaks(trace.t));
+        const points = trace.t.map((t, at) => [t, at] as const);
+        const merged = [...points, ...[...gaps].map((t) => [t, -1] as const)].sort((a, b) => a[0] - b[0]);
+        let run: [number, number][] = [];
+        let above: [number, number][] = [];
+        let below: [number, number][] = [];
+        const flush = (): void => {
+          if (above.length)
+            painter.path([...above, ...below.reverse()], { fill: trace.color, opacity: 0.2 }, true);
+          if (run.length > 1) painter.path(run, { stroke: trace.color, width: 1.5, dash: trace.dash });
+          else if (run.length) painter.circle(run[0]![0], run[0]![1], 2, { fill: trace.color });
+          run = [];
+          above = [];
+          below = [];
+        };
+        for (const [t, at] of merged) {
+          const value = at < 0 ? null : (trace.value[at] ?? null);
+          if (value === null) {
+            flush();
+            continue;
+          }
+          run.push([x(t), y(value)]);
+          if (trace.low && trace.high) {
+            above.push([x(t), y(trace.high[at] ?? value)]);
+            below.push([x(t), y(trace.low[at] ?? value)]);
+          }
+        }
+        flush();
+      }
+    });
+  };
+}
+
+/** The traces as rows for a spreadsheet. */
+export function linesTable(
+  drawn: Trace[],
+  offset: number,
+): { columns: string[]; rows: (string | number | null)[][] } {
+  const joint = [...new Set(drawn.flatMap((trace) => trace.t))].sort((a, b) => a - b);
+  const columns = ["time", "time_utc_s"];
+  for (const trace of drawn) {
+    columns.push(trace.name);
+    if (trace.low) columns.push(`${trace.name} min`, `${trace.name} max`);
+  }
+  const indexes = drawn.map((trace) => new Map(trace.t.map((t, at) => [t, at])));
+  const rows = joint.map((t) => {
+    const row: (string | number | null)[] = [dateTime(t, offset), t];
+    drawn.forEach((trace, n) => {
+      const at = indexes[n]!.get(t);
+      row.push(at === undefined ? null : (trace.value[at] ?? null));
+      if (trace.low) row.push(at === undefined ? null : (trace.low[at] ?? null));
+      if (trace.low) row.push(at === undefined ? null : (trace.high?.[at] ?? null));
+    });
+    return row;
+  });
+  return { columns, rows };
+}

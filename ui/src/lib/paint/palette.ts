@@ -1,0 +1,72 @@
+/** Colors for all kinds of color vision, light and dark. */
+
+/** Okabe and Ito's palette, ordered so that neighbors differ in brightness too. */
+export const CATEGORIES = [
+  "#0072b2",
+  "#e69f00",
+  "#009e73",
+  "#cc79a7",
+  "#56b4e9",
+  "#d55e00",
+  "#999999",
+  "#f0e442",
+] as const;
+
+/** Stops of the map "cividis" (Nuñez, Anderton and Renslow 2018), dark to bright. */
+const CIVIDIS: [number, number, number][] = [
+  [0, 34, 78],
+  [18, 53, 112],
+  [59, 73, 108],
+  [87, 93, 109],
+  [112, 113, 115],
+  [138, 134, 120],
+  [165, 156, 116],
+  [195, 179, 105],
+  [225, 204, 85],
+  [254, 232, 56],
+];
+
+/** A color for 0 to 1, from dark to bright. */
+export function heat(share: number): string {
+  const at = Math.min(1, Math.max(0, share)) * (CIVIDIS.length - 1);
+  const low = Math.floor(at);
+  const a = CIVIDIS[low]!;
+  const b = CIVIDIS[Math.min(low + 1, CIVIDIS.length - 1)]!;
+  const mixed = a.map((part, i) => Math.round(part + (b[i]! - part) * (at - low)));
+  return `rgb(${mixed.join(",")})`;
+}
+
+export function category(index: number): string {
+  return CATEGORIES[index % CATEGORIES.length]!;
+}
+
+/** A readable text color on a color of `heat`. */
+export function onHeat(share: number): string {
+  return share > 0.55 ? "#000" : "#fff";
+}
+
+/** The colors of the page's style, named as its CSS variables. */
+export interface Theme {
+  ink: string;
+  faint: string;
+  grid: string;
+  paper: string;
+  accent: string;
+  crit: string;
+  warn: string;
+  info: string;
+}
+
+const NAMES: (keyof Theme)[] = ["ink", "faint", "grid", "paper", "accent", "crit", "warn", "info"];
+
+export function themeOf(element: Element): Theme {
+  const style = getComputedStyle(element);
+  return Object.fromEntries(
+    NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || "#888"]),
+  ) as unknown as Theme;
+}
+
+/** Resolves a theme color by name; other colors are returned as is. */
+export function tone(theme: Theme, color: string): string {
+  return theme[color as keyof Theme] ?? color;
+}

@@ -1,0 +1,179 @@
+/** Stacked parts, over time or by subject. */
+
+import { segment, type Region, type Painter } from "./painter";
+import { timeAxes, LEFT, RIGHT, axis } from "./axes";
+import { clock, dateTime } from "../time/format";
+import { exact, withUnit } from "../text/numbers";
+import { tone, type Theme } from "./palette";
+
+export interface Layer {
+  name: string;
+  color: string;
+  /** Description for the legend's tooltip. */
+  text?: string;
+  value: (number | null)[];
+}
+
+/** Start and end of each part of a stack; null for a missing part, which takes no room. */
+export function piled(values: (number | null)[]): ([number, number] | null)[] {
+  let sum = 0;
+  return values.map((value) => {
+    if (value === null) return null;
+    const low = sum;
+    sum += Math.max(0, value);
+    return [low, sum];
+  });
+}
+
+/** Height of a stack; null if no part is known. */
+export function height(values: (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length ? known.reduce((a, b) => a + Math.max(0, b), 0) : null;
+}
+
+/** Height of the highest stack. */
+export function highest(layers: Layer[]): number {
+  const count = Math.max(0, ...layers.map((layer) => layer.value.length));
+  let most = 0;
+  for (let at = 0; at < count; at += 1)
+    most = Math.max(most, height(layers.map((layer) => layer.value[at] ?? null)) ?? 0);
+  return most;
+}
+
+/** Stacks over time; each covers the interval that ends at its time. */
+export interface Course {
+  t: number[];
+  /** The length of an interval in seconds. */
+  seconds: number;
+  layers: Layer[];
+  unit: string | null;
+  /** Extra lines for a stack's tooltip. */
+  more?: (at: number) => string[];
+}
+
+interface TimeFrame {
+  window: [number, number];
+  offset: number;
+  most?: number | null;
+  marks?: { t: number; color: string }[];
+}
+
+export function drawCourse(
+  painter: Painter,
+  width: number,
+  high: number,
+  theme: Theme,
+  course: Course,
+  around: TimeFrame,
+): Region[] {
+  const { t, seconds, layers, unit } = course;
+  const { window, offset, most = 0, marks = [] } = around;
+  const scale = axis(0, Math.max(highest(layers), most ?? 0), Math.max(2, high / 50));
+  const { x, y, top, bottom } = timeAxes(painter, width, high, theme, { window, offset, scale });
+  const regions: Region[] = [];
+  painter.clip(LEFT, 0, width - LEFT - RIGHT, high, () => {
+    t.forEach((end, at) => {
+      const left = x(end - seconds);
+      const wide = Math.max(1, x(end) - left - (x(end) - left > 5 ? 1 : 0));
+      if (left + wide < LEFT || left > width - RIGHT) return;
+      const values = layers.map((layer) => layer.value[at] ?? null);
+      const pile = piled(values);
+      if (pile.every((ends) => ends === null)) painter.hatch(left, top, wide, bottom - top, theme.faint);
+      pile.forEach((ends, n) => {
+        if (ends) painter.rect(left, y(ends[1]), wide, y(ends[0]) - y(ends[1]), { fill: layers[n]!.color });
+      });
+      regions.push({
+        x: left,
+        y: top,
+        width: wide,
+        height: bottom - top,
+        lines: [
+          `${dateTime(end - seconds, offset)} to ${clock(end, offset)}`,
+          ...layers.map((layer, n) => reading(layer.name, values[n] ?? null, unit)),
+          ...(course.more?.(at) ?? []),
+        ],
+      });
+    });
+    for (const mark of marks) {
+      segment(painter, [x(mark.t), top], [x(mark.t), bottom], {
+        stroke: tone(theme, mark.color),
+        dash: [3, 3],
+      });
+    }
+  });
+  return regions;
+}
+
+export interface Bar {
+  label: string;
+  /** One value per layer. */
+  values: (number | null)[];
+  chosen?: boolean;
+  more?: string[];
+  open?: () => void;
+}
+
+export const BAR = 20;
+
+/** Draws horizontal bars, one per subject. */
+export function drawBars(
+  painter: Painter,
+  width: number,
+  theme: Theme,
+  bars: Bar[],
+  layers: { name: string; color: string }[],
+  unit: string | null,
+  most: number | null = null,
+): Region[] {
+  const label = Math.min(130, 14 + Math.max(20, ...bars.map((bar) => painter.measure(bar.label, 11))));
+  const scale = axis(
+    0,
+    Math.max(most ?? 0, ...bars.map((bar) => height(bar.values) ?? 0)),
+    Math.max(2, Math.min(6, width / 90)),
+  );
+  const x = (value: number): number => label + (value / scale.high) * (width - label - RIGHT);
+  const foot = bars.length * BAR;
+  for (const tick of scale.ticks) {
+    segment(painter, [x(tick), 0], [x(tick), foot], { stroke: theme.grid });
+    const edge = x(tick) > width - 16;
+    painter.text(edge ? width - 2 : x(tick), foot + 10, String(tick), {
+      color: theme.faint,
+      align: edge ? "right" : "center",
+      size: 11,
+    });
+  }
+  return bars.map((bar, row) => {
+    const top = row * BAR;
+    if (bar.chosen) painter.rect(0, top, width, BAR, { fill: theme.accent, opacity: 0.15 });
+    painter.text(label - 8, top + BAR / 2, bar.label, {
+      color: theme.ink,
+      align: "right",
+      size: 11,
+      bold: bar.chosen ?? false,
+    });
+    const pile = piled(bar.values);
+    if (pile.every((ends) => ends === null))
+      painter.hatch(label, top + 3, width - label - RIGHT, BAR - 6, theme.faint);
+    pile.forEach((ends, n) => {
+      if (ends)
+        painter.rect(x(ends[0]), top + 3, x(ends[1]) - x(ends[0]), BAR - 6, { fill: layers[n]!.color });
+    });
+    return {
+      x: 0,
+      y: top,
+      width,
+      height: BAR,
+      lines: [
+        bar.label,
+        ...layers.map((layer, n) => reading(layer.name, bar.values[n] ?? null, unit)),
+        ...(bar.more ?? []),
+      ],
+      open: bar.open,
+    };
+  });
+}
+
+/** A name and its value, as in tooltips. */
+export function reading(name: string, value: number | null, unit: string | null): string {
+  return `${name}: ${value === null ? exact(null) : withUnit(exact(value), unit)}`;
+}

@@ -1,0 +1,17 @@
+/** Names of columns as words. */
+
+/** The spoken name of a column: `mt_utilization_pct` is MT utilization. */
+export function spoken(column: string): string {
+  const words = column.replace(/_(pct|s|rate)$/, "").split("_");
+  return words.map((word) => LETTERS[word] ?? word).join(" ");
+}
+
+const UPPER = "cp cpi cpu etr io itr l1mp mt mvs rni ssid tv upid";
+
+/** Acronyms. */
+const LETTERS: Record<string, string> = {
+  ...Object.fromEntries(UPPER.split(" ").map((word) => [word, word.toUpperCase()])),
+  vh: "Vh",
+  vm: "Vm",
+  vl: "Vl",
+};

@@ -1,0 +1,47 @@
+/** Times as text. */
+
+import { trimmed } from "../text/numbers";
+
+const two = (value: number): string => String(value).padStart(2, "0");
+
+/** 2010-03-09 08:30:00 in a zone `offset` seconds east of UTC. */
+export function dateTime(epoch: number, offset: number): string {
+  const date = new Date((epoch + offset) * 1000);
+  const day = `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
+  return `${day} ${clock(epoch, offset)}`;
+}
+
+export function clock(epoch: number, offset: number): string {
+  const date = new Date((epoch + offset) * 1000);
+  return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
+}
+
+/** The label of a time tick: the time of day, with the date at midnight or over long windows. */
+export function tickLabel(t: number, from: number, to: number, offset: number): string {
+  const day = dateTime(t, offset).slice(5, 10);
+  const time = clock(t, offset);
+  if (to - from > 86400 * 1.5) return `${day} ${time.slice(0, 5)}`;
+  if (time === "00:00:00") return day;
+  return to - from < 600 ? time : time.slice(0, 5);
+}
+
+/** UTC, UTC+02:00, UTC-03:30. */
+export function zone(offset: number): string {
+  if (offset === 0) return "UTC";
+  const minutes = Math.round(Math.abs(offset) / 60);
+  return `UTC${offset < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
+
+/** 90 s, 15 min, 24 h. */
+export function duration(seconds: number): string {
+  if (seconds >= 2 * 86400) return `${trimmed((seconds / 86400).toFixed(1))} days`;
+  if (seconds >= 7200) return `${trimmed((seconds / 3600).toFixed(1))} h`;
+  if (seconds >= 120) return `${trimmed((seconds / 60).toFixed(1))} min`;
+  return `${trimmed(seconds.toFixed(seconds < 10 ? 3 : 0))} s`;
+}
+
+export function seconds(iso: string | null): number | null {
+  if (iso === null) return null;
+  const value = Date.parse(iso) / 1000;
+  return Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,187 @@
+/** Comparisons: sorting, grouping, and formatting as in `zlens compare`. */
+
+import { DOTS } from "../../lib/text/numbers";
+
+export interface Difference {
+  system: string;
+  group: string;
+  metric: string;
+  heading: string;
+  subject: string;
+  unit: string;
+  direction: "higher" | "lower" | "none";
+  doubt: string | null;
+  base: string;
+  other: string;
+  base_value: number | null;
+  other_value: number | null;
+  form: string;
+  change: number | null;
+  ratio: number | null;
+  percent: number | null;
+  points: number | null;
+  beyond_noise: boolean | null;
+  outside_5_pct: boolean | null;
+  better: boolean | null;
+  tested_by: string;
+  not_tested: string | null;
+  p: number | null;
+  noise: number | null;
+  base_samples: number | null;
+  other_samples: number | null;
+}
+
+export interface WaterfallPart {
+  system: string;
+  base: string;
+  other: string;
+  waterfall: string;
+  unit: string;
+  base_value: number;
+  other_value: number;
+  part: string;
+  change: number;
+}
+
+interface Remark {
+  system: string | null;
+  text: string;
+}
+
+export interface ComparisonAnswer {
+  sides: { name: string; systems: string[]; from: string | null; to: string | null; intervals: number }[];
+  differences: Difference[];
+  waterfall: WaterfallPart[];
+  warnings: Remark[];
+  notes: Remark[];
+  criterion?: string[];
+}
+
+export interface Waterfall {
+  title: string;
+  system: string;
+  unit: string;
+  base: string;
+  other: string;
+  start: number;
+  end: number;
+  parts: { name: string; change: number }[];
+}
+
+export type Verdict = "beyond" | "within" | "untested";
+
+export const verdict = (difference: Difference): Verdict =>
+  difference.p === null ? "untested" : difference.beyond_noise ? "beyond" : "within";
+
+/** The result of the test in words. */
+export function result(difference: Difference): string {
+  const sure = {
+    beyond: "beyond the noise",
+    within: "within the noise",
+    untested: "no test possible",
+  }[verdict(difference)];
+  const clear = difference.beyond_noise || difference.outside_5_pct;
+  const better = difference.better === null || !clear ? "" : difference.better ? ", better" : ", worse";
+  return `${sure}${better}`;
+}
+
+export const nameOf = (difference: Difference): string =>
+  [difference.heading, difference.subject, difference.doubt ? `(${difference.doubt})` : ""]
+    .filter(Boolean)
+    .join(" ");
+
+/** About five significant digits, as in `zlens compare`. */
+export function number(value: number | null): string {
+  if (value === null) return DOTS;
+  const size = Math.abs(value);
+  const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.01 || size === 0 ? 4 : 6;
+  return plus0(value, decimals).toLocaleString("en-US", {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+}
+
+export const signed = (value: number): string => `${value > 0 ? "+" : ""}${number(value)}`;
+
+/** Formats a difference in its form. */
+export function shown(value: number | null, form: string): string {
+  if (value === null) return DOTS;
+  const sign = value >= 0 ? "+" : "";
+  if (form === "percent") return `${sign}${value.toFixed(1)}`;
+  if (form === "points") {
+    const fixed = plus0(value, 4).toFixed(Math.abs(value) >= 0.1 ? 2 : 4);
+    return `${fixed.startsWith("-") ? "" : "+"}${fixed}`;
+  }
+  return value.toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+}
+
+/** Avoids -0. */
+function plus0(value: number, decimals: number): number {
+  return Number(value.toFixed(decimals)) + 0;
+}
+
+/** The smallest difference beyond the noise, in percent of the base. */
+export const noisePercent = (difference: Difference): number | null =>
+  difference.noise === null || !difference.base_value
+    ? null
+    : (100 * difference.noise) / Math.abs(difference.base_value);
+
+export function noise(difference: Difference): string {
+  if (difference.noise === null) return DOTS;
+  if (difference.form === "points") return `±${number(difference.noise)}`;
+  const percent = noisePercent(difference);
+  return percent === null ? DOTS : `±${percent.toFixed(percent >= 1 ? 1 : 2)} %`;
+}
+
+/** Keeps the server's order, but moves what only one side has to the end. */
+export function ordered(differences: readonly Difference[]): Difference[] {
+  const alone = (difference: Difference): boolean =>
+    difference.base_value === null || difference.other_value === null;
+  return [...differences.filter((difference) => !alone(difference)), ...differences.filter(alone)];
+}
+
+/** Why differences could not be tested, without the varying counts. */
+export function reasons(differences: readonly Difference[]): string[] {
+  const texts = differences.flatMap((difference) => {
+    const why = difference.not_tested;
+    if (why === null) return [];
+    if (why.includes("independent")) return ["fewer than five independent samples, as where load drifts"];
+    if (why.includes("side")) return ["only one side has a value"];
+    return [why.includes("interval") ? "fewer than ten intervals" : why];
+  });
+  return [...new Set(texts)];
+}
+
+/** Differences below this percentage are not visible as a bar. */
+const LEAST = 0.05;
+
+/** The differences to draw in percent of the base: significant ones first, then by size. */
+export function largest(differences: readonly Difference[], most: number): Difference[] {
+  const size = (difference: Difference): number =>
+    difference.ratio !== null && difference.ratio > 0 ? Math.abs(Math.log(difference.ratio)) : Infinity;
+  return differences
+    .filter((difference) => difference.percent !== null && Math.abs(difference.percent) >= LEAST)
+    .sort((a, b) => Number(b.beyond_noise ?? false) - Number(a.beyond_noise ?? false) || size(b) - size(a))
+    .slice(0, most);
+}
+
+/** Groups the parts of each waterfall. */
+export function waterfalls(parts: readonly WaterfallPart[]): Waterfall[] {
+  const waterfalls = new Map<string, Waterfall>();
+  for (const part of parts) {
+    const key = [part.system, part.base, part.other, part.waterfall].join("\n");
+    const waterfall = waterfalls.get(key) ?? {
+      title: part.waterfall,
+      system: part.system,
+      unit: part.unit,
+      base: part.base,
+      other: part.other,
+      start: part.base_value,
+      end: part.other_value,
+      parts: [],
+    };
+    waterfall.parts.push({ name: part.part, change: part.change });
+    waterfalls.set(key, waterfall);
+  }
+  return [...waterfalls.values()];
+}

@@ -1,0 +1,119 @@
+/** Devices: times per operation, weighted as in FCX108, and the parts of a response. */
+
+import { everything, type Shown } from "../../lib/api/tables";
+import { withColumns, type Measured } from "../../lib/api/measures";
+import { category } from "../../lib/paint/palette";
+import { place } from "../../lib/page/place.svelte";
+import type { Layer } from "../../lib/paint/stack";
+
+/** Attributes of a device. */
+export const FACTS: Shown[] = ["volume", "use", "group_name", "device_type", "model", "device_class"].map(
+  (column) => ({ column, what: "last" }),
+);
+
+/** Disk classes, as in the total row of FCX108. */
+export const DISKS = ["ECKD", "FBA"];
+
+/** The parts of a response in the order a request meets them, and the service time. */
+export const TIMES = ["queue_s", "pend_s", "disc_s", "conn_s", "serv_s"];
+
+export const MEANS: Shown[] = [
+  { column: "rate", decimals: 1 },
+  { column: "resp_s", decimals: 3 },
+  { column: "resp_s", what: "max", decimals: 3 },
+  ...TIMES.map((column) => ({ column, decimals: 3 })),
+  { column: "queued", decimals: 2 },
+  { column: "busy_pct", decimals: 1 },
+  { column: "read_pct", decimals: 1 },
+];
+
+export const SPREAD: Shown[] = [{ column: "resp_s", what: "p95", decimals: 3 }];
+
+/** All columns the questions need, so that they are computed once. */
+export const KEEP = [...new Set([...FACTS, ...MEANS, ...SPREAD].map((shown) => shown.column))];
+
+/** The columns of the table, in order. */
+export const TABLE: Shown[] = [
+  ...FACTS.slice(0, 3),
+  ...MEANS.slice(0, 2),
+  ...SPREAD,
+  ...MEANS.slice(2).filter((shown) => shown.column !== "serv_s"),
+  { column: "device_type" },
+];
+
+/** The remaining columns, if all are requested. */
+export const everyColumn = (): Shown[] =>
+  place.get("devices.all") ? everything("device", TABLE).slice(TABLE.length) : [];
+
+export interface Part {
+  key: string;
+  name: string;
+  text: string;
+  color: string;
+}
+
+/** The parts of a response. */
+export const PARTS: Part[] = [
+  { key: "queue_s", name: "queue", text: "waiting in CP's queue", color: category(5) },
+  { key: "pend_s", name: "pend", text: "pending in the channel subsystem", color: category(1) },
+  { key: "disc_s", name: "disc", text: "disconnected: the control unit works on it", color: category(2) },
+  { key: "conn_s", name: "conn", text: "connected: data move", color: category(0) },
+  { key: "other", name: "other service", text: "service that is none of the parts", color: category(6) },
+];
+
+/** Joins answers about the same subjects, keeping the first one's SQL; missing cells are null. */
+export function joined(base: Measured, others: (Measured | null)[], key: string): Measured {
+  const columns = [...base.columns];
+  const taken = others.flatMap((other) => {
+    if (!other) return [];
+    const at = other.columns.indexOf(key);
+    const rows = new Map(other.rows.map((row) => [row[at], row]));
+    const added = other.columns.flatMap((name, place) => (columns.includes(name) ? [] : [{ name, place }]));
+    columns.push(...added.map((added) => added.name));
+    return [{ rows, places: added.map((added) => added.place) }];
+  });
+  const of = base.columns.indexOf(key);
+  return withColumns({
+    columns,
+    rows: base.rows.map((row) => [
+      ...row,
+      ...taken.flatMap(({ rows, places }) => {
+        const other = rows.get(row[of] ?? null);
+        return places.map((place) => other?.[place] ?? null);
+      }),
+    ]),
+    sql: base.sql,
+    more: base.more,
+  });
+}
+
+type Value = number | null;
+
+/**
+ * Parts from the values of TIMES. The rest of the service time is a part of its own unless it is rounding.
+ */
+export function parts([queue = null, pend = null, disc = null, conn = null, serv = null]: Value[]): Value[] {
+  let other: Value = null;
+  if (serv !== null) {
+    const left = serv - (pend ?? 0) - (disc ?? 0) - (conn ?? 0);
+    if (left > 1e-6 * serv) other = left;
+  }
+  // Rounding can make an empty wait negative.
+  return [queue === null ? null : Math.max(0, queue), pend, disc, conn, other];
+}
+
+/** The parts as layers; empty ones are dropped. */
+export function layers(rows: Value[][]): Layer[] {
+  return PARTS.map(({ name, color, text }, at) => ({
+    name,
+    color,
+    text,
+    value: rows.map((row) => row[at] ?? null),
+  })).filter((layer) => layer.name !== "other service" || layer.value.some((value) => value !== null));
+}
+
+/** Whether a device matches the search: by number, volume, use, or group. */
+export function matches(words: string, texts: (string | null)[]): boolean {
+  const wanted = words.trim().toLowerCase();
+  return !wanted || texts.some((text) => text !== null && text.toLowerCase().includes(wanted));
+}

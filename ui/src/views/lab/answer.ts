@@ -1,0 +1,120 @@
+/** Answers of models: charts and numbers as `zlens solve` prints them. */
+
+import type { Cell } from "../../lib/api/values";
+import type { ModelAnswer } from "../../lib/api/answers";
+import { DOTS } from "../../lib/text/numbers";
+import { category } from "../../lib/paint/palette";
+
+export type AnswerChart = ModelAnswer["charts"][number];
+export type AnswerTable = ModelAnswer["tables"][number];
+
+/** Formats a value as `zlens solve` does. */
+export function printedAs(value: Cell, decimals: number, whole = false): string {
+  if (value === null) return DOTS;
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "string") return value;
+  const digits = whole ? 0 : decimals;
+  return (Number(value.toFixed(digits)) + 0).toLocaleString("en-US", {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+}
+
+const SHORT = 60;
+/** Cuts bar charts to a readable number of bars. */
+export function cutBars(chart: AnswerChart): AnswerChart {
+  if (chart.places.length <= SHORT) return chart;
+  const series = chart.series.map((series) => ({ ...series, values: series.values.slice(0, SHORT) }));
+  return { ...chart, places: chart.places.slice(0, SHORT), series };
+}
+
+export const legendOf = (chart: AnswerChart): { name: string; color: string }[] =>
+  chart.series.map((series, at) => ({ name: series.name, color: category(at) }));
+
+/** The chart's data as rows. */
+export function chartRows(chart: AnswerChart): { columns: string[]; rows: Cell[][] } {
+  return {
+    columns: [chart.along || "place", ...chart.series.map((series) => series.name)],
+    rows: chart.places.map((place, at) => [
+      place,
+      ...chart.series.map((series) => series.values[at] ?? null),
+    ]),
+  };
+}
+
+const MOST_BESIDE = 40;
+/** Smaller differences are rounding errors. */
+const ROUNDING = 1e-6;
+
+/** Before and after as charts, from tables in which something changes. */
+export function changes(answer: ModelAnswer): AnswerChart[] {
+  return answer.tables.flatMap((table) => {
+    const at = (key: string): number => table.columns.findIndex((column) => column.key === key);
+    const [before, after, kind] = [at("before"), at("after"), at("type")];
+    if (before < 0 || after < 0 || table.columns[before]!.unit !== table.columns[after]!.unit) return [];
+    const off = (row: Cell[]): number => {
+      const [a, b] = [row[before], row[after]];
+      return typeof a === "number" && typeof b === "number" ? Math.abs(b - a) : 0;
+    };
+    const kinds = new Set(table.rows.map((row) => row[kind]));
+    const rows = table.rows
+      .filter((row) => off(row) > ROUNDING)
+      .sort((a, b) => off(b) - off(a))
+      .slice(0, MOST_BESIDE);
+    const units = table.columns.findIndex((column) => column.key === "unit");
+    // Rows with different units do not fit one chart.
+    if (!rows.length || units >= 0) return [];
+    const named = (row: Cell[]): string =>
+      kinds.size > 1 && kind > 0 ? `${String(row[0])} ${String(row[kind])}` : String(row[0]);
+    const values = (column: number): (number | null)[] =>
+      rows.map((row) => (typeof row[column] === "number" ? row[column] : null));
+    return [
+      {
+        title: table.title,
+        kind: "bars" as const,
+        places: rows.map(named),
+        series: [
+          { name: "before", values: values(before) },
+          { name: "after", values: values(after) },
+        ],
+        unit: table.columns[before]!.unit,
+        along: "",
+      },
+    ];
+  });
+}
+
+/** Expected beside observed as a chart, from a table that has both: largest errors first. */
+export function beside(answer: ModelAnswer): AnswerChart[] {
+  for (const table of answer.tables) {
+    const at = (key: string): number => table.columns.findIndex((column) => column.key === key);
+    const [expected, observed, error] = [at("expected"), at("observed"), at("error")];
+    if (expected < 0 || observed < 0) continue;
+    const number = (value: Cell | undefined): number | null => (typeof value === "number" ? value : null);
+    const kind = at("type");
+    const kinds = new Set(table.rows.map((row) => row[kind]));
+    const rows = table.rows
+      .filter((row) => number(row[expected]) !== null || number(row[observed]) !== null)
+      .sort((a, b) => Math.abs(number(b[error]) ?? 0) - Math.abs(number(a[error]) ?? 0))
+      .slice(0, MOST_BESIDE);
+    if (!rows.length) continue;
+    const signed = (value: number): string => `${value > 0 ? "+" : ""}${value.toFixed(1)}`;
+    const chart: AnswerChart = {
+      title: "Expected beside observed",
+      kind: "bars",
+      places: rows.map((row) => {
+        const name = kinds.size > 1 ? `${String(row[0])} ${String(row[kind])}` : String(row[0]);
+        const off = number(row[error]);
+        return off === null || Math.abs(off) < 0.05 ? name : `${name} (${signed(off)})`;
+      }),
+      series: [
+        { name: "expected", values: rows.map((row) => number(row[expected])) },
+        { name: "observed", values: rows.map((row) => number(row[observed])) },
+      ],
+      unit: table.columns[expected]!.unit,
+      along: "",
+    };
+    return [chart];
+  }
+  return [];
+}

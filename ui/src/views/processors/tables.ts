@@ -1,0 +1,53 @@
+/** Columns and order of the tables of processors and cores. */
+
+import type { Shown, TableColumn } from "../../lib/api/tables";
+import type { Cell } from "../../lib/api/values";
+
+/** Processors: percentiles over the intervals of the window. */
+export const PROCESSOR_COLUMNS: Shown[] = [
+  { column: "core_id" },
+  { column: "thread_id" },
+  { column: "cpu_type" },
+  { column: "polarity" },
+  { column: "entitlement_pct", what: "last" },
+  { column: "busy_pct", what: "p50" },
+  { column: "busy_pct", what: "p95" },
+  { column: "busy_pct", what: "max" },
+  { column: "emulation_pct", what: "p50" },
+  { column: "system_pct", what: "p50" },
+  { column: "suspend_pct", what: "p50" },
+  { column: "suspend_pct", what: "max" },
+  { column: "parked_pct", what: "max" },
+];
+
+/** Cores, with the number of intervals they could be computed in. */
+export const CORE_COLUMNS: Shown[] = [
+  { column: "cpu_type" },
+  { column: "polarity" },
+  { column: "entitlement_pct", what: "last" },
+  { column: "threads" },
+  { column: "nesting" },
+  { column: "core_busy_pct", what: "p50" },
+  { column: "core_busy_pct", what: "p95" },
+  { column: "core_busy_pct", what: "max" },
+  { column: "thread_density", what: "p50" },
+  { column: "productivity_pct", what: "p50" },
+  { column: "mt_utilization_pct", what: "p50" },
+  { column: "mt_utilization_pct", what: "max" },
+  { column: "parked_pct", what: "max" },
+  { column: "seconds", what: "count" },
+  { column: "productivity_pct", what: "count" },
+];
+
+/** Keeps the threads of a core together. */
+export function byCore(rows: Cell[][], columns: TableColumn[]): Cell[][] {
+  const places = ["core_id_last", "thread_id_last", "cpu_id"].map((key) =>
+    columns.findIndex((column) => column.key === key),
+  );
+  const order = (row: Cell[]): number[] => places.map((place) => Number(row[place] ?? Infinity));
+  return rows.sort((a, b) => {
+    const [left, right] = [order(a), order(b)];
+    const at = left.findIndex((value, n) => value !== right[n]);
+    return at < 0 ? 0 : left[at]! - right[at]!;
+  });
+}

@@ -1,0 +1,185 @@
+/** The SQL console: history, column descriptions, and lines of an answer. */
+
+import type { ColumnInfo, Schema, SqlAnswer } from "../../lib/api/answers";
+import type { TableColumn } from "../../lib/api/tables";
+import type { Trace } from "../../lib/paint/lines";
+import { category } from "../../lib/paint/palette";
+
+export interface HistoryEntry {
+  q: string;
+  /** When it ran, in milliseconds since 1970. */
+  at: number;
+  rows: number;
+  more: boolean;
+  seconds: number;
+}
+
+/** Lists what could not be read, with its place in the file. */
+export const PROBLEMS = "SELECT * FROM problem";
+
+const KEY = "zlens.sql.history";
+export const REMEMBERED = 50;
+
+/** Adds to the history: newest first, without duplicates. */
+export function remembered(history: HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
+  return [entry, ...history.filter((other) => other.q !== entry.q)].slice(0, REMEMBERED);
+}
+
+export function readHistory(store: Pick<Storage, "getItem">): HistoryEntry[] {
+  try {
+    const stored: unknown = JSON.parse(store.getItem(KEY) ?? "[]");
+    if (!Array.isArray(stored)) return [];
+    return stored
+      .filter((entry): entry is HistoryEntry => typeof (entry as HistoryEntry | null)?.q === "string")
+      .slice(0, REMEMBERED);
+  } catch {
+    return [];
+  }
+}
+
+export function writeHistory(store: Pick<Storage, "setItem">, history: HistoryEntry[]): void {
+  try {
+    store.setItem(KEY, JSON.stringify(history));
+  } catch {
+    // Without storage, the history lasts as long as the page.
+  }
+}
+
+/** The tables named in a query. */
+export function named(query: string, schema: Pick<Schema, "tables">): Schema["tables"] {
+  const bare = query.replace(/'(?:[^']|'')*'/g, " ").replace(/--[^\n]*/g, " ");
+  const words = new Set(bare.toLowerCase().match(/[a-z_][a-z0-9_.]*/g) ?? []);
+  return schema.tables.filter((table) => words.has(table.name.toLowerCase()));
+}
+
+/** The columns of an answer; those named like a column of a queried table are described as that. */
+export function columnsOf(
+  answer: Pick<SqlAnswer, "columns" | "types">,
+  query: string,
+  schema: Pick<Schema, "tables">,
+): TableColumn[] {
+  const tables = named(query, schema);
+  const seen = new Map<string, number>();
+  return answer.columns.map((name, at) => {
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    let about: ColumnInfo | undefined;
+    let table = "";
+    for (const candidate of tables) {
+      about = candidate.columns.find((column) => column.name === name);
+      if (about) {
+        table = candidate.kind === "measure" ? candidate.name : "";
+        break;
+      }
+    }
+    return {
+      key: count > 1 ? `${name}_${count}` : name,
+      heading: name,
+      type: answer.types[at] ?? "text",
+      unit: about?.unit || null,
+      text: about?.text ?? `${name}: ${answer.types[at] ?? "text"}`,
+      explain: about && table ? `${table}.${name}` : null,
+    };
+  });
+}
+
+const LINES = 12;
+
+/**
+ * The chart of an answer: numeric columns over the first time column, one line per combination of text
+ * columns.
+ */
+export interface AnswerChart {
+  columns: string[];
+  /** The lines of a column. */
+  lines: (column: string) => Trace[];
+  window: [number, number];
+}
+
+export function drawn(answer: Pick<SqlAnswer, "columns" | "types" | "rows">): AnswerChart | null {
+  const time = answer.types.indexOf("time");
+  if (time < 0 || answer.rows.length < 2) return null;
+  const numbers = answer.columns.filter(
+    (_, at) => answer.types[at] === "float" || answer.types[at] === "int",
+  );
+  if (!numbers.length) return null;
+  const moments = answer.rows.map((row) => Date.parse(String(row[time])) / 1000);
+  const known = moments.filter(Number.isFinite);
+  if (new Set(known).size < 2) return null;
+  // If times repeat, the text columns distinguish the lines.
+  const names = answer.columns.flatMap((_, at) => (["text", "bool"].includes(answer.types[at]!) ? [at] : []));
+  const lines = (column: string): Trace[] => {
+    const at = answer.columns.indexOf(column);
+    const groups = new Map<string, { t: number; value: number | null }[]>();
+    answer.rows.forEach((row, n) => {
+      const t = moments[n]!;
+      if (!Number.isFinite(t)) return;
+      const name = names.map((name) => String(row[name] ?? "…")).join(" ") || column;
+      const value = row[at] ?? null;
+      const points = groups.get(name) ?? [];
+      points.push({ t, value: typeof value === "number" ? value : null });
+      groups.set(name, points);
+    });
+    const largest = (points: { value: number | null }[]): number =>
+      points.reduce((most, point) => Math.max(most, point.value ?? -Infinity), -Infinity);
+    return [...groups]
+      .sort(([, a], [, b]) => largest(b) - largest(a))
+      .slice(0, LINES)
+      .map(([name, points], n) => {
+        const sorted = points.sort((a, b) => a.t - b.t);
+        return {
+          name,
+          color: category(n),
+          t: sorted.map((point) => point.t),
+          value: sorted.map((point) => point.value),
+          low: null,
+          high: null,
+        };
+      });
+  };
+  return {
+    columns: numbers,
+    lines,
+    window: [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))],
+  };
+}
+
+/** An answer as a JSON array of objects. */
+export function asJson(answer: Pick<SqlAnswer, "columns" | "rows">): string {
+  const lines = answer.rows.map((row) =>
+    JSON.stringify(Object.fromEntries(answer.columns.map((name, at) => [name, row[at] ?? null]))),
+  );
+  return lines.length ? `[\n${lines.join(",\n")}\n]\n` : "[]\n";
+}
+
+/** Filters tables and columns by a search; a table whose name matches keeps all columns. */
+export function searched(tables: Schema["tables"], search: string): Schema["tables"] {
+  const word = search.trim().toLowerCase();
+  if (!word) return tables;
+  return tables.flatMap((table) => {
+    if (table.name.toLowerCase().includes(word)) return [table];
+    const columns = table.columns.filter(
+      (column) =>
+        column.name.toLowerCase().includes(word) || (column.text ?? "").toLowerCase().includes(word),
+    );
+    if (columns.length) return [{ ...table, columns }];
+    return table.text.toLowerCase().includes(word) ? [table] : [];
+  });
+}
+
+/** Quotes a name for SQL if needed. */
+export function quoted(name: string): string {
+  return /^[a-z_][a-z0-9_.]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Replaces the selection of a field's text. */
+export function inserted(
+  text: string,
+  from: number,
+  to: number,
+  words: string,
+): { text: string; at: number } {
+  const before = text.slice(0, from);
+  const pad = before && /[\w"]$/.test(before) && /^[\w"]/.test(words) ? " " : "";
+  return { text: before + pad + words + text.slice(to), at: from + pad.length + words.length };
+}

@@ -1,0 +1,34 @@
+/** What the catalog knows does not stand in the page: SQL, and which records give what. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+
+const SOURCES = "src";
+/** The console is for SQL. */
+const CONSOLE = /^views\/sql\//;
+const SQL =
+  /\bSELECT\s|\bFROM\s+[a-z_{$]|\b(GROUP|ORDER|PARTITION) BY\b|\bWHERE\s|\bIS (NOT )?NULL\b|\b(arg_max|quantile_cont|nullif|coalesce|epoch)\(|\bapi\.sql\(/;
+
+/** Records of z/VM and of z/OS. */
+const RECORD = /\bD\d+R\d+\b|\bSMF \d/;
+
+const files = (readdirSync(SOURCES, { recursive: true }) as string[]).filter(
+  (name) => /\.(ts|svelte)$/.test(name) && !CONSOLE.test(name),
+);
+
+it.each(files)("there is no SQL in %s", (name) => {
+  const text = readFileSync(`${SOURCES}/${name}`, "utf8");
+  expect(text.split("\n").filter((line) => SQL.test(line))).toEqual([]);
+});
+
+it.each(files)("no record is named in %s", (name) => {
+  const text = readFileSync(`${SOURCES}/${name}`, "utf8");
+  expect(text.split("\n").filter((line) => RECORD.test(line))).toEqual([]);
+});
+
+it("looks at files, and knows SQL", () => {
+  expect(files.length).toBeGreaterThan(80);
+  for (const line of ["api.sql(`SELECT a", "sum(x) FILTER (WHERE y IS NULL)", "GROUP BY ALL", "FROM {guest}"])
+    expect(SQL.test(line)).toBe(true);
+  for (const line of ["z/VM's D0R16", "SMF 70 subtype 1"]) expect(RECORD.test(line)).toBe(true);
+});

@@ -1,0 +1,146 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { AggregateAnswer, ColumnInfo, Schema } from "../../../src/lib/api/answers";
+import { session } from "../../../src/lib/api/session.svelte";
+import { asked, cells, everything, heading, tableColumns, unitOf } from "../../../src/lib/api/tables";
+import { bucket, withColumns, lines } from "../../../src/lib/api/measures";
+
+const column = (name: string, aggregate: string, unit = "", type = "float"): ColumnInfo =>
+  ({ name, aggregate, unit, type, text: `text of ${name}` }) as ColumnInfo;
+
+const schema = (columns: ColumnInfo[]): Schema =>
+  ({
+    tables: [{ name: "disk", kind: "measure", text: "", key: ["disk"], fills: true, columns }],
+  }) as unknown as Schema;
+
+const COLUMNS = [
+  column("disk", "key", "", "text"),
+  column("flag", "state", "", "text"),
+  column("resp_s", "ratio", "s"),
+  column("busy_s", "time", "s"),
+  column("volume", "state", "", "text"),
+];
+
+afterEach(() => {
+  session.schema = null;
+});
+
+describe("a bucket", () => {
+  it("is one interval where all fit", () => {
+    expect(bucket([0, 3600], 60, 300)).toBe(60);
+  });
+
+  it("is a whole number of intervals where they do not", () => {
+    expect(bucket([0, 86400], 60, 300)).toBe(300);
+    expect(bucket([0, 86400], 900, 60)).toBe(1800);
+  });
+
+  it("is not more than the points asked for", () => {
+    for (const span of [61, 3601, 86399, 604800])
+      expect(Math.ceil(span / bucket([0, span], 60, 100) - 0.01)).toBeLessThanOrEqual(100);
+  });
+});
+
+describe("an answer", () => {
+  it("gives its columns by name, and numbers only as numbers", () => {
+    const one = withColumns({
+      columns: ["a", "b"],
+      rows: [
+        [1, "x"],
+        [null, "y"],
+      ],
+      sql: "SELECT",
+      more: false,
+    });
+    expect(one.numbers("a")).toEqual([1, null]);
+    expect(one.column("b")).toEqual(["x", "y"]);
+    expect(one.numbers("b")).toEqual([null, null]);
+    expect(one.column("c")).toEqual([null, null]);
+  });
+});
+
+describe("lines of an answer", () => {
+  const answer = (bucket_s: number, top: AggregateAnswer["top"] = null): AggregateAnswer => ({
+    columns: ["system", "source", "disk", "t", "a_min", "a_max", "a_p50", "a_last"],
+    rows: [
+      ["S", "vm", "A", 120, 1, 3, 2, 2.5],
+      ["S", "vm", "A", 60, null, null, null, 9],
+      ["S", "vm", "B", 60, 4, 6, 5, 5.5],
+    ],
+    units: {},
+    bucket_s,
+    top,
+    sql: "",
+    more: false,
+  });
+
+  it("are one for each subject, in order of time", () => {
+    const [a, b] = lines(answer(300), ["a"], "disk");
+    expect([a!.by, b!.by]).toEqual(["A", "B"]);
+    expect(a).toMatchObject({ t: [60, 120], min: [null, 1], max: [null, 3], p50: [null, 2], p95: [] });
+  });
+
+  it("show each interval as it is where none are put together, flagged ones too", () => {
+    const [a] = lines(answer(0), ["a"], "disk");
+    expect(a).toMatchObject({ min: [9, 2.5], max: [9, 2.5], p50: [9, 2.5] });
+  });
+
+  it("come largest first where only the largest were asked for", () => {
+    expect(lines(answer(300, ["B", "A"]), ["a"], "disk").map((one) => one.by)).toEqual(["B", "A"]);
+  });
+
+  it("of two sources are two", () => {
+    const both = answer(300);
+    both.rows.push(["S", "smf", "A", 60, 7, 7, 7, 7]);
+    expect(lines(both, ["a"], "disk").map((one) => [one.by, one.source])).toEqual([
+      ["A", "vm"],
+      ["B", "vm"],
+      ["A", "smf"],
+    ]);
+  });
+});
+
+describe("columns of a table", () => {
+  it("are asked for as the catalog says, unless one wants another statistic", () => {
+    session.schema = schema(COLUMNS);
+    const shown = [{ column: "resp_s" }, { column: "resp_s", what: "max" as const }, { column: "busy_s" }];
+    expect(asked("disk", [...shown, { column: "volume" }])).toEqual({
+      resp_s: ["mean", "max"],
+      busy_s: ["total"],
+      volume: ["last"],
+    });
+  });
+
+  it("have headings, units and texts of the catalog", () => {
+    session.schema = schema(COLUMNS);
+    const columns = tableColumns("disk", ["disk"], [{ column: "resp_s", what: "p95" }, { column: "busy_s" }]);
+    expect(columns.map((one) => [one.key, one.heading, one.unit, one.times])).toEqual([
+      ["disk", "Disk", undefined, undefined],
+      ["resp_s_p95", "Resp, p95", "ms", 1000],
+      ["busy_s_total", "Busy", "s", undefined],
+    ]);
+    expect(columns[1]).toMatchObject({
+      explain: "disk.resp_s",
+      text: "text of resp_s; of the intervals: p95",
+    });
+    const answer = withColumns({ columns: ["busy_s_total", "disk"], rows: [[1, "A"]], sql: "", more: false });
+    expect(cells(answer, columns)).toEqual([["A", null, 1]]);
+  });
+
+  it("are all there are where all are wanted: a new measure needs no line here", () => {
+    session.schema = schema([...COLUMNS, column("wait_count", "counter", "count", "int")]);
+    const all = everything("disk", [{ column: "resp_s" }]);
+    expect(all.map((one) => one.column)).toEqual(["resp_s", "busy_s", "volume", "wait_count"]);
+    expect(tableColumns("disk", [], all).at(-1)).toMatchObject({
+      key: "wait_count_total",
+      heading: "Wait count",
+      type: "int",
+    });
+  });
+
+  it("are called as people say it", () => {
+    expect(heading("mt_utilization_pct", "p50")).toBe("MT utilization, median");
+    expect(heading("slots_used_pct", "max")).toBe("Slots used, largest");
+    expect(unitOf(column("read_rate", "ratio", "bytes/s"))).toEqual({ unit: "MB/s", times: 1e-6 });
+    expect(unitOf(column("busy_pct", "ratio", "%"))).toEqual({ unit: "%" });
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { breaks, drawLines, extent, linesTable, aligned, times, traces } from "../../../src/lib/paint/lines";
+import type { Course } from "../../../src/lib/api/course";
+import { svgPainter } from "../../../src/lib/paint/painter";
+
+const answer = (bucket: number): Course => ({
+  bucket_s: bucket,
+  sql: "SELECT",
+  lines: [
+    {
+      by: null,
+      source: "zvm-monitor",
+      column: "busy_pct",
+      t: [60, 120, 180, 600, 660],
+      min: [1, 2, null, 4, 5],
+      max: [10, 90, null, 40, 50],
+      p50: [5, 6, null, 7, 8],
+      p95: [9, 9, null, 9, 9],
+    },
+  ],
+});
+
+describe("lines", () => {
+  it("show the median with everything that was under a pixel, never a mean alone", () => {
+    const [trace] = traces(answer(60), () => "busy");
+    expect(trace!.value).toEqual([5, 6, null, 7, 8]);
+    expect(trace!.high).toEqual([10, 90, null, 40, 50]);
+    expect(extent([trace!])).toEqual([1, 90]);
+    const [raw] = traces(answer(0), () => "busy");
+    expect(raw!.low).toBeNull();
+  });
+
+  it("are shown in another unit where that is wanted", () => {
+    const [trace] = traces(answer(60), () => "busy", { times: 1000 });
+    expect([trace!.value[0], trace!.low![0], trace!.high![0], trace!.value[2]]).toEqual([
+      5000,
+      1000,
+      10_000,
+      null,
+    ]);
+  });
+
+  it("tell sources apart where there are several", () => {
+    const two = answer(60);
+    two.lines.push({ ...two.lines[0]!, source: "smf" });
+    expect(traces(two, () => "busy").map((one) => one.name)).toEqual(["busy (zvm-monitor)", "busy (smf)"]);
+  });
+
+  it("do not bridge a time in which nothing was recorded", () => {
+    const [trace] = traces(answer(0), () => "busy");
+    expect(breaks(trace!.t)).toEqual([210]);
+    const joint = times([trace!]);
+    expect(joint).toEqual([60, 120, 180, 210, 600, 660]);
+    expect(aligned(joint, trace!, trace!.value)).toEqual([5, 6, null, null, 7, 8]);
+  });
+
+  it("are drawn in pieces where something is missing", () => {
+    const [trace] = traces(answer(0), () => "busy");
+    const painter = svgPainter(400, 200, "busy");
+    const theme = {
+      ink: "#000",
+      faint: "#000",
+      grid: "#eee",
+      paper: "#fff",
+      accent: "#00f",
+      crit: "",
+      warn: "",
+      info: "",
+    };
+    drawLines([trace!], [0, 700], 0)(painter, 400, 200, theme);
+    const lines = painter.svg().match(/<polyline[^>]*stroke="#0072b2"/g) ?? [];
+    expect(lines).toHaveLength(2);
+  });
+
+  it("go to a spreadsheet with every value", () => {
+    const table = linesTable(
+      traces(answer(60), () => "busy"),
+      0,
+    );
+    expect(table.columns).toEqual(["time", "time_utc_s", "busy", "busy min", "busy max"]);
+    expect(table.rows[1]).toEqual(["1970-01-01 00:02:00", 120, 6, 2, 90]);
+    expect(table.rows[2]!.slice(2)).toEqual([null, null, null]);
+  });
+});

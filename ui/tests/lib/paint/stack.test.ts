@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { svgPainter } from "../../../src/lib/paint/painter";
+import { drawBars, drawCourse, height, highest, piled } from "../../../src/lib/paint/stack";
+import { theme } from "../../theme";
+
+describe("piles", () => {
+  it("stand on each other", () => {
+    expect(piled([1, 2, 3])).toEqual([
+      [0, 1],
+      [1, 3],
+      [3, 6],
+    ]);
+  });
+
+  it("leave out what is not computable, and are not computable where nothing is", () => {
+    expect(piled([1, null, 3])).toEqual([[0, 1], null, [1, 4]]);
+    expect(height([1, null, 3])).toBe(4);
+    expect(height([null, null])).toBeNull();
+  });
+
+  it("reach as high as the highest", () => {
+    const layer = (value: (number | null)[]) => ({ name: "a", color: "#000", value });
+    expect(highest([layer([1, 5, null]), layer([2, null, 4])])).toBe(5);
+    expect(highest([])).toBe(0);
+  });
+});
+
+describe("a course", () => {
+  const course = {
+    t: [60, 120, 180],
+    seconds: 60,
+    layers: [
+      { name: "one", color: "#111111", value: [1, null, 3] },
+      { name: "two", color: "#222222", value: [2, null, null] },
+    ],
+    unit: "ms",
+  };
+
+  it("draws each known part, hatches what is unknown and tells every value", () => {
+    const painter = svgPainter(400, 200, "x");
+    const regions = drawCourse(painter, 400, 200, theme, course, { window: [0, 180], offset: 0 });
+    expect(painter.svg().match(/fill="#111111"/g)).toHaveLength(2);
+    expect(painter.svg().match(/fill="#222222"/g)).toHaveLength(1);
+    expect(regions).toHaveLength(3);
+    expect(regions[0]!.lines).toEqual(["1970-01-01 00:00:00 to 00:01:00", "one: 1 ms", "two: 2 ms"]);
+    expect(regions[1]!.lines.slice(1)).toEqual(["one: not computable", "two: not computable"]);
+  });
+
+  it("leaves out what is not in the window", () => {
+    const painter = svgPainter(400, 200, "x");
+    const window: [number, number] = [100, 180];
+    expect(drawCourse(painter, 400, 200, theme, course, { window, offset: 0 })).toHaveLength(2);
+  });
+});
+
+describe("bars", () => {
+  it("have a region each, which opens what they are", () => {
+    let opened = "";
+    const bars = ["a", "b"].map((label) => ({ label, values: [1, 2], open: () => (opened = label) }));
+    const layers = [
+      { name: "one", color: "#111111" },
+      { name: "two", color: "#222222" },
+    ];
+    const regions = drawBars(svgPainter(300, 60, "x"), 300, theme, bars, layers, "%");
+    regions[1]!.open!();
+    expect(opened).toBe("b");
+    expect(regions[0]!.lines).toEqual(["a", "one: 1 %", "two: 2 %"]);
+    expect(regions[1]!.y).toBe(regions[0]!.height);
+  });
+});

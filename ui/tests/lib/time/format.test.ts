@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { tickLabel } from "../../../src/lib/time/format";
+
+const NOON = Date.parse("2024-05-14T12:00:00Z") / 1000;
+
+describe("the labels of a time axis", () => {
+  it("are clocks within a day", () => {
+    expect(tickLabel(NOON, NOON - 3600, NOON + 3600, 0)).toBe("12:00");
+    expect(tickLabel(NOON + 15, NOON, NOON + 60, 7200)).toBe("14:00:15");
+  });
+  it("name the day where it begins, in the system's clock", () => {
+    const midnight = NOON + 12 * 3600;
+    expect(tickLabel(midnight, NOON, NOON + 86400, 0)).toBe("05-15");
+    expect(tickLabel(midnight - 7200, NOON, NOON + 86400, 7200)).toBe("05-15");
+    expect(tickLabel(midnight, NOON, NOON + 86400, 7200)).toBe("02:00");
+  });
+  it("name every day over more than one", () => {
+    expect(tickLabel(NOON, NOON, NOON + 3 * 86400, 0)).toBe("05-14 12:00");
+  });
+});

@@ -1,0 +1,105 @@
+import { expect, test } from "vitest";
+import {
+  largest,
+  noise,
+  number,
+  ordered,
+  reasons,
+  result,
+  shown,
+  waterfalls,
+  type Difference,
+} from "../../../src/views/compare/comparison";
+
+const difference = (changes: Partial<Difference>): Difference => ({
+  system: "S",
+  group: "G",
+  metric: "load.busy_pct",
+  heading: "Busy",
+  subject: "",
+  unit: "%",
+  direction: "none",
+  doubt: null,
+  base: "base",
+  other: "other",
+  base_value: 10,
+  other_value: 20,
+  form: "new/base",
+  change: 2,
+  ratio: 2,
+  percent: 100,
+  points: 10,
+  beyond_noise: null,
+  outside_5_pct: true,
+  better: null,
+  tested_by: "none",
+  not_tested: "few",
+  p: null,
+  noise: null,
+  base_samples: null,
+  other_samples: null,
+  ...changes,
+});
+
+test("numbers are printed as zlens compare prints them", () => {
+  expect([1234.5678, 575.04, 43.816, 3.418, 0, 0.00123, null].map(number)).toEqual([
+    "1,235",
+    "575.0",
+    "43.82",
+    "3.4180",
+    "0.0000",
+    "0.001230",
+    "…",
+  ]);
+  expect(shown(24.25, "points")).toBe("+24.25");
+  expect(shown(-1.06, "points")).toBe("-1.06");
+  expect(shown(0.0182, "points")).toBe("+0.0182");
+  expect(shown(-0.00001, "points")).toBe("+0.0000");
+  expect(shown(1.0634, "new/base")).toBe("1.063");
+  expect(shown(12.34, "percent")).toBe("+12.3");
+  expect(shown(null, "percent")).toBe("…");
+});
+
+test("what the test says is said in words", () => {
+  expect(result(difference({}))).toBe("no test possible");
+  expect(result(difference({ p: 0.001, beyond_noise: true, better: false }))).toBe("beyond the noise, worse");
+  expect(result(difference({ p: 0.5, beyond_noise: false, outside_5_pct: false, better: true }))).toBe(
+    "within the noise",
+  );
+  expect(noise(difference({ noise: 0.5 }))).toBe("±5.0 %");
+  expect(noise(difference({ noise: 0.5, form: "points" }))).toBe("±0.5000");
+});
+
+test("the surest differences come first, among them the largest", () => {
+  const rows = [
+    difference({ heading: "a", ratio: 9, percent: 800 }),
+    difference({ heading: "b", p: 0.5, beyond_noise: false, ratio: 1.1, percent: 10 }),
+    difference({ heading: "c", p: 0.001, beyond_noise: true, ratio: 0.5, percent: -50 }),
+    difference({ heading: "d", p: 0.001, beyond_noise: true, ratio: 1.2, percent: 20 }),
+    difference({ heading: "e", ratio: null, percent: null }),
+  ];
+  expect(largest(rows, 9).map((one) => one.heading)).toEqual(["c", "d", "a", "b"]);
+  expect(largest(rows, 1)).toHaveLength(1);
+  expect(reasons([difference({ not_tested: "only 1.0 independent samples" }), difference({})])).toEqual([
+    "fewer than five independent samples, as where load drifts",
+    "few",
+  ]);
+});
+
+test("what only one side has comes last", () => {
+  const rows = [difference({ heading: "a", other_value: null }), difference({ heading: "b" })];
+  expect(ordered(rows).map((one) => one.heading)).toEqual(["b", "a"]);
+});
+
+test("parts of a waterfall are put together", () => {
+  const part = { system: "S", base: "b", other: "o", unit: "ms", base_value: 10, other_value: 13 };
+  const found = waterfalls([
+    { ...part, waterfall: "W", part: "x", change: 1 },
+    { ...part, waterfall: "W", part: "y", change: 2 },
+    { ...part, waterfall: "V", part: "z", change: 3 },
+  ]);
+  expect(found.map((one) => [one.title, one.parts.length])).toEqual([
+    ["W", 2],
+    ["V", 1],
+  ]);
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { drawScatter, withoutRni } from "../../../src/views/cpumf/scatter";
+import type { Hints } from "../../../src/lib/api/answers";
+import { svgPainter } from "../../../src/lib/paint/painter";
+import { theme } from "../../theme";
+
+const hints: Hints = {
+  status: "verified-secondary",
+  source: "",
+  note: "",
+  generations: ["z13", "z15"],
+  regions: [
+    { category: "LOW", l1mp: [null, 3], rni: [null, 0.75] },
+    { category: "HIGH", l1mp: [3, null], rni: [1, null] },
+  ],
+};
+
+describe("the nest", () => {
+  it("shows regions with open ends, and points that can be opened", () => {
+    const painter = svgPainter(400, 300, "x");
+    let opened = false;
+    const points = [{ l1mp: 4, rni: 0.5, color: "#123456", lines: ["CPU 1"], open: () => (opened = true) }];
+    const regions = drawScatter(painter, 400, 300, theme, points, hints.regions);
+    expect(painter.svg()).toContain(">LOW<");
+    expect(painter.svg()).toContain(">HIGH<");
+    expect(regions[0]!.lines).toEqual(["CPU 1", "L1MP: 4 %", "RNI: 0.5"]);
+    regions[0]!.open!();
+    expect(opened).toBe(true);
+  });
+
+  it("draws nothing but the axes without points and regions", () => {
+    const painter = svgPainter(400, 300, "x");
+    expect(drawScatter(painter, 400, 300, theme, [], [])).toEqual([]);
+    expect(painter.svg()).not.toContain("NaN");
+  });
+});
+
+describe("why there is no RNI", () => {
+  const values = { l1mp: 4, rni: null, status: "unverified", generation: "z15", by: "machine type" };
+
+  it("is told by what is missing", () => {
+    expect(withoutRni({ ...values, rni: 0.5 }, hints)).toBeNull();
+    expect(withoutRni(values, hints)).toContain("z15");
+    expect(withoutRni(values, hints)).not.toContain("table of hints");
+    expect(withoutRni({ ...values, generation: "z17" }, hints)).toContain("table of hints");
+    expect(withoutRni({ ...values, l1mp: null }, hints)).toContain("L1 counters");
+    expect(withoutRni({ ...values, generation: null, by: "no type" }, hints)).toContain("no type");
+    expect(withoutRni({ ...values, status: "verified" }, hints)).toContain("extended");
+  });
+});

@@ -1,0 +1,13 @@
+/** An answer of the server with these columns and rows. */
+
+import type { AggregateAnswer } from "../../../src/lib/api/answers";
+
+export const answered = (columns: string[], rows: AggregateAnswer["rows"]): AggregateAnswer => ({
+  columns,
+  rows,
+  units: {},
+  bucket_s: 0,
+  top: null,
+  sql: "",
+  more: false,
+});

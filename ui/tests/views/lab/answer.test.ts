@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import type { ModelAnswer } from "../../../src/lib/api/answers";
+import { beside, changes, cutBars, printedAs } from "../../../src/views/lab/answer";
+
+const column = (key: string, unit = ""): ModelAnswer["tables"][number]["columns"][number] => ({
+  key,
+  heading: key,
+  unit,
+  text: "",
+  decimals: 1,
+});
+
+test("numbers are printed as zlens solve prints them", () => {
+  expect(printedAs(1039, 1)).toBe("1,039.0");
+  expect(printedAs(22, 1, true)).toBe("22");
+  expect(printedAs(-0.001, 1)).toBe("0.0");
+  expect(printedAs(null, 1)).toBe("…");
+  expect(printedAs(true, 1)).toBe("yes");
+});
+
+test("expected stands beside observed, the largest error first", () => {
+  const answer: ModelAnswer = {
+    model: "shares",
+    title: "",
+    figures: [],
+    tables: [
+      {
+        key: "users",
+        title: "",
+        columns: [column("name"), column("expected", "% of 1"), column("observed"), column("error")],
+        rows: [
+          ["A", 10, 10, 0],
+          ["B", 20, 5, -15],
+          ["C", null, null, null],
+        ],
+      },
+    ],
+    charts: [],
+    notes: [],
+    assumptions: [],
+  };
+  const chart = beside(answer)[0]!;
+  expect(chart.places).toEqual(["B (-15.0)", "A"]);
+  expect(chart.series.map((one) => one.values)).toEqual([
+    [20, 10],
+    [5, 10],
+  ]);
+  expect(chart.unit).toBe("% of 1");
+  expect(beside({ ...answer, tables: [] })).toEqual([]);
+});
+
+test("before and after are drawn where something changes", () => {
+  const table = (key: string, rows: (string | number | null)[][]): ModelAnswer["tables"][number] => ({
+    key,
+    title: key,
+    columns: [column("name"), column("before", "cores"), column("after", "cores")],
+    rows,
+  });
+  const answer: ModelAnswer = {
+    model: "plan",
+    title: "",
+    figures: [],
+    tables: [
+      table("same", [["A", 1, 1]]),
+      table("other", [
+        ["A", 1, 2],
+        ["B", 2, 2],
+        ["C", 5, 1],
+        ["D", null, 3],
+      ]),
+    ],
+    charts: [],
+    notes: [],
+    assumptions: [],
+  };
+  expect(changes(answer).map((one) => [one.title, one.places])).toEqual([["other", ["C", "A"]]]);
+});
+
+test("a chart of very many bars is cut", () => {
+  const places = Array.from({ length: 99 }, (_, at) => `p${at}`);
+  const chart = cutBars({
+    title: "",
+    kind: "bars",
+    places,
+    series: [{ name: "s", values: places.map(() => 1) }],
+    unit: "",
+    along: "",
+  });
+  expect([chart.places.length, chart.series[0]!.values.length]).toEqual([60, 60]);
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import type { ReportInfo } from "../../../src/lib/api/answers";
+import { menu, opening, sortable, state } from "../../../src/views/reports/reports";
+
+const report = (name: string, fills = true): ReportInfo => ({ name, fills }) as ReportInfo;
+
+describe("the report that is open at first", () => {
+  const all = [report("cplact"), report("system"), report("rmfcpu"), report("prclog")];
+  it("is one that suits the system", () => {
+    expect(opening(all, [{ source: "zvm-monitor" }])).toBe("system");
+    expect(opening(all, [{ source: "smf" }])).toBe("rmfcpu");
+  });
+  it("is one with data, and none where there is none", () => {
+    expect(opening([report("system", false), report("prclog")], [{ source: "zvm-monitor" }])).toBe("prclog");
+    expect(opening([report("cplact")], [{ source: "smf" }])).toBe("cplact");
+    expect(opening([report("system", false)], [])).toBeNull();
+  });
+});
+
+describe("reports", () => {
+  const report = (name: string, possible: number, fills = possible > 0): ReportInfo => ({
+    name,
+    fcx: null,
+    title: `Title of ${name}`,
+    group: "g",
+    heading: name === "z" ? "late" : "early",
+    columns: 4,
+    of: 5,
+    possible,
+    fills,
+  });
+
+  it("are listed by group; a search looks at every word", () => {
+    const all = [report("a", 3), report("b", 0), report("z", 5)];
+    expect(menu(all, "", true).map((group) => group.reports.map((one) => one.name))).toEqual([["a"], ["z"]]);
+    expect(menu(all, "title b", false)[0]!.reports.map((one) => one.name)).toEqual(["b"]);
+    expect(menu(all, "nothing", false)).toEqual([]);
+  });
+
+  it("say what they have, not more than is known", () => {
+    expect(state(report("a", 3), undefined)).toBe("");
+    expect(state(report("b", 0), undefined)).toBe("no data");
+    expect(state(report("b", 0), { name: "b", has: 2, of: 4, state: "" })).toBe("2 of 4 columns");
+    expect(state(report("b", 0), { name: "b", has: 4, of: 4, state: "" })).toBe("complete");
+  });
+
+  it("become tables without columns that say nothing", () => {
+    const number = { key: "a", heading: "A", unit: "s", type: "number" as const, decimals: 1 };
+    const found = sortable("prclog", {
+      key: "t",
+      title: "",
+      block: "S",
+      columns: [
+        { key: "row", heading: "Row", unit: "", type: "text" },
+        { key: "flag", heading: "Flag", unit: "", type: "text" },
+        number,
+        { ...number, unit: "count" },
+      ],
+      rows: [
+        ["row", null, 1, 2],
+        ["row", null, 3, "12 of 14"],
+      ],
+    });
+    expect(found.columns.map((one) => [one.key, one.type, one.unit, one.explain])).toEqual([
+      ["a", "float", "s", "prclog.a"],
+      ["a_2", "text", null, "prclog.a"],
+    ]);
+    expect(found.rows).toEqual([
+      [1, 2],
+      [3, "12 of 14"],
+    ]);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import type { TableInfo } from "../../../src/lib/api/answers";
+import {
+  asJson,
+  columnsOf,
+  drawn,
+  inserted,
+  named,
+  quoted,
+  readHistory,
+  remembered,
+  REMEMBERED,
+  searched,
+  writeHistory,
+} from "../../../src/views/sql/console";
+
+const column = (name: string, unit: string | null = null) => ({
+  name,
+  type: "float" as const,
+  unit,
+  text: `text of ${name}`,
+  status: null,
+  aggregate: null,
+  formula: null,
+  scope: null,
+});
+
+const table = (name: string, kind: TableInfo["kind"], ...columns: TableInfo["columns"]): TableInfo => ({
+  name,
+  kind,
+  text: `rows of ${name}`,
+  key: [],
+  fills: true,
+  columns,
+});
+
+const schema = {
+  tables: [
+    table("load", "measure", column("busy_pct", "%"), column("tv")),
+    table("cpu", "measure", column("busy_pct", "%")),
+    table("role.sample", "role", column("ticks")),
+  ],
+};
+
+describe("what a question is about", () => {
+  it("finds tables, not words in texts and comments", () => {
+    expect(named("select * from LOAD where x = 'cpu' -- role.sample", schema).map((one) => one.name)).toEqual(
+      ["load"],
+    );
+    expect(named("from role.sample", schema).map((one) => one.name)).toEqual(["role.sample"]);
+  });
+
+  it("explains columns by the table asked; columns of one name are told apart", () => {
+    const found = columnsOf(
+      { columns: ["busy_pct", "busy_pct", "n"], types: ["float", "float", "int"] },
+      "from cpu",
+      schema,
+    );
+    expect(found.map((one) => [one.key, one.explain, one.unit])).toEqual([
+      ["busy_pct", "cpu.busy_pct", "%"],
+      ["busy_pct_2", "cpu.busy_pct", "%"],
+      ["n", null, null],
+    ]);
+    expect(
+      columnsOf({ columns: ["ticks"], types: ["float"] }, "from role.sample", schema)[0]!.explain,
+    ).toBeNull();
+  });
+});
+
+describe("history", () => {
+  const one = (q: string) => ({ q, at: 1, rows: 2, more: false, seconds: 0.1 });
+
+  it("keeps the newest, each once", () => {
+    const history = remembered([one("a"), one("b")], one("b"));
+    expect(history.map((each) => each.q)).toEqual(["b", "a"]);
+    const many = Array.from({ length: 80 }, (_, n) => one(String(n)));
+    expect(remembered(many, one("x"))).toHaveLength(REMEMBERED);
+  });
+
+  it("survives what somebody else wrote there", () => {
+    expect(readHistory({ getItem: () => "{" })).toEqual([]);
+    expect(readHistory({ getItem: () => '[1, {"q": 2}, {"q": "a"}]' }).map((each) => each.q)).toEqual(["a"]);
+    const full = {
+      setItem: () => {
+        throw new Error("full");
+      },
+    };
+    expect(() => writeHistory(full, [one("a")])).not.toThrow();
+  });
+});
+
+describe("lines of an answer", () => {
+  const columns = ["time", "name", "a", "b"];
+  const types = ["time", "text", "float", "int"] as const;
+
+  it("one per name, largest first, in order of time", () => {
+    const found = drawn({
+      columns,
+      types: [...types],
+      rows: [
+        ["2026-01-01T00:01:00Z", "x", 1, 1],
+        ["2026-01-01T00:00:00Z", "x", 2, 1],
+        ["2026-01-01T00:00:00Z", "y", 9, null],
+      ],
+    })!;
+    expect(found.columns).toEqual(["a", "b"]);
+    expect(found.lines("a").map((line) => [line.name, line.value])).toEqual([
+      ["y", [9]],
+      ["x", [2, 1]],
+    ]);
+    expect(found.window[1] - found.window[0]).toBe(60);
+  });
+
+  it("none without times, numbers or a second moment", () => {
+    expect(drawn({ columns: ["a"], types: ["float"], rows: [[1], [2]] })).toBeNull();
+    expect(
+      drawn({ columns: ["time"], types: ["time"], rows: [["2026-01-01T00:00:00Z"], [null]] }),
+    ).toBeNull();
+    const same = ["2026-01-01T00:00:00Z", "x", 1, 1];
+    expect(drawn({ columns, types: [...types], rows: [same, same] })).toBeNull();
+  });
+});
+
+describe("writing a question", () => {
+  it("puts names in place of what is selected", () => {
+    expect(inserted("SELECT", 6, 6, "busy_pct")).toEqual({ text: "SELECT busy_pct", at: 15 });
+    expect(inserted("a old b", 2, 5, "new")).toEqual({ text: "a new b", at: 5 });
+    expect(quoted("role.sample")).toBe("role.sample");
+    expect(quoted('Odd "name"')).toBe('"Odd ""name"""');
+  });
+
+  it("searches tables by name, columns by name and text", () => {
+    expect(searched(schema.tables, "load").map((one) => one.columns.length)).toEqual([2]);
+    expect(searched(schema.tables, "BUSY").map((one) => one.name)).toEqual(["load", "cpu"]);
+    expect(searched(schema.tables, "rows of role").map((one) => one.name)).toEqual(["role.sample"]);
+    expect(searched(schema.tables, " ")).toHaveLength(3);
+  });
+
+  it("gives JSON as zlens sql does: objects by column", () => {
+    expect(JSON.parse(asJson({ columns: ["a", "b"], rows: [[1, null]] }))).toEqual([{ a: 1, b: null }]);
+    expect(JSON.parse(asJson({ columns: ["a"], rows: [] }))).toEqual([]);
+  });
+});
