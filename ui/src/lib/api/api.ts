@@ -17,19 +17,14 @@ import { problems } from "./problems.svelte";
 
 /** An error from the server: what is wrong, what was expected, and what to do. */
 export class ApiError extends Error {
-  readonly expected: string | null;
-  readonly cure: string | null;
-
   constructor(
     message: string,
-    expected: string | null = null,
-    cure: string | null = null,
+    readonly expected: string | null = null,
+    readonly cure: string | null = null,
     readonly kind = "Error",
     readonly status = 0,
   ) {
     super(message);
-    this.expected = expected;
-    this.cure = cure;
   }
 }
 
