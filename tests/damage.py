@@ -1,10 +1,18 @@
-"""Ways to damage XML, and to see what reading it costs."""
+"""Ways to damage files, what must hold of whatever is read of them, and what reading costs."""
 
 from __future__ import annotations
 
+import os
 import random
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rounds import rounds
+from zlens.errors import InputError
+from zlens.inputs.problems import KINDS
+from zlens.inputs.source import Source
 
 PIECES = [
     *(b"<", b">", b"&", b"</col>", b"<row>", b"</row>", b"<part>", b"</segment>"),
@@ -37,6 +45,88 @@ def mutated(seed: bytes, chance: random.Random) -> bytes:
             case 6 if chance.random() < 0.2:
                 del data[at + 1 :]
     return bytes(data or b"<")
+
+
+def scrambled(
+    whole: bytes,
+    chance: random.Random,
+    pieces: Sequence[bytes],
+    values: Sequence[int],
+    lines: Sequence[bytes] = (),
+) -> bytes:
+    """A text with a few bytes gone, added or changed; `pieces`, bytes of `values` and `lines` come in."""
+    data = bytearray(whole)
+    for _ in range(chance.randrange(1, 7)):
+        at = chance.randrange(len(data))
+        match chance.randrange(5):
+            case 0:
+                del data[at : at + chance.randrange(60)]
+            case 1:
+                data[at:at] = chance.randbytes(chance.randrange(20))
+            case 2:
+                data[at:at] = chance.choice(pieces)
+            case 3 if lines:
+                data[at:at] = chance.choice(lines)
+            case _:
+                data[at] = chance.choice((*values, chance.randrange(256)))
+    return bytes(data)
+
+
+def survives(read: Callable[[str], Source], path: Path, damaged: Callable[[], bytes], tried: int) -> None:
+    """Damaged copies of a text give rows and problems, or an InputError; at least a quarter can be read."""
+    readable = 0
+    for nth in range(tried):
+        data = damaged()
+        file = path / f"damaged-{nth}"
+        file.write_bytes(data)
+        try:
+            source = read(str(file))
+        except InputError:
+            continue
+        readable += 1
+        for table in (table for tables in source.tables.values() for table in tables):
+            table.stream([column.name for column in table.columns]).__arrow_c_stream__()
+        problems = source.problems(complete=True)
+        assert {problem.kind for problem in problems} <= set(KINDS)
+        assert all(problem.offset is None or 0 <= problem.offset <= len(data) for problem in problems)
+        assert source.inventory()
+        assert source.info()
+    assert readable >= tried / 4
+
+
+def xml_survives(
+    seed: bytes,
+    path: Path,
+    detect: Callable[[bytes, int], bool],
+    read: Callable[[str], Source],
+    check: Callable[[Any], None],
+    chance: random.Random,
+) -> None:
+    """Damaged copies of a report in XML: a source or an InputError, nothing else; most can be read."""
+    # Emptying a file again thousands of times is slow on some file systems; writing over it is not.
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    readable = refused = unseen = 0
+    tried = rounds(2_500, 250)
+    for _ in range(tried):
+        data = mutated(seed, chance)
+        os.pwrite(descriptor, data, 0)
+        os.ftruncate(descriptor, len(data))
+        if not detect(data[:65536], len(data)):
+            unseen += 1
+            continue
+        try:
+            source = read(str(path))
+        except InputError as error:
+            refused += error.file == str(path)
+            continue
+        readable += 1
+        assert all(problem.kind in KINDS and problem.detail for problem in source.problems())
+        if readable % 32 == 0:
+            check(source)
+    os.close(descriptor)
+    assert readable > tried * 0.8
+    assert refused > tried / 125
+    assert unseen < tried / 12.5
 
 
 def peak_of(action: Callable[[], object]) -> int:

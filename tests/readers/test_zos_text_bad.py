@@ -11,6 +11,7 @@ import pytest
 
 import zlens
 import zos_made as made
+from damage import scrambled, survives
 from readers.test_zos_text import files, opened
 from rounds import rounds
 from zlens.cli import main
@@ -275,40 +276,13 @@ def test_odd_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("code", ["utf-8", "cp037"])
 def test_any_damage_ends_in_rows_and_problems(tmp_path: Path, form: str, code: str) -> None:
-    generator = random.Random(f"z/OS {form} {code}")
+    chance = random.Random(f"z/OS {form} {code}")
     text = FORMS[form]
     whole = text.encode() if code == "utf-8" else text.replace("\n", "\x85").encode(code)
-    read, tried = 0, rounds(40, 12)
-    for nth in range(tried):
-        data = bytearray(whole)
-        for _ in range(generator.randrange(1, 7)):
-            at = generator.randrange(len(data))
-            what = generator.randrange(5)
-            if what == 0:
-                del data[at : at + generator.randrange(60)]
-            elif what == 1:
-                data[at:at] = generator.randbytes(generator.randrange(20))
-            elif what == 2:
-                data[at:at] = generator.choice(
-                    (b"9" * 30, b"F" * 16, b"=", b":", b"\n", b"- ", b"(", b"'", b" ")
-                )
-            elif what == 3:
-                line = generator.choice(text.splitlines())
-                data[at:at] = f"\n{line}\n".encode(code)
-            else:
-                data[at] = generator.choice((0, 10, 21, 32, 45, 48, 57, 255, generator.randrange(256)))
-        path = tmp_path / f"damaged-{nth}"
-        path.write_bytes(data)
-        try:
-            source = open_files([str(path)], Options())
-        except InputError:
-            continue
-        read += 1
-        for table in (table for tables in source.tables.values() for table in tables):
-            table.stream([column.name for column in table.columns]).__arrow_c_stream__()
-        found = source.problems(complete=True)
-        assert {problem.kind for problem in found} <= set(KINDS)
-        assert all(problem.offset is None or 0 <= problem.offset <= len(data) for problem in found)
-        assert source.inventory()
-        assert source.info()
-    assert read >= tried / 4
+    pieces = (b"9" * 30, b"F" * 16, b"=", b":", b"\n", b"- ", b"(", b"'", b" ")
+    lines = [f"\n{line}\n".encode(code) for line in text.splitlines()]
+
+    def damaged() -> bytes:
+        return scrambled(whole, chance, pieces, (0, 10, 21, 32, 45, 48, 57, 255), lines)
+
+    survives(lambda path: open_files([path], Options()), tmp_path, damaged, rounds(40, 12))
