@@ -136,7 +136,9 @@ def known(table: Table, alias: str = "") -> str:
 def counted(table: Table) -> list[str]:
     """The columns that tell whether a row has differences: counters, times and rates, else ratios."""
     numbers = [column for column in table.columns if column.name not in _HEADS]
-    found = [one for one in numbers if one.aggregate in ("counter", "time") or one.weight == _LENGTH]
+    found = [
+        number for number in numbers if number.aggregate in ("counter", "time") or number.weight == _LENGTH
+    ]
     found = found or [column for column in numbers if column.aggregate == "ratio"]
     return [column.name for column in found]
 

@@ -78,7 +78,7 @@ class Window:
             last = math.floor(self.end / width)
             blocks.append(f"block < {last}")
             rows.append(f"{_until(self.end)} AND NOT {_before(last * width)}")
-        return " AND ".join(blocks) or "true", " OR ".join(f"({one})" for one in rows) or "false"
+        return " AND ".join(blocks) or "true", " OR ".join(f"({row})" for row in rows) or "false"
 
     def spans(self, width: float) -> bool:
         """Whether blocks lie in it."""
@@ -135,7 +135,7 @@ class Blocks:
         groups   SQL of what holds for the columns that the question groups by
         """
         parts, shown = self._parts()
-        blocks, rows = (" AND ".join([*groups, f"({one})"]) for one in window.blocks(self.width))
+        blocks, rows = (" AND ".join([*groups, f"({block})"]) for block in window.blocks(self.width))
         ends = replace(self.question, where=f"{self.question.where} AND {rows}")
         keys = ", ".join(map(quote, self.question.keys()))
         names = ", ".join(quote(f"part{place}") for place in range(len(parts.shown())))

@@ -103,7 +103,7 @@ def _read(path: Path) -> Caveat:
 
 def of_report(name: str, systems: Iterable[Mapping[str, object]]) -> list[Caveat]:
     """The faults that touch a report of systems with these levels."""
-    levels = [(one.get("source"), str(one.get("release") or "")) for one in systems]
+    levels = [(system.get("source"), str(system.get("release") or "")) for system in systems]
     return [
         each
         for each in about(report=name)

@@ -130,7 +130,7 @@ def reads(tables: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
             continue
         detail = event["detail"]
         texts = [event["subject"], *([detail] if isinstance(detail, str) else detail)]
-        named = {match[1].lower().removesuffix(".before") for one in texts for match in PLACE.finditer(one)}
+        named = {match[1].lower().removesuffix(".before") for text in texts for match in PLACE.finditer(text)}
         if event.get("where"):
             named.update(expressions.names(event["where"]))
         named.update(name.lower() for name in event.get("changes", []))

@@ -80,15 +80,15 @@ def _curve(generation: str, name: str, facts: Mapping[str, Any]) -> Machine:
 def complete() -> tuple[dict[int, float], ...]:
     """Curves of full-speed processors that are known for every number of them."""
     return tuple(
-        dict(one.curve)
-        for one in machines().values()
-        if len(one.curve) == one.curve[-1][0] and one.secondary is None
+        dict(machine.curve)
+        for machine in machines().values()
+        if len(machine.curve) == machine.curve[-1][0] and machine.secondary is None
     )
 
 
 def of_type(type: str, capability: int | None) -> Machine | None:
     """The curve of a machine type at a capability: of equal capability, or the only one that names none."""
-    alike = [one for one in machines().values() if one.type == type]
+    alike = [machine for machine in machines().values() if machine.type == type]
     if capability is not None:
         for one in alike:
             if one.capability == capability:

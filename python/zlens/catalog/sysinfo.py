@@ -55,7 +55,8 @@ def _lines(entries: list[dict[str, Any]], path: Path) -> dict[str, Line]:
     lines: dict[str, Line] = {}
     for entry in entries:
         columns = tuple(
-            Column(one["name"], one["type"], one.get("unit", ""), one["text"]) for one in entry["columns"]
+            Column(column["name"], column["type"], column.get("unit", ""), column["text"])
+            for column in entry["columns"]
         )
         label = entry["label"]
         wrong = [column.name for column in columns if column.type not in _TYPES]

@@ -62,7 +62,7 @@ class File:
     ) -> bytes:
         layout = self._layouts.get(name)
         if layout is None:
-            builtin = [one for one in layouts.layouts(name) if one.pack == layouts.BUILTIN]
+            builtin = [layout for layout in layouts.layouts(name) if layout.pack == layouts.BUILTIN]
             layout = next(one for one in builtin if one.release == "5.3")
             self._layouts[name] = layout
         # Names of fields without their common prefix keep the tables below readable.

@@ -102,7 +102,7 @@ def _layout(name: str) -> layouts.Layout:
     own = layouts.sim_layouts(name)
     if own:
         return own[0]
-    builtin = [one for one in layouts.layouts(name) if one.pack == layouts.BUILTIN]
+    builtin = [layout for layout in layouts.layouts(name) if layout.pack == layouts.BUILTIN]
     return next(one for one in builtin if one.release == "5.3")
 
 

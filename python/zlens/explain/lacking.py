@@ -54,7 +54,7 @@ class Lacks:
     @property
     def records(self) -> list[str]:
         """Records that are not in the input and would give values."""
-        return sorted({one for each in self.missing.values() for one in each.records}, key=_order)
+        return sorted({record for each in self.missing.values() for record in each.records}, key=_order)
 
     @property
     def roles(self) -> list[str]:

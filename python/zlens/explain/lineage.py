@@ -64,7 +64,7 @@ def raw_lines(table: metrics.Table, column: metrics.Column) -> tuple[list[str], 
         return [] if table.empty else [_UNFED], []
 
     raw, read = known().raw(table.name, column.name)
-    rows = {name: [one for one in columns if one not in FIXED] for name, columns in read.items()}
+    rows = {name: [column for column in columns if column not in FIXED] for name, columns in read.items()}
     constant = [_CONSTANT] if column.formula or column in metrics.LEADING else []
     return _lines(raw) or constant, _lines(rows)
 

@@ -90,7 +90,7 @@ class Document:
                         **{name: getattr(part.info, name) for name in _SYSTEM},
                         "schemas": part.schemas,
                         "subjects": part.subjects,
-                        "files": [_file_row(one) for one in part.files],
+                        "files": [_file_row(file) for file in part.files],
                     }
                     for part in self.parts
                 ],
@@ -111,9 +111,9 @@ class SeamDocument:
     def dump(self) -> bytes:
         return dump(
             {
-                "files": [_file_row(one) for one in self.files],
+                "files": [_file_row(file) for file in self.files],
                 "resets": self.resets,
-                "problems": [dataclasses.astuple(one) for one in self.problems],
+                "problems": [dataclasses.astuple(problem) for problem in self.problems],
                 "intervals": None if self.intervals is None else _interval_rows(self.intervals),
             }
         )
@@ -197,7 +197,7 @@ def load(data: bytes, file: str) -> Document:
     """The document of an input; InputError where it is not what zlens writes."""
     whole: Document = kinds.loaded(data, file, _DOCUMENT)
     for at, part in enumerate(whole.parts, 1):
-        strange = {one.table for one in part.files} - part.schemas.keys()
+        strange = {file.table for file in part.files} - part.schemas.keys()
         if strange:
             where = f"parts[{at}].schemas"
             raise kinds.problem(file).wrong(
@@ -242,16 +242,16 @@ class Intervals:
         """When intervals end that hold something, in order."""
         if self.marks:
             return sorted({mark.end_us for mark in self.marks if mark.samples})
-        return [one.end_us for one in self.intervals]
+        return [interval.end_us for interval in self.intervals]
 
     def dump(self) -> bytes:
         rows = _interval_rows(self.intervals)
-        marks = [[one.end_us, one.samples, one.offset] for one in self.marks]
+        marks = [[mark.end_us, mark.samples, mark.offset] for mark in self.marks]
         return dump({"intervals": rows, "marks": marks})
 
 
 def _interval_rows(intervals: list[Interval]) -> list[list[Any]]:
-    return [[one.end_us, one.seconds, one.flag, one.samples] for one in intervals]
+    return [[interval.end_us, interval.seconds, interval.flag, interval.samples] for interval in intervals]
 
 
 _INTERVAL = Row(

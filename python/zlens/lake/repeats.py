@@ -91,7 +91,7 @@ def leave_out(seams: Seams, parts: list[Pair], at: int, ground: Ground, key: str
 
 def _columns(seams: Seams, table: str, documents: list[PartDocument]) -> list[str]:
     """What all inputs that have a table have in it: layouts may have grown between imports."""
-    schemas = [seams.schema(one.schemas[table]) for one in documents if table in one.schemas]
+    schemas = [seams.schema(document.schemas[table]) for document in documents if table in document.schemas]
     if not schemas:
         return []
     same = set.intersection(*({column.name for column in schema} for schema in schemas)) - _PLACES

@@ -206,14 +206,14 @@ class Writer:
         columns = known.subject(table) if known else None
         if known is None or columns is None:
             return
-        if not known.whole and not any(one.key.endswith("edge") for one in files):
+        if not known.whole and not any(file.key.endswith("edge") for file in files):
             return
         subject = subject_sql(columns)
         rows = (
             f'SELECT {expressions.literal(table)} AS "table", {subject} AS subject, '
             'min("offset") AS first_offset, max("offset") AS last_offset, '
             'epoch_us(arg_min(tod, "offset")) AS first_us, epoch_us(arg_max(tod, "offset")) AS last_us '
-            f"FROM {parquet([one.path for one in files])} GROUP BY subject"
+            f"FROM {parquet([file.path for file in files])} GROUP BY subject"
         )
         target = self._subject_table(system)
         self.parts[system].subjects[table] = columns
@@ -293,8 +293,8 @@ class Writer:
         known = self.joints[system]
         if known is None or known.whole:
             return None
-        files = [one for one in self.parts[system].files if one.kind == "edge" and one.open]
-        paths = [self.draft.moves[one.name(self.draft.input.sha256, system)] for one in files]
+        files = [file for file in self.parts[system].files if file.kind == "edge" and file.open]
+        paths = [self.draft.moves[file.name(self.draft.input.sha256, system)] for file in files]
         if not paths:
             return None
         behind = "" if last_end_us is None else f" AND epoch_us(tod) > {last_end_us}"

@@ -18,9 +18,14 @@ def rows(answer: Answer) -> Iterator[dict[str, Value]]:
         names = [column.key for column in table.columns]
         for row in table.rows:
             yield {"table": table.key, **dict(zip(names, row, strict=True))}
-    for one in answer.assumptions:
-        facts = {"name": one.name, "value": one.value, "unit": one.unit, "status": one.status}
-        yield {"table": "assumptions", **facts, "text": one.text}
+    for assumption in answer.assumptions:
+        facts = {
+            "name": assumption.name,
+            "value": assumption.value,
+            "unit": assumption.unit,
+            "status": assumption.status,
+        }
+        yield {"table": "assumptions", **facts, "text": assumption.text}
     for note in answer.notes:
         yield {"table": "notes", "text": note}
 

@@ -32,7 +32,7 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
         tell(done, len(places), f"{path} = {place}")
         answer = models.solve(model, put(dict(scenario), path, place), file=file)
         found.append({one.key: one for one in (*answer.figures, *_followed(answer))})
-        assumed.update((one.name, one) for one in answer.assumptions)
+        assumed.update((assumption.name, assumption) for assumption in answer.assumptions)
         notes.update(dict.fromkeys(answer.notes))
     kinds = {key: one for row in found for key, one in row.items()}
     if not kinds:
@@ -41,7 +41,7 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
         )
     columns = (
         Column("value", path, text="the value that is set", decimals=3),
-        *(Column(one.key, one.text, one.unit, decimals=one.decimals) for one in kinds.values()),
+        *(Column(kind.key, kind.text, kind.unit, decimals=kind.decimals) for kind in kinds.values()),
     )
     rows: list[tuple[Value, ...]] = [
         (place, *(row[key].value if key in row else None for key in kinds))
@@ -49,7 +49,7 @@ def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | No
     ]
     along = [float(place) for place in places]
     charts = []
-    for unit in dict.fromkeys(one.unit for one in kinds.values()):
+    for unit in dict.fromkeys(kind.unit for kind in kinds.values()):
         series = tuple(
             Series(one.text, [row[key].value if key in row else None for row in found])
             for key, one in kinds.items()
@@ -67,7 +67,7 @@ def _followed(answer: Answer) -> Iterator[Figure]:
         return
     key, name = answer.follow
     table = answer.table(key)
-    column = next(one for one in table.columns if one.key == name)
+    column = next(column for column in table.columns if column.key == name)
     for row, value in list(zip(table.rows, table.column(name), strict=True))[:MOST_FOLLOWED]:
         number = None if value is None else float(value)
         text = f"{row[0]} {column.heading.lower()}"

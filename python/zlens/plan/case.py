@@ -187,10 +187,10 @@ class Case:
         """Places of the partition that is asked for: one for each of its types."""
         entries = self.machine["partition"]
         name = asked.name or self.own(asked)
-        if all(one["name"] != name for one in entries):
+        if all(entry["name"] != name for entry in entries):
             name = name.upper()
         own = [at for at, one in enumerate(entries) if one["name"] == name]
-        names = list(dict.fromkeys(one["name"] for one in entries))
+        names = list(dict.fromkeys(entry["name"] for entry in entries))
         if not own:
             split = any(name == whole for whole, _ in self.parts)
             raise asked.refused(

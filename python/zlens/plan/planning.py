@@ -135,7 +135,7 @@ def _switch(settings: Sequence[str], switch: Sequence[str]) -> Question:
     """Multithreading on or off, which is asked by itself."""
     others = [setting for setting in settings if setting not in switch]
     known = {form.field for _, form in forms()}
-    mixed = [one for one in others if one.partition("=")[0].split(".")[-1].strip() in known]
+    mixed = [other for other in others if other.partition("=")[0].split(".")[-1].strip() in known]
     if mixed or len(switch) > 1:
         raise ScenarioError(
             f"{switch[0]} is asked by itself, and {(mixed or switch)[-1]} stands beside it",
@@ -272,7 +272,7 @@ def _here(known: Situation, form: Form, needed: str) -> Iterator[tuple[str, str 
         yield f"user.{own['name']}.{form.field}", form.example, _now(own.get(form.field))
     elif machine is not None and needed == "machine":
         entries = machine["partition"]
-        one = next((one for one in entries if one["name"] == known.own), entries[0])
+        one = next((entry for entry in entries if entry["name"] == known.own), entries[0])
         field = "cores" if form.field == "logical_cores" else form.field
         for scope, key in zip(form.scopes, form.written(), strict=True):
             kind = one.get("type", "CP")

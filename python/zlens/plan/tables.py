@@ -205,7 +205,9 @@ def _machine(found: Answer, case: Case, before: Solved, after: Solved) -> None:
         found.tables.append(Table("polarity", "Polarity of logical cores", _POLARITY, polarity))
     found.tables.append(Table("machine", "Physical cores", _MACHINE, list(_pools(before, after))))
     found.assumptions += [
-        one for one in after.answer.assumptions if one.name not in ("vertical_bands", "run_time_longest")
+        assumption
+        for assumption in after.answer.assumptions
+        if assumption.name not in ("vertical_bands", "run_time_longest")
     ]
     for row in could:
         shown, kind, more = str(row[0]), str(row[1]), row[4]

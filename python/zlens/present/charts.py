@@ -43,7 +43,7 @@ class Chart:
 def svg(chart: Chart) -> str:
     """The chart as one <svg> element; "" where it has no value."""
     chart = _cut(chart)
-    values = [value for one in chart.series for value in one.values if value is not None]
+    values = [value for line in chart.series for value in line.values if value is not None]
     if not values:
         return ""
     low, high, step = axis(min(0.0, *values), max(0.0, *values))
@@ -73,7 +73,7 @@ def axis(low: float, high: float) -> tuple[float, float, float]:
 def _cut(chart: Chart) -> Chart:
     if chart.kind != "bars" or len(chart.places) <= MOST_BARS:
         return chart
-    series = tuple(Series(one.name, one.values[:MOST_BARS]) for one in chart.series)
+    series = tuple(Series(line.name, line.values[:MOST_BARS]) for line in chart.series)
     title = f"{chart.title} (the first {MOST_BARS} of {len(chart.places):,})"
     return Chart(title, chart.kind, chart.places[:MOST_BARS], series, chart.unit, chart.along)
 

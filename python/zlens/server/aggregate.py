@@ -105,7 +105,7 @@ def _ahead(table: Table, keep: list[str]) -> list[str]:
 def _largest(place: Place, question: Question, asked: dict[str, Any], groups: list[str]) -> list[Any]:
     """The largest on average and the largest once, in turns: a mean alone hides who was busy for a moment."""
     name = quote(question.by[0])
-    mean, most = (f"max({quote(one)})" for one in question.names())
+    mean, most = (f"max({quote(name)})" for name in question.names())
     read = [*question.columns(), *asked["where"]]
     place.kept(question.table.name, read)
     sql = Windowed(place, question.table.name, read, buckets.window(asked), groups).sql(question)

@@ -106,7 +106,7 @@ async def _answer(endpoint: Endpoint, request: Request, place: Place, running: R
 
 def _read(endpoint: Endpoint, query: QueryParams) -> dict[str, Any]:
     """The parameters of an address as the values they stand for."""
-    kinds = {one.name: one.kind for one in endpoint.record.keys}
+    kinds = {key.name: key.kind for key in endpoint.record.keys}
     found: dict[str, Any] = {}
     for name, text in query.multi_items():
         kind = kinds.get(name)

@@ -50,7 +50,9 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         "waterfall": found["part"],
         "warnings": found["warning"],
         "notes": found["note"],
-        "criterion": [line for one in comparison.systems for line in as_text.criterion_lines(one, names)],
+        "criterion": [
+            line for system in comparison.systems for line in as_text.criterion_lines(system, names)
+        ],
     }
 
 

@@ -82,7 +82,7 @@ class Endpoint:
 
     @property
     def record(self) -> Spec:
-        named = any(one.name == "id" for one in self.parameters)
+        named = any(parameter.name == "id" for parameter in self.parameters)
         return Spec(self.parameters if named else (*self.parameters, _ID))
 
     def check(self, given: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         with place.narrowed(None, *window) as session:
             found = find(session, classes=classes)
         return {
-            "rows": [values.plain(one.row()) for one in found.rows],
+            "rows": [values.plain(row.row()) for row in found.rows],
             "asked": len(found.asked),
             "missing": [
                 {"rule": rule.id, "title": rule.title, "why": f"without {', '.join(names)}"}

@@ -49,7 +49,7 @@ def _checked(asked: dict[str, Any]) -> dict[str, Any]:
         return {"answer": None, "assumptions": [], "numbers": [], "wrong": wrong}
     return {
         "answer": None,
-        "assumptions": [_assumption(one) for one in ready.assumptions],
+        "assumptions": [_assumption(assumption) for assumption in ready.assumptions],
         "numbers": held,
         "wrong": None,
     }
@@ -120,13 +120,13 @@ def as_data(answer: Answer) -> dict[str, Any]:
         "title": answer.title,
         "figures": [
             {
-                "key": one.key,
-                "value": values.plain(one.value),
-                "unit": one.unit,
-                "text": one.text,
-                "decimals": one.decimals,
+                "key": figure.key,
+                "value": values.plain(figure.value),
+                "unit": figure.unit,
+                "text": figure.text,
+                "decimals": figure.decimals,
             }
-            for one in answer.figures
+            for figure in answer.figures
         ],
         "tables": [
             {
@@ -153,7 +153,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
                 "kind": chart.kind,
                 "places": values.plain(list(chart.places)),
                 "series": [
-                    {"name": one.name, "values": values.plain(list(one.values))} for one in chart.series
+                    {"name": line.name, "values": values.plain(list(line.values))} for line in chart.series
                 ],
                 "unit": chart.unit,
                 "along": chart.along,
@@ -161,7 +161,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
             for chart in answer.charts
         ],
         "notes": list(answer.notes),
-        "assumptions": [_assumption(one) for one in answer.assumptions],
+        "assumptions": [_assumption(assumption) for assumption in answer.assumptions],
     }
 
 

@@ -73,7 +73,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         },
     }
     if endpoint.method == "GET":
-        found["parameters"] = [_parameter(one) for one in endpoint.record.keys]
+        found["parameters"] = [_parameter(key) for key in endpoint.record.keys]
     else:
         schema = endpoint.record.schema()
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}

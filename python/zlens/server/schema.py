@@ -50,7 +50,7 @@ def _schema(place: Place) -> dict[str, Any]:
 
 
 def _system(info: SystemInfo) -> dict[str, Any]:
-    ends = [one.end_us for one in info.intervals]
+    ends = [interval.end_us for interval in info.intervals]
     first = ends[0] if ends else info.first_us
     last = ends[-1] if ends else info.last_us
     if info.intervals and info.intervals[0].seconds:

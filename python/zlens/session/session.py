@@ -262,7 +262,11 @@ class Session:
         lines = said(
             self.throughput, self.systems, self.throughput_rows(intervals), len(intervals), self.options
         )
-        return lines + [one.said() for one in self.throughput_offsets()] if suggested else lines
+        return (
+            lines + [throughput_offset.said() for throughput_offset in self.throughput_offsets()]
+            if suggested
+            else lines
+        )
 
     # -- intervals -----------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ def of_runs(runs: Sequence[tuple[Run, Measured | None]]) -> Iterator[str]:
 
 def of_machines(runs: Sequence[Measured | None], begin: str) -> Iterator[str]:
     """Where runs that are held against each other were measured on different machines."""
-    machines = sorted({one.machine for one in runs if one is not None and one.machine})
+    machines = sorted({run.machine for run in runs if run is not None and run.machine})
     if len(machines) > 1:
         yield (
             f"{begin} are of different machines ({few(machines)}): CPU time of one is not that of another."

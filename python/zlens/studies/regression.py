@@ -138,29 +138,29 @@ _ROUNDING = 1e-9
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
     pairs = _pairs(scenario, as_published)
     criterion, beyond = scenario["criterion"], scenario["outlier_score"]
-    etr_scores, itr_scores = scores([one.etrr for one in pairs]), scores([one.itrr for one in pairs])
+    etr_scores, itr_scores = scores([pair.etrr for pair in pairs]), scores([pair.itrr for pair in pairs])
     apart = [
         len(pairs) >= _FEWEST
         and max((abs(score) for score in both if score is not None), default=0.0) > beyond
         for both in zip(etr_scores, itr_scores, strict=True)
     ]
-    verdicts = [one.verdict(criterion) for one in pairs]
+    verdicts = [pair.verdict(criterion) for pair in pairs]
     tables = [
         _summary(pairs, apart),
         _groups(pairs, verdicts),
         _table(pairs, verdicts, apart),
-        told([run for one in pairs for run in one.runs]),
+        told([run for pair in pairs for run in pair.runs]),
         window([
             (run.name, found)
-            for one in pairs
-            for run, found in zip(one.runs, one.measured, strict=True)
+            for pair in pairs
+            for run, found in zip(pair.runs, pair.measured, strict=True)
             if found is not None
         ]),
     ]  # fmt: skip
     return Answer(
         "regression",
         scenario.title or "A regression study",
-        [one for one in tables if one is not None],
+        [table for table in tables if table is not None],
         list(_figures(pairs, verdicts)),
         [_chart(pairs)],
         list(_notes(pairs, verdicts, apart, criterion, as_published)),
@@ -216,11 +216,11 @@ def _chart(pairs: Sequence[Pair]) -> Chart:
         series = tuple(
             Series(heading, [None if ratio is None else 100 * ratio for ratio in ratios])
             for heading, ratios in (
-                ("ETR", [one.etrr for one in pairs]),
-                ("ITR", [one.itrr for one in pairs]),
+                ("ETR", [pair.etrr for pair in pairs]),
+                ("ITR", [pair.itrr for pair in pairs]),
             )
         )
-        return Chart(title, "bars", [one.name for one in pairs], series, "%")
+        return Chart(title, "bars", [pair.name for pair in pairs], series, "%")
     places = [float(at) for at in range(1, len(pairs) + 1)]
     ordered = []
     for _, heading, values in _both(pairs):
@@ -238,8 +238,8 @@ def _figures(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Iterator[Figure]
 
 
 def _both(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[float]]]:
-    yield "etrr", "ETR", [one.etrr for one in pairs if one.etrr is not None]
-    yield "itrr", "ITR", [one.itrr for one in pairs if one.itrr is not None]
+    yield "etrr", "ETR", [pair.etrr for pair in pairs if pair.etrr is not None]
+    yield "itrr", "ITR", [pair.itrr for pair in pairs if pair.itrr is not None]
 
 
 _SPREAD = (
@@ -273,7 +273,7 @@ def _summary(pairs: Sequence[Pair], apart: Sequence[bool]) -> Table:
 
 
 def _groups(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Table | None:
-    groups = list(dict.fromkeys(one.group for one in pairs))
+    groups = list(dict.fromkeys(pair.group for pair in pairs))
     if groups == [None]:
         return None
     heads = (
@@ -284,7 +284,7 @@ def _groups(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Table | None:
     )
     rows: list[tuple[Value, ...]] = []
     for group in groups:
-        mine = [one for one in pairs if one.group == group]
+        mine = [pair for pair in pairs if pair.group == group]
         worse = sum(
             verdict == "worse" for one, verdict in zip(pairs, verdicts, strict=True) if one.group == group
         )
@@ -354,14 +354,14 @@ def _notes(
 
 
 def _of_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
-    for one in pairs:
-        yield from of_runs(list(zip(one.runs, one.measured, strict=True)))
-        yield from of_machines(one.measured, f"{one.name}: the runs")
+    for pair in pairs:
+        yield from of_runs(list(zip(pair.runs, pair.measured, strict=True)))
+        yield from of_machines(pair.measured, f"{pair.name}: the runs")
         # Measured numbers are means: those of an hour may be off in their last digits.
-        sizes = [run.processors for run in one.runs if run.processors is not None]
+        sizes = [run.processors for run in pair.runs if run.processors is not None]
         if len(sizes) > 1 and abs(sizes[0] - sizes[1]) > 0.05:
             yield (
-                f"{one.name}: the runs have a different number of processors, so that the ratio of ITR is "
+                f"{pair.name}: the runs have a different number of processors, so that the ratio of ITR is "
                 "not one of efficiency."
             )
 
@@ -370,7 +370,7 @@ def _carried(key: str, heading: str, pairs: Sequence[Pair], apart: Sequence[bool
     """Where a few outliers make most of the deviation."""
     if not any(apart):
         return
-    whole = spread([value for one in pairs if (value := getattr(one, key)) is not None])
+    whole = spread([value for pair in pairs if (value := getattr(pair, key)) is not None])
     rest = spread(
         [
             value

@@ -229,7 +229,7 @@ def _curve(
 
 
 def _fitted(rows: list[Beside]) -> usl.Fit | None:
-    told = [(float(one.scaled.run.processors), one.scaled.itr) for one in rows if one.scaled.itr]
+    told = [(float(row.scaled.run.processors), row.scaled.itr) for row in rows if row.scaled.itr]
     sizes = [size for size, _ in told]
     if len(set(sizes)) < len(sizes):
         return None

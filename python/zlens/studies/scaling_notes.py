@@ -25,7 +25,7 @@ def notes(
     yield from _factors(rows)
     yield from _busy(rows, scenario)
     yield from first(_elsewhere(rows))
-    if any(one.run.cores != one.run.processors for one in rows):
+    if any(row.run.cores != row.run.processors for row in rows):
         yield (
             "Under SMT busy is that of threads. A thread beside a busy one is slower than one alone, so that "
             "the ITR promises more than the cores have to give, and a change of ITR over the SMT level is no "
@@ -40,17 +40,17 @@ def notes(
     if known is not None:
         yield f"Factors: {known.text}. {known.source}."
         yield from known.notes
-    yield from first(of_runs([(one.run, one.measured) for one in rows]))
-    yield from of_machines([one.measured for one in rows], "The runs")
+    yield from first(of_runs([(row.run, row.measured) for row in rows]))
+    yield from of_machines([row.measured for row in rows], "The runs")
     if as_published:
         yield AS_PUBLISHED
 
 
 def _shape(rows: list[Beside], bends: list[scaling.Rolloff], scenario: Scenario) -> Iterator[str]:
-    curve = any(one.factor is not None for one in rows)
+    curve = any(row.factor is not None for row in rows)
     expected = "capability" if curve else "number of cores"
     yield from first(_bent(bends, expected))
-    gains = [one.scaled.gain for one in rows if one.scaled.gain is not None]
+    gains = [row.scaled.gain for row in rows if row.scaled.gain is not None]
     if not gains:
         scenario.unused("rolloff_gain")
     if gains and not bends:
@@ -79,21 +79,21 @@ def _bent(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
 def _factors(rows: list[Beside]) -> Iterator[str]:
     for how, word in (("between", "interpolated in ln n"), ("beyond", "extrapolated in ln n")):
         those = {
-            one.scaled.run.processors: one.factor
-            for one in rows
-            if one.factor and one.factor.how == how and one.factor.value
+            row.scaled.run.processors: row.factor
+            for row in rows
+            if row.factor and row.factor.how == how and row.factor.value
         }
         if those:
             errors = [each.error / each.value for each in those.values() if each.error and each.value]
             within = f" (estimated error {100 * max(errors):.1f} %)" if errors else ""
             yield f"The factors of {few(list(those))} cores are {word}{within}."
-    if any(one.factor is not None and one.factor.value is None for one in rows):
+    if any(row.factor is not None and row.factor.value is None for row in rows):
         yield "Where the factors do not reach, nothing is expected."
 
 
 def _busy(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
     """IBM's reference workloads run at about 90 %; ITR flatters a run that is less busy than another."""
-    told = [(one.run.busy, one.run.name) for one in rows if one.run.busy is not None]
+    told = [(row.run.busy, row.run.name) for row in rows if row.run.busy is not None]
     apart = constant("busy_apart").default
     if len(told) < 2 or rows[0].run.busy is None:
         return

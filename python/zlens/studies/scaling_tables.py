@@ -119,14 +119,14 @@ def tables(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> li
         _table("cpu", f"CPU time, of all processors together and per {each}", rows, _CPU, relative),
         _table("cycles", "Cycles and instructions", rows, _CYCLES, relative),
         _table("threads", "Threads", rows, _THREADS, relative)
-        if any(one.run.core_busy_pct is not None for one in rows)
+        if any(row.run.core_busy_pct is not None for row in rows)
         else None,
         _table("clients", "Clients and servers", rows, _CLIENTS, relative)
-        if any(one.run.client_s is not None for one in rows)
+        if any(row.run.client_s is not None for row in rows)
         else None,
         _table("beside", "Beside that", rows, _BESIDE, relative),
-        told([one.run for one in rows]),
-        window([(one.run.name, one.measured) for one in rows if one.measured is not None]),
+        told([row.run for row in rows]),
+        window([(row.run.name, row.measured) for row in rows if row.measured is not None]),
         _law(fit, relative),
     ]
     return [one for one in found if one is not None]
@@ -140,7 +140,7 @@ def _table(
     used = [(column, cells) for column, cells in every if any(cell is not None for cell in cells)]
     if not used:
         return None
-    used.insert(0, (_NAME, [one.run.name for one in rows]))
+    used.insert(0, (_NAME, [row.run.name for row in rows]))
     heads = tuple(_head(column, relative) for column, _ in used)
     return Table(key, title, heads, [tuple(cells[at] for _, cells in used) for at in range(len(rows))])
 
@@ -154,7 +154,7 @@ def _head(column: RunColumn, relative: bool) -> Column:
 
 
 def _cells(column: RunColumn, rows: Sequence[Beside], relative: bool) -> list[Value]:
-    values = [attrgetter(column.path)(one) for one in rows]
+    values = [attrgetter(column.path)(row) for row in rows]
     if column.kind == "ratio":
         return [scaling.ratio(value, values[0]) for value in values]
     by = {"time": 1.0 if relative else 1000.0, "part": 100.0}.get(column.kind)
@@ -177,7 +177,8 @@ def _law(fit: usl.Fit | None, relative: bool) -> Table | None:
         Column("how", "How"),
     )
     rows: list[tuple[Value, ...]] = [
-        (words[one.name], one.value, one.low, one.high, one.how) for one in fit.parameters
+        (words[parameter.name], parameter.value, parameter.low, parameter.high, parameter.how)
+        for parameter in fit.parameters
     ]
     rows.append(("cores at which the throughput is greatest", fit.peak, None, None, None))
     rows.append(("largest error of a run (%)", 100 * fit.worst, None, None, None))
@@ -188,30 +189,30 @@ def _law(fit: usl.Fit | None, relative: bool) -> Table | None:
 
 
 def charts(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> Iterator[Chart]:
-    sizes = [float(one.scaled.run.processors) for one in rows]
-    names = [one.run.name for one in rows]
+    sizes = [float(row.scaled.run.processors) for row in rows]
+    names = [row.run.name for row in rows]
     ratios = (
-        Series("ITR", [one.scaled.itrr for one in rows]),
-        Series("ETR", [one.scaled.etrr for one in rows]),
+        Series("ITR", [row.scaled.itrr for row in rows]),
+        Series("ETR", [row.scaled.etrr for row in rows]),
     )
     if len(rows) > 1 and all(before < after for before, after in pairwise(sizes)):
-        lines = [*ratios, Series("expected", [one.scaled.ratio for one in rows])]
+        lines = [*ratios, Series("expected", [row.scaled.ratio for row in rows])]
         if fit is not None and len(fit.values) == len(rows):
             base = rows[0].scaled.itr
             lines.append(Series("USL", [scaling.ratio(value, base) for value in fit.values]))
         yield Chart("Ratios to the smallest run", "lines", sizes, tuple(lines), "", "cores")
-        efficiency = Series("efficiency", [_percent(one.scaled.efficiency) for one in rows])
-        places = [f"{one.scaled.run.processors} cores" for one in rows]
+        efficiency = Series("efficiency", [_percent(row.scaled.efficiency) for row in rows])
+        places = [f"{row.scaled.run.processors} cores" for row in rows]
         yield Chart("Efficiency: ITR ratio / expected ratio", "bars", places, (efficiency,), "%")
     elif len(rows) > 1:
-        percent = tuple(Series(one.name, [_percent(value) for value in one.values]) for one in ratios)
+        percent = tuple(Series(ratio.name, [_percent(value) for value in ratio.values]) for ratio in ratios)
         yield Chart("In percent of the first run", "bars", names, percent, "%")
     costs = [
         Series(column.heading, _cells(column, rows, relative))  # type: ignore[arg-type]
         for column in _CPU
         if column.key in ("guest_tx", "chargeable_tx", "nonchargeable_tx")
     ]
-    used = [one for one in costs if any(value is not None for value in one.values)]
+    used = [cost for cost in costs if any(value is not None for value in cost.values)]
     if used:
         unit = "CPUs" if relative else "ms"
         yield Chart("CPU time of a transaction", "bars", names, tuple(used), unit)

@@ -289,7 +289,7 @@ class Compiler:
         node = parsed["statements"][0]["node"]
         place = node["select_list"]
         table = metrics.table(name)
-        by_generation = any(one.by for one in table.columns if one.name in wanted)
+        by_generation = any(column.by for column in table.columns if column.name in wanted)
         demand.by_generation |= by_generation
         columns = formulas.of(
             parsed,
@@ -300,7 +300,7 @@ class Compiler:
         ).select({*wanted})
         reads = tree.narrow_to(parsed, columns.paths(), self.nodes.columns)
         absent.drop(parsed, reads, self._absent, self.nodes.tree)
-        renamed = {one: _placed(one, unsummed=unsummed) for one in reads}
+        renamed = {read: _placed(read, unsummed=unsummed) for read in reads}
         demand.add({renamed[one]: ones for one, ones in reads.items()})
         tree.rename(parsed, renamed)
         node["select_list"] = place

@@ -187,7 +187,7 @@ def solve(scenario: Scenario) -> Answer:
     _together(scenario, uses, devices)
     named = uses or [{"name": "all", "share": 1, "wants": None, "in_use": None, "queued": None}]
     notes: list[str] = []
-    volumes = [_volume(scenario, one, named, notes) for one in devices]
+    volumes = [_volume(scenario, device, named, notes) for device in devices]
     shares = [float(one["share"]) for one in named]
     wants = [_wants(one, volumes) for one in named]
     found = allocate(aliases, shares, wants)
@@ -206,7 +206,7 @@ def solve(scenario: Scenario) -> Answer:
         steps, curves = _steps(volumes, aliases)
         tables += [_shown("devices", "Volumes", _DEVICES, lines)]
         tables += [Table("by_aliases", "By number of aliases of its own", _STEPS, steps)]
-        tables += _published({one["bursts"] for one in devices} - {"chance"})
+        tables += _published({device["bursts"] for device in devices} - {"chance"})
         charts += curves
         figures.append(_mean_response(volumes, lines))
     follow = ("uses", "gets") if uses else ("devices", "response")
@@ -235,24 +235,26 @@ def _together(scenario: Scenario, uses: Sequence[dict[str, Any]], devices: Seque
     if not uses and not devices:
         raise wrong("there is neither use nor device", "add [[use]] or [[device]]")
     for kind, entries in (("use", uses), ("device", devices)):
-        for name, times in Counter(one["name"] for one in entries).items():
+        for name, times in Counter(entry["name"] for entry in entries).items():
             if times > 1:
                 raise wrong(f"{kind} {name} is there twice", "give each a name of its own")
     if len(uses) > _MOST_USES:
         raise wrong(f"there are {len(uses):,} uses of one pool", f"have {_MOST_USES} at most")
-    known = {one["name"] for one in uses}
-    for one in devices:
-        here = f"device.{one['name']}"
-        if one["use"] is None and len(uses) > 1:
+    known = {use["name"] for use in uses}
+    for device in devices:
+        here = f"device.{device['name']}"
+        if device["use"] is None and len(uses) > 1:
             raise wrong(
                 f"{here}.use is missing, and there are {len(uses)} uses", f'add use = "{uses[0]["name"]}"'
             )
-        if one["use"] is not None and one["use"] not in known:
-            raise wrong(f"{here}.use is {one['use']}, and there is no such use", "add [[use]] with that name")
-        parts = [one[key] is not None for key in ("pend", "disc", "conn")]
-        if (one["serv"] is None) != all(parts) or (one["serv"] is not None and any(parts)):
+        if device["use"] is not None and device["use"] not in known:
+            raise wrong(
+                f"{here}.use is {device['use']}, and there is no such use", "add [[use]] with that name"
+            )
+        parts = [device[key] is not None for key in ("pend", "disc", "conn")]
+        if (device["serv"] is None) != all(parts) or (device["serv"] is not None and any(parts)):
             raise wrong(f"{here} needs serv, or pend, disc and conn", "write serv = 0.5, or all three parts")
-        if one["burst"] is not None and one["bursts"] != "chance":
+        if device["burst"] is not None and device["bursts"] != "chance":
             raise wrong(f"{here} has burst and bursts", "keep one of them")
 
 
@@ -318,7 +320,7 @@ def _wants(use: dict[str, Any], volumes: Sequence[_Volume]) -> float:
         return float(use["wants"])
     if use["in_use"] is not None and use["queued"] is not None:
         return math.inf if use["queued"] > 0 else float(use["in_use"])
-    needs = [one.wants for one in volumes if one.use == use["name"]]
+    needs = [volume.wants for volume in volumes if volume.use == use["name"]]
     return sum(needs) if needs else math.inf
 
 
@@ -349,10 +351,10 @@ def _responses(
     scenario: Scenario, volumes: Sequence[_Volume], counts: dict[str, int], notes: list[str]
 ) -> list[tuple[Any, ...]]:
     """Each volume with all aliases of its use, and with its part of them."""
-    sharing = {use: [one for one in volumes if one.use == use] for use in counts}
+    sharing = {use: [volume for volume in volumes if volume.use == use] for use in counts}
     if any(len(of_use) > 1 and counts[use] for use, of_use in sharing.items()):
         scenario.assume("aliases_shared")
-    if any(one.burst != 1.0 for one in volumes):
+    if any(volume.burst != 1.0 for volume in volumes):
         scenario.assume("burst_carried")
     rows = []
     parts = {
@@ -390,7 +392,7 @@ def _responses(
                 None if one.resp is None else dasd.queued(one.rate, one.resp, one.serv),
             )
         )
-    if all(one.burst == 1.0 for one in volumes) and any(
+    if all(volume.burst == 1.0 for volume in volumes) and any(
         row[6] is None or row[9] is None or row[9] > 0.01 for row in rows
     ):
         factors = [row.factor for row in dasd.published()["paging"].rows]
@@ -406,18 +408,18 @@ def _steps(volumes: Sequence[_Volume], aliases: int) -> tuple[list[tuple[Any, ..
     rows: list[tuple[Any, ...]] = []
     longest = 0
     curves: list[tuple[str, list[float | None]]] = []
-    for one in volumes[:_MOST_VOLUMES]:
-        first = max(0, dasd.fewest_aliases(one.rate, one.serv) - 1)
+    for volume in volumes[:_MOST_VOLUMES]:
+        first = max(0, dasd.fewest_aliases(volume.rate, volume.serv) - 1)
         responses: list[float | None] = [None] * first
         for count in range(first, first + min(max(aliases, 1), _MOST_STEPS) + 1):
-            found = dasd.waiting(one.rate, one.serv, count, one.burst)
+            found = dasd.waiting(volume.rate, volume.serv, count, volume.burst)
             if found is None:
-                rows.append((one.name, count, None, 100.0, None, None, None))
+                rows.append((volume.name, count, None, 100.0, None, None, None))
                 responses.append(None)
                 continue
             rows.append(
                 (
-                    one.name,
+                    volume.name,
                     count,
                     100 * found.utilisation,
                     100 * found.waits,
@@ -430,7 +432,7 @@ def _steps(volumes: Sequence[_Volume], aliases: int) -> tuple[list[tuple[Any, ..
             if found.waits < _RARELY:
                 break
         longest = max(longest, len(responses))
-        curves.append((one.name, responses))
+        curves.append((volume.name, responses))
     # Where hardly anybody waits the response stays what it is.
     series = tuple(Series(name, [*of_it, *[of_it[-1]] * (longest - len(of_it))]) for name, of_it in curves)
     places = [float(at) for at in range(longest)]
@@ -450,7 +452,7 @@ def _published(kinds: set[str]) -> list[Table]:
 def _mean_response(volumes: Sequence[_Volume], rows: Sequence[tuple[Any, ...]]) -> Figure:
     """Over all requests, with aliases split; none where a volume has no end of waiting."""
     known = [row[8] for row in rows]
-    total = sum(one.rate for one in volumes)
+    total = sum(volume.rate for volume in volumes)
     mean = None
     if total and None not in known:
         mean = sum(one.rate * response for one, response in zip(volumes, known, strict=True)) / total

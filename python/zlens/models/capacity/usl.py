@@ -68,7 +68,7 @@ class Fit:
 
     def at(self, processors: float) -> float:
         """Throughput that the law gives so many processors."""
-        gamma, alpha, beta = (one.value for one in self.parameters)
+        gamma, alpha, beta = (parameter.value for parameter in self.parameters)
         return throughput(processors, gamma, alpha, beta)
 
 

@@ -291,25 +291,25 @@ def _io(scenario: Scenario, answer: Answer) -> None:
     ]
     rows = [
         (
-            one.pages,
-            one.rate,
-            one.each,
-            one.busy_least,
-            one.busy_most,
-            one.volumes_least,
-            one.volumes_most,
+            load.pages,
+            load.rate,
+            load.each,
+            load.busy_least,
+            load.busy_most,
+            load.volumes_least,
+            load.volumes_most,
         )
-        for one in loads
+        for load in loads
     ]
     answer.tables.append(Table("loads", f"{rate:,.0f} pages per second on {volumes:,} volumes", _LOADS, rows))
     answer.charts.append(
         Chart(
             "Busy of a paging volume",
             "lines",
-            [one.pages for one in loads],
+            [load.pages for load in loads],
             (
-                Series("at least", [one.busy_least for one in loads]),
-                Series("at most", [one.busy_most for one in loads]),
+                Series("at least", [load.busy_least for load in loads]),
+                Series("at most", [load.busy_most for load in loads]),
             ),
             "%",
             "pages in one I/O",

@@ -220,7 +220,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     notes = [
         *found.notes,
         *_circular(values, found, rows),
-        *(f"changed: {one}" for one in settings),
+        *(f"changed: {setting}" for setting in settings),
         *solved.notes,
     ]
     if different:
@@ -229,7 +229,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
             "cores may have changed since, or a cap that is not in these data counts"
         )
     # Bands of accuracy are not shown here.
-    assumed = [one for one in solved.assumptions if one.name != "vertical_bands"]
+    assumed = [assumption for assumption in solved.assumptions if assumption.name != "vertical_bands"]
     return Answer("partitions", title, tables, figures, [], notes, assumed)
 
 

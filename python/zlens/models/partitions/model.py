@@ -192,7 +192,7 @@ def solve(scenario: Scenario) -> Answer:
     several = {
         name for name, count in Counter(one["name"] for one in scenario["partition"]).items() if count > 1
     }
-    members = [(pool, one) for pool in pools for one in pool.members]
+    members = [(pool, member) for pool in pools for member in pool.members]
     shown = {id(one): tables.called(one, several) for _, one in members}
     rows = [tables.partition_row(shown[id(one)], pool, one) for pool, one in members]
     found = [
@@ -343,14 +343,14 @@ def _figures(pool: Pool) -> list[Figure]:
 
 def _assumptions(scenario: Scenario, pools: Sequence[Pool]) -> None:
     """Only what made a difference is said."""
-    members = [one for pool in pools for one in pool.members if one.claim]
-    if not any(one.polarity and prsm.is_whole(one.entitled) for one in members):
+    members = [member for pool in pools for member in pool.members if member.claim]
+    if not any(member.polarity and prsm.is_whole(member.entitled) for member in members):
         scenario.unused("integer_entitlement")
     if not members:
         scenario.unused("run_time_longest")
     if not any(pool.others for pool in pools):
         scenario.unused("crowded_from")
-    if any(one.polarity for one in members):
+    if any(member.polarity for member in members):
         scenario.assume("vertical_bands")
 
 
@@ -367,7 +367,7 @@ def _together(scenario: Scenario) -> None:
                     f"{what} {pair[0]} is there twice with type {pair[1]}", "give each a name of its own"
                 )
             seen.add(pair)
-    known = {(one["name"], one["type"]): one for one in groups}
+    known = {(group["name"], group["type"]): group for group in groups}
     by_name: dict[str, list[dict[str, Any]]] = {}
     for one in partitions:
         by_name.setdefault(one["name"], []).append(one)
@@ -388,12 +388,16 @@ def _together(scenario: Scenario) -> None:
     for kind, number in processors.items():
         if kind not in TYPES:
             raise wrong(f"processors.{kind} is no type of processor", f"write one of {', '.join(TYPES)}")
-        taken = sum(one["cores"] for one in partitions if one["type"] == kind and one["dedicated"])
+        taken = sum(
+            partition["cores"]
+            for partition in partitions
+            if partition["type"] == kind and partition["dedicated"]
+        )
         if taken > number:
             raise wrong(
                 f"{taken} cores of type {kind} are dedicated, and there are {number}", "dedicate fewer"
             )
-    for kind in {one["type"] for one in partitions} - set(processors):
+    for kind in {partition["type"] for partition in partitions} - set(processors):
         raise wrong(f"processors has no {kind}, and a partition has cores of that type",
                     f"add {kind} = 0 or more to [processors]")  # fmt: skip
     kinds = [one["type"] for one in scenario["physlog"]]

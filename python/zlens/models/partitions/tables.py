@@ -57,7 +57,7 @@ class Pool:
 
     @cached_property
     def sharing(self) -> list[Member]:
-        return [one for one in self.members if one.claim]
+        return [member for member in self.members if member.claim]
 
     @cached_property
     def used(self) -> float:
@@ -340,9 +340,9 @@ def physlog(lines: Sequence[dict[str, Any]]) -> Table:
         Column("t_l", "TypeT/L", text="the sum to the first", decimals=3),
     )
     rows = []
-    for one in lines:
-        total, t_l, lcot_l = prsm.physical(one["lgclc"], one["ovrhd"], one["lpmgt"])
-        rows.append((one["type"], one["lgclc"], one["ovrhd"], lcot_l, one["lpmgt"], total, t_l))
+    for line in lines:
+        total, t_l, lcot_l = prsm.physical(line["lgclc"], line["ovrhd"], line["lpmgt"])
+        rows.append((line["type"], line["lgclc"], line["ovrhd"], lcot_l, line["lpmgt"], total, t_l))
     return Table("physlog", "Physical cores as FCX302 PHYSLOG has them", columns, rows)
 
 
@@ -382,7 +382,7 @@ def _of_partitions(pool: Pool, shown: Mapping[int, str]) -> list[str]:
 
     def names(members: Sequence[Member]) -> str:
         more = ", ..." if len(members) > _MOST_NAMES else ""
-        return ", ".join(shown[id(one)] for one in members[:_MOST_NAMES]) + more
+        return ", ".join(shown[id(member)] for member in members[:_MOST_NAMES]) + more
 
     found: list[str] = []
     idle = pool.capacity - pool.used

@@ -155,7 +155,7 @@ def _terms(demand: float, kind: Sequence[float] | None, customers: int, estimate
         total += math.log(demand * estimate / speed)
         logs.append(total)
     top = max(logs)
-    return [math.exp(one - top) for one in logs]
+    return [math.exp(log - top) for log in logs]
 
 
 def _convolve(one: Sequence[float], other: Sequence[float]) -> list[float]:

@@ -68,7 +68,7 @@ def link(scenario: Scenario) -> tuple[float, list[Figure], list[Table], list[str
     own, other, notes = _sides(given)
     mine, theirs = isfc.writes_on(devices, own, other), isfc.writes_on(devices, other, own)
     rows = [
-        _chpid_row(given, chpid, [one for one in devices if one.chpid == at], mine)
+        _chpid_row(given, chpid, [device for device in devices if device.chpid == at], mine)
         for at, chpid in enumerate(chpids)
     ]
     carried = math.fsum(row[4] for row in rows) / MB_IN_MIB
@@ -79,7 +79,7 @@ def link(scenario: Scenario) -> tuple[float, list[Figure], list[Table], list[str
         Figure("capacity_factor", factor, "", "ISFC capacity factor", 0),
         Figure("ctcs", float(len(devices)), "", "CTC devices", 0),
     ]
-    path = [_device_row(one, chpids, mine, theirs) for one in devices]
+    path = [_device_row(device, chpids, mine, theirs) for device in devices]
     tables = [Table("chpids", "Link", _CHPIDS, rows), Table("devices", "Write path", _DEVICES, path)]
     return rate, figures, tables, [*notes, *_link_notes(chpids, rows)]
 

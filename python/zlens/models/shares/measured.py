@@ -205,7 +205,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
 
 
 def _rms(errors: Sequence[float]) -> float | None:
-    return math.sqrt(math.fsum(one * one for one in errors) / len(errors)) if errors else None
+    return math.sqrt(math.fsum(error * error for error in errors) / len(errors)) if errors else None
 
 
 def _number(text: str) -> float | str:

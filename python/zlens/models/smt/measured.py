@@ -222,7 +222,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         *_missing(found, says, rows),
         *_unrecorded(types),
         *more,
-        *(f"changed, and assumed: {one}" for one in settings),
+        *(f"changed, and assumed: {setting}" for setting in settings),
         *(note for note in solved.notes if "no largest capacity factor" not in note),
     ]
     return replace(solved, title=title, tables=tables, figures=figures, notes=notes)

@@ -204,8 +204,8 @@ def together(cores: Sequence[tuple[Metrics, float]]) -> tuple[Metrics, float | N
 
 def _weighted(cores: Sequence[Metrics], name: str) -> float | None:
     """Mean of a metric weighted by core-busy time; None where one of them is not known."""
-    values = [getattr(one, name) for one in cores]
-    busy = _sum([one.busy for one in cores])
+    values = [getattr(core, name) for core in cores]
+    busy = _sum([core.busy for core in cores])
     if not busy or None in values:
         return None
     parts = [value * (one.busy or 0.0) for value, one in zip(values, cores, strict=True)]

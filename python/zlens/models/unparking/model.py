@@ -412,9 +412,9 @@ def _model(
     return (
         name,
         mean,
-        fmean(min(one, cores.highs) for one in counts),
-        fmean(min(max(0, one - cores.highs), cores.mediums) for one in counts),
-        fmean(max(0, one - cores.entitled) for one in counts),
+        fmean(min(count, cores.highs) for count in counts),
+        fmean(min(max(0, count - cores.highs), cores.mediums) for count in counts),
+        fmean(max(0, count - cores.entitled) for count in counts),
         cores.online - mean,
         busy,
         in_effect,
@@ -430,7 +430,7 @@ def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
         (at, at * policies.LINUX_SECONDS, one.steal, one.average, one.cores)
         for at, one in enumerate(ticks, 1)
     ]
-    before = [cores.online, *(one.cores for one in ticks)]
+    before = [cores.online, *(tick.cores for tick in ticks)]
     changes = [at for at, (one, other) in enumerate(pairwise(before), 1) if one != other]
     first = policies.LINUX_SECONDS * changes[0] if changes else None
     figures = [
@@ -444,7 +444,7 @@ def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
         notes.append(
             "without entitled cores, or without vertical-lows, the kernel leaves all cores at high capacity"
         )
-    elif not changes and threshold <= max(one.steal for one in ticks) < threshold + _STEAL_WEIGHT - 1:
+    elif not changes and threshold <= max(tick.steal for tick in ticks) < threshold + _STEAL_WEIGHT - 1:
         out = threshold + _STEAL_WEIGHT - 1
         notes.append(
             f"the average is cut to whole percent and stops up to {_STEAL_WEIGHT - 1} points below a steal "
@@ -452,8 +452,8 @@ def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
             f"takes vertical-lows out, and below {threshold}% lets them in again"
         )
     series = (
-        Series("steal", [float(one.steal) for one in ticks]),
-        Series("average", [float(one.average) for one in ticks]),
+        Series("steal", [float(tick.steal) for tick in ticks]),
+        Series("average", [float(tick.average) for tick in ticks]),
     )
     times = [policies.LINUX_SECONDS * at for at in range(1, len(ticks) + 1)]
     chart = Chart("Steal, and the kernel's average of it", "lines", times, series, "%", "seconds")

@@ -170,7 +170,7 @@ class MonwriteSource:
         groups: dict[str, Group] = {}
         ordered = sorted(files, key=lambda f: (f.first_tod or 0, f.path))
         identities = [self._identity(file) for file in ordered]
-        real = {one.name for one in identities if not one.sim}
+        real = {identity.name for identity in identities if not identity.sim}
         for file, identity in zip(ordered, identities, strict=True):
             name = identity.name or f"unknown-{Path(file.path).stem}"
             if identity.sim and name in real:
