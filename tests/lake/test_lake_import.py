@@ -119,7 +119,7 @@ def test_times_of_one_system_are_made_in_one_way(tmp_path: Path, file: str) -> N
     lake.add([file], tmp_path / "lake")
     other = write(tmp_path / "b.data", piece(range(5, 8)))
     before = everything(tmp_path / "lake")
-    with pytest.raises(LakeError, match="in the lake with 0 leap seconds, and here are 27; say --leap 0"):
+    with pytest.raises(LakeError, match="in the lake with 0 leap seconds, and here are 27; give Options"):
         lake.add([other], tmp_path / "lake", options=Options(leap=27))
     assert everything(tmp_path / "lake") == before
 

@@ -44,6 +44,6 @@ def test_with_an_input_a_menu_says_what_it_has(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_menu_is_no_report() -> None:
-    with pytest.raises(QueryError, match=r"FCX124 is a menu of reports.*zlens report fcx124 lists them"):
+    with pytest.raises(QueryError, match=r"FCX124 is a menu of reports.*zlens.reports.names"):
         reports.load("FCX124")
     assert menus.find("") is None

@@ -341,7 +341,7 @@ impl Sections {
         );
         if facts.zone == NO_TIME {
             place.problem(ProblemKind::Time, "zone", offset, 0, || {
-                "nothing tells how far local time is from UTC; local times are NULL (--tz gives it)"
+                "nothing tells how far local time is from UTC; local times are NULL (option tz)"
                     .to_owned()
             });
         }
