@@ -30,6 +30,11 @@ def at_end(system: str, end: dt.datetime) -> str:
     return f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"
 
 
+def shown(end: dt.datetime) -> str:
+    """The end of an interval as titles have it: 2024-05-14 08:24:00 UTC."""
+    return f"{end.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def system(session: Asked, table: str, wanted: str | None) -> str:
     """The one system with rows in a table; QueryError where there is none, or more than one."""
     found = [row[0] for row in session.sql(f'SELECT DISTINCT system FROM "{table}" ORDER BY 1').rows]
@@ -63,7 +68,7 @@ def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt
         rows = [row for row in rows if row[0] - dt.timedelta(seconds=row[1]) < when <= row[0]]
         if not rows:
             raise QueryError(
-                f"{name} has no whole interval at {when:%Y-%m-%d %H:%M:%S} UTC",
+                f"{name} has no whole interval at {shown(when)}",
                 cure=say("times_of_data"),
             )
     busiest = max(rows, key=lambda row: -1.0 if row[2] is None else row[2])

@@ -100,7 +100,7 @@ _CLIENTS = (
     RunColumn("server_tx", "Other/tx", "run.server_s", "CPU time of a transaction elsewhere", 3, "time"),
     RunColumn("processor_bound", "Processors allow", "run.processor_bound", "at this CPU/tx", 3, "rate"),
     RunColumn("client_bound", "Client vCPUs allow", "run.client_bound", "at this client/tx", 3, "rate"),
-    RunColumn("bound_by", "Bound by", "run.bound_by", "the lower of the two"),
+    RunColumn("bound_by", "Limited by", "run.bound_by", "the lower of the two"),
     RunColumn("of_bound_pct", "Reached", "run.of_bound", "ETR of the lower bound", 1, "part"),
 )
 _BESIDE = (

@@ -116,7 +116,7 @@ _USES = (
     Column("gets", "Gets", "aliases", "in use on average", 2),
     Column("excess", "Excess", "aliases", "beyond its entitlement", 2),
     Column("could_get", "Could get", "aliases", "if it wanted all, as the others are", 2),
-    Column("bound_by", "Bound by"),
+    Column("bound_by", "Limited by"),
     Column("observed", "Observed", "aliases", "in use, as measured", 2),
     Column("error", "Error", "aliases", "what it gets less what was observed", 2),
 )

@@ -109,7 +109,7 @@ def partitions(rows: Sequence[Row]) -> Table:
         Column("allocation", "Gets", "cores", "what it uses in the end", 2),
         Column("excess", "Excess", "cores", "what it gets beyond its entitlement", 2),
         Column("unmet", "Unmet", "cores", "what it would have used beyond that", 2),
-        Column("bound_by", "Bound by", text="what holds it"),
+        Column("bound_by", "Limited by", text="what limits it"),
     )
     return Table("partitions", "Partitions", columns, rows)
 

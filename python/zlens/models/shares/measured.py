@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens import models
+from zlens.models import moments
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value, by_name
 from zlens.models.constants import constant
@@ -31,7 +32,7 @@ _COLUMNS = (
     Column("expected", "Expected", "% of 1", "solved: what it should have got"),
     Column("observed", "Observed", "% of 1", "measured: what it got"),
     Column("error", "Error", "points", "observed less expected"),
-    Column("bound_by", "Bound by", text="solved: what holds it"),
+    Column("bound_by", "Limited by", text="solved: what limits it"),
 )
 
 
@@ -146,7 +147,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     for setting in settings:
         key, _, text = setting.partition("=")
         if key.strip() == "hungry_above":
-            above = Number(0, 100).check(_number(text), "hungry_above", scenarios.Problem(None))
+            above = Number(0, 100).check(Number().read(text), "hungry_above", scenarios.Problem(None))
         else:
             rest.append(setting)
     found = measured(session, system, end, hungry_above=above)
@@ -154,7 +155,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     for setting in rest:
         values = scenarios.changed(values, setting)
     if not values["user"]:
-        return Answer("shares", f"{system} {_when(end)}", [], notes=found.notes)
+        return Answer("shares", f"{system} {moments.shown(end)}", [], notes=found.notes)
     solved = models.solve("shares", values)
     rows: list[tuple[Value, ...]] = []
     errors = []
@@ -191,7 +192,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         ),
     ]
     table = Table("compared", "Expected beside observed", _COLUMNS, rows)
-    title = f"CP shares of {system}, interval that ended {_when(end)}"
+    title = f"CP shares of {system}, interval that ended {moments.shown(end)}"
     assumptions = [*solved.assumptions]
     if above == threshold.default:
         assumptions.append(threshold.assumed())
@@ -206,14 +207,3 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
 
 def _rms(errors: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum(error * error for error in errors) / len(errors)) if errors else None
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _when(end: dt.datetime) -> str:
-    return f"{end.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -134,7 +134,7 @@ _COLUMNS = (
     Column("allocation", "Gets", "% of 1", "what it uses in the end"),
     Column("excess", "Excess", "% of 1", "what it gets beyond its entitlement"),
     Column("unmet", "Unmet", "% of 1", "what it would have used beyond that"),
-    Column("bound_by", "Bound by", text="what holds it"),
+    Column("bound_by", "Limited by", text="what limits it"),
 )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from zlens.catalog import processor_types
 from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
+from zlens.models import moments
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.constants import constant
@@ -138,7 +139,9 @@ def switched(
     source = min(sources, default="")
     where += f" AND source = {literal(source)}"
     switch = "on" if threads == 2 else "off"
-    title = f"Multithreading {switch}: what {system} could do, by the interval that ended {_when(end)}"
+    title = (
+        f"Multithreading {switch}: what {system} could do, by the interval that ended {moments.shown(end)}"
+    )
     answer = Answer("smt", title, [])
     found = list(_cores(session, where, system, told))
     changing = [one for one in found if one.threads != threads and one.raw is not None]
@@ -186,7 +189,7 @@ def _told(settings: Sequence[str]) -> Settings:
     for setting in settings:
         key, _, text = setting.partition("=")
         key = key.strip()
-        given: float | str = _number(text)
+        given: float | str = Number().read(text)
         kind, _, rest = key.partition(".")
         name, _, last = rest.rpartition(".")
         if key == "max_capacity_factor":
@@ -528,14 +531,3 @@ def _most(bound: Bound | None) -> float | None:
 
 def _part(percent: float | None) -> float | None:
     return None if percent is None else percent / 100.0
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _when(end: dt.datetime) -> str:
-    return f"{end.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
