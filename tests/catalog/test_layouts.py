@@ -154,7 +154,7 @@ def test_changed_files_are_read_again_when_asked(tmp_path: Path) -> None:
         ('dsect = "MRSYTPRP"', "dsect = 5", "dsect is 5"),
         ('"5.4" = 124', '"5.4" = "124"', 'lengths.5.4 is "124"'),
         ("length = 108", "length = true", "d00r02.toml:13: layout[1].length is true"),
-        ("complete = true", "colour = 1\ncomplete = true", "layout[1].colour is not known here"),
+        ("complete = true", "color = 1\ncomplete = true", "layout[1].color is not known here"),
         ("at = 20,", "at = '20',", 'layout[1].fields[1].at is "20"'),
         ("at = 20,", "at = -20,", "at is -20"),
         ("len = 2,", "len = 2, count = 99999999999,", "count is 99999999999"),

@@ -144,7 +144,7 @@ def test_a_number_as_it_stands_is_not_differenced(data: Path) -> None:
     assert origin.roles["relative_share"]["field"] == "USEACT_SHARE"
     assert "take" not in origin.roles["relative_share"]
     assert "take" not in origin.roles["locked"]
-    assert origin.roles["locked"]["else"] == roles.catalogued("guest").origins[0].roles["locked"]
+    assert origin.roles["locked"]["else"] == roles.cataloged("guest").origins[0].roles["locked"]
 
 
 def test_a_field_of_a_record_without_a_subject_is_not_differenced(data: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_wrong_line_is_told_with_its_number(data: Path, text: str, line: int, 
 
 
 def test_a_table_that_cannot_be_told_from_the_field_is_asked_for(data: Path) -> None:
-    tables = [origin.table for origin in roles.catalogued("processor").origins]
+    tables = [origin.table for origin in roles.cataloged("processor").origins]
     assert len(set(tables)) > 1
     say(data, '[processor]\nspins = { field = "NOPREFIX" }\n')
     with pytest.raises(CatalogError, match="does not say which table"):

@@ -416,7 +416,7 @@ SPIN = 'table = "lock"\ncolumn = "spin_pct"\nheading = "Spin"\n'
         (GROUP + SPIN.replace("lock", "cpu").replace("spin_pct", "entitlement_pct"), "give no value"),
         (GROUP + GOOD + 'form = "percent"\n', 'form is "percent"'),
         (GROUP + GOOD + 'direction = "up"\n', 'direction is "up"'),
-        (GROUP + GOOD + "colour = 1\n", "metric[1].colour is not known here"),
+        (GROUP + GOOD + "color = 1\n", "metric[1].color is not known here"),
         (GROUP + GOOD + 'by = ["seconds"]\n', "by takes columns of the key"),
         (GROUP + GOOD + 'where = { flag = "x\' OR 1" }\n', "metric[1].where.flag is"),
         (GROUP + GOOD + "[[metric]]\n" + GOOD, "load.tv is compared twice"),

@@ -167,7 +167,7 @@ def test_what_is_forgotten_leaves_no_trace(tmp_path: Path, three: list[str]) -> 
     assert lake.check(made).faults == []
 
 
-def test_only_neighbours_are_made_again(tmp_path: Path, three: list[str]) -> None:
+def test_only_neighbors_are_made_again(tmp_path: Path, three: list[str]) -> None:
     made = imported(tmp_path / "lake", *three)
     before = {path: path.stat().st_ino for path in made.rglob("*.parquet")}
     other = write(tmp_path / "later.data", piece(range(30, 33)))

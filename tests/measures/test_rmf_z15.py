@@ -1,7 +1,7 @@
 """The measures held against what RMF printed.
 
 Publication: RMF Postprocessor CPU Activity of a z15 T02 (8562), 263 half-hours of April 2022, from the
-history of the zebra project (EPL-2.0). Every utilisation, share and MSU value that RMF printed is
+history of the zebra project (EPL-2.0). Every utilization, share and MSU value that RMF printed is
 recomputed by the measures from the raw times of the same interval.
 """
 
@@ -40,7 +40,7 @@ def z15():
         ("phys_total_pct", "physical_total_pct", "c.physical"),
     ],
 )
-def test_partition_utilisations(z15, ours, printed, base):
+def test_partition_utilizations(z15, ours, printed, base):
     rows = z15.sql(
         f"""
         SELECT p.{ours}, r.{printed}, 100 * {CUT_S} / ({base} * p.seconds)

@@ -1,7 +1,7 @@
 """Measures from SMF 70-1, held against what was printed of such records.
 
 Publications: a report that smf2db made of real SMF 70 records (system S0W1, a zPDT, 27 July 2021; smf2db,
-quick start, MIT licence), and IBM, "z/VM and simultaneous multithreading", 2015 and 2020: the RMF CPU
+quick start, MIT license), and IBM, "z/VM and simultaneous multithreading", 2015 and 2020: the RMF CPU
 Activity report of four zIIPs with MT=2. Counters are fed that give the printed figures.
 """
 

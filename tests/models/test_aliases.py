@@ -100,7 +100,7 @@ def test_allocation_against_brute_force_of_a_thousandth() -> None:
 
 @pytest.mark.parametrize("row", FCX108)
 def test_fcx108(row: str) -> None:
-    """Serv is the sum of its parts, Queued follows by Little's law, Busy by the utilisation law."""
+    """Serv is the sum of its parts, Queued follows by Little's law, Busy by the utilization law."""
     rate, pend, disc, conn, serv, resp, queued, busy = FCX108[row]
     assert dasd.service(pend, disc, conn) == pytest.approx(serv, rel=0.005)
     device = {"name": "D", "rate": rate, "pend": pend, "disc": disc, "conn": conn, "resp": resp}
@@ -123,7 +123,7 @@ def test_fcx108(row: str) -> None:
     [(3605.1, 0.2326, 83.8508), (4914.6, 0.1855, 91.157), (359.4, 2.6454, 95.0844), (554.4, 1.766, 97.9029)],
     ids=["1 record, command", "1 record, transport", "64 records, command", "64 records, transport"],
 )
-def test_utilisation_of_zhpf_volumes(rate: float, serv: float, busy: float) -> None:
+def test_utilization_of_zhpf_volumes(rate: float, serv: float, busy: float) -> None:
     """z/VM Performance Update (6.2 and 6.3), tables of zHPF."""
     answer = solved(0, [], [{"name": "D", "rate": rate, "serv": serv}])
     assert answer.table("devices").column("busy") == pytest.approx([busy], abs=0.02)
@@ -132,13 +132,13 @@ def test_utilisation_of_zhpf_volumes(rate: float, serv: float, busy: float) -> N
 def test_published_bursts() -> None:
     paging, minidisk = dasd.published()["paging"], dasd.published()["minidisk"]
     assert [row.factor for row in paging.rows] == pytest.approx([4.15, 2.57, 1.99, 1.79, 1.68], abs=0.01)
-    assert [row.utilisation for row in paging.rows] == pytest.approx(
+    assert [row.utilization for row in paging.rows] == pytest.approx(
         [0.154, 0.285, 0.385, 0.447, 0.51], abs=1e-3
     )
     assert sorted(row.factor for row in minidisk.rows) == pytest.approx([1.33, 1.45], abs=0.01)
     assert paging.at(0) == paging.at(0.15) == paging.rows[0].factor
     assert paging.at(0.9) == paging.rows[-1].factor
-    assert paging.at((paging.rows[1].utilisation + paging.rows[2].utilisation) / 2) == pytest.approx(
+    assert paging.at((paging.rows[1].utilization + paging.rows[2].utilization) / 2) == pytest.approx(
         (paging.rows[1].factor + paging.rows[2].factor) / 2
     )
 

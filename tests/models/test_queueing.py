@@ -146,7 +146,7 @@ def test_one_class_is_the_same_among_several() -> None:
         [[0.2, 0.3, 0.1], [1.0, 1.0, 1.0]], [10, 0], [1.0, 1.0], [False, False, True]
     )
     assert among.throughput == pytest.approx((alone.throughput[0], 0.0))
-    assert among.utilisation == pytest.approx(alone.utilisation)
+    assert among.utilization == pytest.approx(alone.utilization)
 
 
 def test_thousands_of_customers_do_not_overflow() -> None:
@@ -164,7 +164,7 @@ def test_the_example() -> None:
     # N = X (R + Z), and busy = X D.
     throughput, response = answer.figure("throughput") or 0.0, answer.figure("response") or 0.0
     assert throughput * (response + 10) == pytest.approx(40)
-    assert answer.table("stations").column("utilisation") == pytest.approx(
+    assert answer.table("stations").column("utilization") == pytest.approx(
         [100 * throughput * 0.30 / 2, 100 * throughput * 0.12]
     )
 
@@ -175,7 +175,7 @@ def test_an_open_system() -> None:
         **{"class": [{"name": "a", "rate": 4.0, "demand": {"CPU": 1.0, "LAN": 0.5}}]},
     )
     assert answer.figure("response") == pytest.approx(0.55411255 + 1.0 + 0.5)
-    assert answer.table("stations").column("utilisation") == [pytest.approx(80.0), None]
+    assert answer.table("stations").column("utilization") == [pytest.approx(80.0), None]
 
 
 def test_an_open_system_with_too_much_work_says_so() -> None:

@@ -230,7 +230,7 @@ def test_what_is_assumed_is_said_only_where_it_counts() -> None:
     assert (one.name, one.value, one.status) == ("absolute_shares_at_most", 99.0, "unverified")
     given = solved(2, [{"absolute": 80}, {"absolute": 60}, {"relative": 1}], absolute_shares_at_most=90)
     assert not given.assumptions
-    assert given.table("users").column("normalised")[2] == pytest.approx(10)
+    assert given.table("users").column("normalized")[2] == pytest.approx(10)
 
 
 def test_the_example_is_sound() -> None:

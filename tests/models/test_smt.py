@@ -247,11 +247,11 @@ def test_rmf_used_and_available_from_printed_productivities() -> None:
 def test_rmf_used_and_available_from_printed_utilizations() -> None:
     """The same sums from the printed utilizations: exact to the hundredth."""
     whole, used, left = smt_metrics.together(
-        [(Metrics(busy=busy / 100, utilisation=each / 100), 1.0) for _, busy, _, _, each in RMF]
+        [(Metrics(busy=busy / 100, utilization=each / 100), 1.0) for _, busy, _, _, each in RMF]
     )
     assert used == pytest.approx(2.4562)
     assert left == pytest.approx(1.5438)
-    assert whole.utilisation == pytest.approx(0.6141, abs=1e-4)
+    assert whole.utilization == pytest.approx(0.6141, abs=1e-4)
 
 
 def time_of(**says: Any) -> dict[str, Any]:
@@ -322,7 +322,7 @@ def test_hyptop_is_busy_times_productivity() -> None:
         busy, maximum = chance.uniform(0.01, 4), chance.uniform(1, 2)
         density = chance.uniform(1, 2)
         row = smt_metrics.by_density(density, maximum, busy)
-        assert smt_metrics.real_use(busy, busy * density, 0.0, maximum) == pytest.approx(row.utilisation)
+        assert smt_metrics.real_use(busy, busy * density, 0.0, maximum) == pytest.approx(row.utilization)
 
 
 def made(chance: random.Random) -> tuple[list[list[float]], float, float]:
@@ -347,11 +347,11 @@ def test_identities_on_random_samples() -> None:
         maximum = 2 * each / one
         found = smt_metrics.measured(counted, maximum)
         if found.density is None:
-            assert counted.one == counted.two == found.utilisation == found.busy == 0
+            assert counted.one == counted.two == found.utilization == found.busy == 0
             continue
         assert found.busy is not None
         expected = smt_metrics.by_density(found.density, maximum, found.busy)
-        for name in ("factor", "maximum", "productivity", "utilisation"):
+        for name in ("factor", "maximum", "productivity", "utilization"):
             assert getattr(found, name) == pytest.approx(getattr(expected, name)), name
         times = smt_metrics.of_threads(samples, maximum)
         wall = counted.wall or 0.0

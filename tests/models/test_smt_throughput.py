@@ -71,7 +71,7 @@ def test_bounds_from_demands(
         ("SMT: twice the clients", "6 clients", 3.394, 1.008, "processors"),
     ],
 )
-def test_demands_by_the_utilisation_law(
+def test_demands_by_the_utilization_law(
     case: str, name: str, client: float, server: float, held_by: str
 ) -> None:
     found = answer(*RUNS)

@@ -45,7 +45,7 @@ def test_the_bundle_stays_small():
 def test_the_bundle_names_no_other_host():
     """But for names of XML, and links to explanations that nobody follows by himself."""
     for path in SHIPPED.iterdir():
-        if path.name == "licences.txt":
+        if path.name == "licenses.txt":
             continue
         text = path.read_text(encoding="utf-8")
         hosts = set(re.findall(r"https?://([a-z0-9.-]+)", text))
@@ -53,9 +53,9 @@ def test_the_bundle_names_no_other_host():
         assert "sourceMappingURL" not in text
 
 
-def test_the_licences_of_what_is_bundled_are_shipped():
+def test_the_licenses_of_what_is_bundled_are_shipped():
     """The texts that Svelte, uPlot and what they bring ask to be kept with them."""
-    text = (SHIPPED / "licences.txt").read_text(encoding="utf-8")
+    text = (SHIPPED / "licenses.txt").read_text(encoding="utf-8")
     modules = ROOT / "ui" / "node_modules"
     if not modules.is_dir():
         pytest.skip("the tools of the page are missing: make page installs them")

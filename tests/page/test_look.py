@@ -19,7 +19,7 @@ BASELINES = Path(__file__).parent / "baselines"
 SIZES = ((1280, 800), (2560, 1440), (1024, 768))
 #: Pictures are held against each other in squares of this many pixels: letters of another font differ within.
 SQUARE = 16
-#: A square differs when one of its colours is further away than this (of 255) ...
+#: A square differs when one of its colors is further away than this (of 255) ...
 FAR = 12
 #: ... and a picture when more of its squares than this do.
 MOST = 0.01

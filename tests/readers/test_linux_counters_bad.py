@@ -159,7 +159,7 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.parametrize("form", FORMS)
 def test_long_lines_of_anything(tmp_path: Path, form: str, unit: str) -> None:
-    """Neither recognising nor reading takes longer than the length of the line asks for."""
+    """Neither recognizing nor reading takes longer than the length of the line asks for."""
     path = tmp_path / "long"
     long = unit * (300_000 // len(unit))
     path.write_text(f"{FORMS[form].rstrip(' }]' + chr(10))}{long}\n")

@@ -282,7 +282,7 @@ def test_sections_have_tables_of_their_own(tmp_path: Path) -> None:
 # What was MONWRITE data once --------------------------------------------------------------------
 
 
-def test_bytes_are_recognised(tmp_path: Path) -> None:
+def test_bytes_are_recognized(tmp_path: Path) -> None:
     data = made.write(tmp_path / "one", [made.configuration(START_US), *made.minutes(2)]).read_bytes()
     assert monwrite.detect(data[:65536], len(data))
     assert not monwrite.detect(b"<?xml version='1.0'?>" + bytes(9000), 9021)

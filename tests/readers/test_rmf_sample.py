@@ -1,7 +1,7 @@
 """Holds the reader against RMF itself: a Postprocessor CPU report of a z15 T02 (8562 Z02), z/OS 2.5 RMF,
 263 half-hours of April 2022, published with the Zowe project zebra (EPL-2.0).
 
-Every utilisation, share and MSU value that RMF printed is computed again from the times, weights and
+Every utilization, share and MSU value that RMF printed is computed again from the times, weights and
 counts of the same interval, all taken from the reader's tables.
 
 What "equal" means, exactly. A printed dispatch time of t ms is cut off, so the true one lies in
@@ -112,7 +112,7 @@ class Comparison:
         self.hold(name, where, printed, low, value, high, 2)
 
 
-def test_every_utilisation_and_msu_of_the_partition_data(month: Month) -> None:
+def test_every_utilization_and_msu_of_the_partition_data(month: Month) -> None:
     found = Comparison()
     for end, header in month.intervals.items():
         t, capacity = exact(header["seconds"]), header["cpc_capacity_msu"]

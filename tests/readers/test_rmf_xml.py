@@ -183,7 +183,7 @@ def test_rows_with_too_few_or_too_many_cells(opened: Opened) -> None:
 
 
 def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
-    heads, row = [*HEADS, "Hair Colour"], ALPHA + "|blue"
+    heads, row = [*HEADS, "Hair Color"], ALPHA + "|blue"
     body = (
         segment("CPU Activity", part(variables({"CPU": "3931", "Mood": "good"}) + "<mood>x</mood>"))
         + segment(
@@ -197,7 +197,7 @@ def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
     assert set(found) == {
         "'Mood' is not in the catalog; kept as text (3 times, the first here)",
         "element <mood> is not expected; not read (3 times, the first here)",
-        "'Hair Colour' is not in the catalog; kept as text (3 times, the first here)",
+        "'Hair Color' is not in the catalog; kept as text (3 times, the first here)",
         "the section holds variables that are not expected; kept as text (3 times, the first here)",
         "section 'LPAR Cluster Report' is not in the catalog; kept as text (3 times, the first here)",
     }
@@ -211,7 +211,7 @@ def test_what_the_catalog_does_not_know_is_named_once(opened: Opened) -> None:
     ]
     assert kept == 3 * [
         ("CPU Activity", "", None, None, "Mood", "good"),
-        ("Partition Data Report", "Partition Data", 0, None, "Hair Colour", "blue"),
+        ("Partition Data Report", "Partition Data", 0, None, "Hair Color", "blue"),
         ("Partition Data Report", "Partition Data", None, None, "a", "b"),
         ("LPAR Cluster Report", "", 0, None, "Cluster", "PLEX"),
     ]

@@ -78,7 +78,7 @@ def test_seconds_of_equal_members_are_added(tmp_path: Path) -> None:
     assert both[6] == "added"
 
 
-def test_unlike_members_are_normalised_by_capability(tmp_path: Path) -> None:
+def test_unlike_members_are_normalized_by_capability(tmp_path: Path) -> None:
     member(tmp_path, "ZVM1", capability=500)
     # Half the number is a processor of twice the speed: its seconds count double.
     member(tmp_path, "ZVM2", capability=250, machine="9175")
@@ -86,7 +86,7 @@ def test_unlike_members_are_normalised_by_capability(tmp_path: Path) -> None:
     assert numbers(first) == [1.0, pytest.approx(120), pytest.approx(84)]
     assert numbers(second) == [2.0, pytest.approx(120), pytest.approx(84)]
     assert numbers(both) == [None, pytest.approx(360), pytest.approx(252)]
-    assert both[6] == "normalised by capability"
+    assert both[6] == "normalized by capability"
 
 
 def test_a_factor_of_the_user_comes_before_capability(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_factor_of_the_user_comes_before_capability(tmp_path: Path) -> None:
     assert numbers(first)[0] == 1.0
     assert numbers(second)[0] == 1.5
     assert numbers(both)[1] == pytest.approx(120 + 180)
-    assert both[6] == "normalised by a given factor"
+    assert both[6] == "normalized by a given factor"
 
 
 @pytest.mark.parametrize("capability", [None, 250])

@@ -16,25 +16,25 @@ def session(tmp_path: Path) -> zlens.Session:
     return zlens.open([write(tmp_path / "a", [configuration(START_US), *minutes(3, cpus=12)])])
 
 
-def labelled(text: str, label: str) -> list[list[str]]:
+def labeled(text: str, label: str) -> list[list[str]]:
     return [line.split() for line in text.split("\n") if line.startswith(label)]
 
 
 def test_means_totals_and_intervals_are_of_these_alone(session: zlens.Session) -> None:
     text = session.report("prclog", only=["1", "2"])
-    assert [row[1] for row in labelled(text, ">>Mean>>")] == ["1", "2"]
-    assert [row[1] for row in labelled(text, ">>Total>")] == ["2"], "two processors"
-    assert [row[1] for row in labelled(text, "09:01:00")] == ["1", "2"]
+    assert [row[1] for row in labeled(text, ">>Mean>>")] == ["1", "2"]
+    assert [row[1] for row in labeled(text, ">>Total>")] == ["2"], "two processors"
+    assert [row[1] for row in labeled(text, "09:01:00")] == ["1", "2"]
 
 
 def test_any_column_of_the_subject_may_be_named(session: zlens.Session) -> None:
-    assert len(labelled(session.report("prclog", only=["ifl"]), ">>Mean>>")) == 12
+    assert len(labeled(session.report("prclog", only=["ifl"]), ">>Mean>>")) == 12
 
 
 def test_patterns(session: zlens.Session) -> None:
-    means = labelled(session.report("prclog", only=["1?"]), ">>Mean>>")
+    means = labeled(session.report("prclog", only=["1?"]), ">>Mean>>")
     assert [row[1] for row in means] == ["10", "11"]
-    assert len(labelled(session.report("prclog", only=["*"]), ">>Mean>>")) == 12
+    assert len(labeled(session.report("prclog", only=["*"]), ">>Mean>>")) == 12
 
 
 @pytest.mark.parametrize("format", ["text", "csv", "json", "html"])

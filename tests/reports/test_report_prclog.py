@@ -154,7 +154,7 @@ def test_headings_are_those_of_the_listing() -> None:
         "Interval P Park Inst <2GB PGIN Path Read Msgs X'9C' Core/",
         "End Time U Type PPD Ent. DVID Time Total User Syst Emul Siml DIAG SIGP SSCH /s /s % /s /s /s Thread",
     ]
-    # Dashes apart: the listing does not centre every heading in the same way.
+    # Dashes apart: the listing does not center every heading in the same way.
     assert [re.sub("-+", "-", line).split() for line in heads] == [
         re.sub("-+", "-", line).split() for line in published
     ]

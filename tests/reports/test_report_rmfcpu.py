@@ -1,7 +1,7 @@
 """Report rmfcpu, and partition, from SMF 70-1, held against published listings.
 
 Publications: IBM, "z/VM and simultaneous multithreading", 2015 and 2020: the RMF CPU Activity report of four
-zIIPs with MT=2; smf2db, quick start (MIT licence): reports made of SMF 70 records of the zPDT system S0W1.
+zIIPs with MT=2; smf2db, quick start (MIT license): reports made of SMF 70 records of the zPDT system S0W1.
 RMF Postprocessor CPU report of a z15 T02, April 2022, from the history of zowe/zebra (EPL-2.0). Counters are
 fed that give the figures.
 """

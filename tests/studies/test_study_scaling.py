@@ -303,7 +303,7 @@ def test_smt_performance_threads(run: str) -> None:
         assert found["productivity_pct"] == pytest.approx(
             100 * found["factor_pct"] / told["max_capacity_factor"]
         )
-        assert found["utilisation_pct"] == pytest.approx(
+        assert found["utilization_pct"] == pytest.approx(
             found["core_busy_pct"] * found["productivity_pct"] / 100
         )
 

@@ -107,11 +107,11 @@ def entity(name: str) -> Entity:
     # Imported when needed: it reads entities itself.
     from zlens.catalog import user_roles
 
-    return user_roles.of_entity(catalogued(name))
+    return user_roles.of_entity(cataloged(name))
 
 
 @cache
-def catalogued(name: str) -> Entity:
+def cataloged(name: str) -> Entity:
     """One entity as the catalog has it; CatalogError if its file is wrong."""
     path = root() / f"{name}.toml"
     if not path.is_file():

@@ -196,7 +196,7 @@ def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[Binding
                 file=_where(file, at),
                 expected=f"[{entity}] and lines in it",
             )
-        known = roles.catalogued(entity)
+        known = roles.cataloged(entity)
         for role, how in table.items():
             at = line_of(text, f"{entity}.{role}")
             if role not in known.roles:

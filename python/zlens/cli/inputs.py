@@ -28,7 +28,7 @@ from zlens.inputs.problems import Problem
 if TYPE_CHECKING:
     from zlens.session.session import Session
 
-#: Standard input is kept in a file, because formats are recognised and read in more than one pass.
+#: Standard input is kept in a file, because formats are recognized and read in more than one pass.
 SPOOL_LIMIT = 64 * 1024**3
 #: Room that is left to others on the disk of the temporary file.
 SPOOL_RESERVE = 256 * 1024**2

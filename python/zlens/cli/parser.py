@@ -29,7 +29,7 @@ COMMANDS = {
 
 _DESCRIPTION = """\
 A performance laboratory for IBM Z: reads off the machine what it and its operating systems record.
-INPUT is a file, a folder, a quoted pattern, a lake, or - (standard input); formats are recognised by bytes.
+INPUT is a file, a folder, a quoted pattern, a lake, or - (standard input); formats are recognized by bytes.
 """
 
 _EPILOG = """\

@@ -1,7 +1,7 @@
 """What the change of a transaction's CPU time is made of, in parts that add up to it.
 
 A product's change is divided among its factors by logarithmic means (Ang's LMDI-I, Energy Policy 32, 2004):
-exact, the same in either direction, and no factor is favoured by standing first.
+exact, the same in either direction, and no factor is favored by standing first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The machine the demo files tell of: one seeded hour in whole microseconds, so that balances hold exactly.
 
 A z10 with four IFLs and three CPs runs three partitions: ZLDEMO (z/VM, four logical IFLs), ZLTEST (two
-logical IFLs) and ZLZOS (z/OS system ZLZ1, three logical CPs). The hour has a story: load rises towards
+logical IFLs) and ZLZOS (z/OS system ZLZ1, three logical CPs). The hour has a story: load rises toward
 nine, a batch guest logs on, and in the middle of the peak an operator varies processor 3 off and, minutes
 later, on again.
 
@@ -234,7 +234,7 @@ class Hour:
             for address, us in elapsed.items()
         }
         # The hypervisor cannot give what the other partition and it itself have taken from the four IFLs.
-        pool = 4 * MINUTE - self._neighbours(load)
+        pool = 4 * MINUTE - self._neighbors(load)
         share = min(1.0, pool / online_us)
         ceiling = {
             address: int(us * share * self.random.uniform(0.975, 0.997)) - system[address]
@@ -313,7 +313,7 @@ class Hour:
         return min(BATCH_OFF_S, begin_s + 60) - max(BATCH_ON_S, begin_s)
 
     def _spread(self, total: int, ceiling: dict[int, int]) -> dict[int, int]:
-        """Share `total` over the processors, none above its ceiling, the first ones favoured a little."""
+        """Share `total` over the processors, none above its ceiling, the first ones favored a little."""
         share = {
             a: c * (1.05 - 0.02 * a) * self.random.uniform(0.97, 1.03) for a, c in ceiling.items() if c > 0
         }
@@ -351,7 +351,7 @@ class Hour:
         processor.add("page_writes", page_rate * 40)
         processor.add("samples", 30)
 
-    def _neighbours(self, load: float) -> int:
+    def _neighbors(self, load: float) -> int:
         """Move on the other partitions and the hypervisor itself; how much of the IFLs they took."""
         taken = 0
         for other in self.others:
@@ -444,7 +444,7 @@ class Hour:
 
 
 def _shape(number: int) -> float:
-    """Height of the morning's load, 0 to 1: a rise towards nine, the top ten minutes later, a slow fall."""
+    """Height of the morning's load, 0 to 1: a rise toward nine, the top ten minutes later, a slow fall."""
     rise = 1 / (1 + math.exp(-(number - 24) / 5))
     bump = math.exp(-(((number - 40) / 13) ** 2))
     return 0.62 * rise + 0.38 * bump

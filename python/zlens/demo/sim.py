@@ -107,7 +107,7 @@ def _layout(name: str) -> layouts.Layout:
 
 
 def height(number: int) -> float:
-    """Load of a minute, 0 to 1: a rise towards the full hour, a dip, and a second wave."""
+    """Load of a minute, 0 to 1: a rise toward the full hour, a dip, and a second wave."""
     rise = 1 / (1 + math.exp(-(number - 14) / 4))
     dip = 0.45 * math.exp(-(((number - 36) / 6) ** 2))
     return 0.12 + 0.84 * rise - dip

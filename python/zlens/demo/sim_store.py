@@ -1,7 +1,7 @@
 """Storage, paging and a virtual switch of the second demo file.
 
 The paging volumes are those of `sim_io`, and what was paged is what these disks did: blocks of eight pages.
-Guests come to use more than there is room for, so slots fill up, the available list sinks towards its
+Guests come to use more than there is room for, so slots fill up, the available list sinks toward its
 threshold, and at the height of the load it is found empty now and then. Six guests are coupled to one virtual
 switch; part of what they send leaves by its uplink port, the rest is for the guest next to them.
 """

@@ -1,7 +1,7 @@
 """Forgetting: systems and times leave a lake.
 
 What goes is a part: one system of one input, as a whole. Its first and last samples are what the differences
-of its neighbours rest on, and only what has gone as a whole can be imported again. Parts that lie in the
+of its neighbors rest on, and only what has gone as a whole can be imported again. Parts that lie in the
 range only partly stay, and are named.
 """
 

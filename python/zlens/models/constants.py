@@ -46,7 +46,7 @@ def constants() -> dict[str, Constant]:
             found[name] = Constant(name=name, **{"unit": "", "closes": "", **facts})
         except TypeError:
             raise CatalogError(
-                f"{name} of models/constants.toml is not complete", file=str(_FILE), cure="copy its neighbour"
+                f"{name} of models/constants.toml is not complete", file=str(_FILE), cure="copy its neighbor"
             ) from None
     return found
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 WIDTH, HEIGHT = 760, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 34, 46
 #: Width of a letter of the labels, on average.
@@ -107,7 +107,7 @@ def _bars(chart: Chart, low: float, high: float) -> list[str]:
             y = _y(value, low, high)
             parts.append(
                 f'<rect x="{left + n * wide:.1f}" y="{min(y, zero):.1f}" width="{wide:.1f}" '
-                f'height="{abs(y - zero):.1f}" fill="{COLOURS[n % len(COLOURS)]}">'
+                f'height="{abs(y - zero):.1f}" fill="{COLORS[n % len(COLORS)]}">'
                 f"{_hover(str(place), one.name, value, chart.unit)}</rect>"
             )
         if at % every == 0:
@@ -138,15 +138,15 @@ def _lines(chart: Chart, low: float, high: float) -> list[str]:
     along = escape(chart.along)
     parts.append(f'<text x="{(WIDTH + _LEFT) / 2:.0f}" y="{HEIGHT - 10}" text-anchor="middle">{along}</text>')
     for n, one in enumerate(chart.series):
-        colour = COLOURS[n % len(COLOURS)]
+        color = COLORS[n % len(COLORS)]
         for run in _runs(places, one.values):
             points = " ".join(f"{across(x):.1f},{_y(y, low, high):.1f}" for x, y in run)
-            parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+            parts.append(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2"/>')
         for place, value in zip(places, one.values, strict=True):
             if value is not None:
                 x, y = across(place), _y(value, low, high)
                 hover = _hover(f"{place:,.6g}", one.name, value, chart.unit)
-                parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}">{hover}</circle>')
+                parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{color}">{hover}</circle>')
     return parts
 
 
@@ -162,7 +162,7 @@ def _runs(places: Sequence[float], values: Sequence[float | None]) -> list[list[
 
 
 def _fitting(label: str, room: float) -> str:
-    """A label cut to the room it has between its neighbours."""
+    """A label cut to the room it has between its neighbors."""
     most = max(8, int(room / _LETTER))
     return label if len(label) <= most else label[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
@@ -170,7 +170,7 @@ def _fitting(label: str, room: float) -> str:
 def _legend(series: Sequence[Series], unit: str) -> list[str]:
     parts, x = [], max(float(_LEFT), 14 + _LETTER * len(unit))
     for n, one in enumerate(series):
-        parts.append(f'<rect x="{x:.0f}" y="4" width="12" height="12" fill="{COLOURS[n % len(COLOURS)]}"/>')
+        parts.append(f'<rect x="{x:.0f}" y="4" width="12" height="12" fill="{COLORS[n % len(COLORS)]}"/>')
         parts.append(f'<text x="{x + 16:.0f}" y="14">{escape(one.name)}</text>')
         x += 30 + _LETTER * len(one.name)
     return parts

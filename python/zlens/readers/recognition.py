@@ -32,7 +32,7 @@ FORMS = {"rmf.postprocessor": "rmf.form", "rmf.monitor3": "rmf.form"}
 #: The reader of folders that are read as one thing, and its source.
 FOLDERS, FOLDER_SOURCE = "linux.sysinfo", "linux-sysinfo"
 
-#: How much of a file a reader sees to recognise its format.
+#: How much of a file a reader sees to recognize its format.
 HEAD = 64 * 1024
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
@@ -119,7 +119,7 @@ def digest(path: str) -> bytes:
 
 
 def find(inputs: Iterable[str]) -> InputFiles:
-    """Recognise every file of the inputs by its first bytes.
+    """Recognize every file of the inputs by its first bytes.
 
     A file that no reader knows is an InputError when the user named it alone, else a problem. The same
     file twice (by another name, a link, or the same bytes) is read once and is a problem.

@@ -73,7 +73,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A heading over several neighbouring columns."""
+    """A heading over several neighboring columns."""
 
     key: str
     heading: str
@@ -230,7 +230,7 @@ def load(wanted: str, folder: Path = FOLDER) -> Definition:
 
 
 def group_spans(columns: tuple[Column, ...]) -> list[tuple[str, int, int]]:
-    """The runs of neighbouring columns of one group: group, first, last."""
+    """The runs of neighboring columns of one group: group, first, last."""
     spans: list[tuple[str, int, int]] = []
     for i, column in enumerate(columns):
         if column.group is None:

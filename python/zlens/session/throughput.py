@@ -206,7 +206,7 @@ def suggest(
     """The offset of the file's clock, from busy as (end in microseconds, seconds, value); None: too little.
 
     How sure it is: the best correlation against the best one more than an interval away, by Fisher's z.
-    Neighbouring intervals are taken as independent, which flatters smooth loads.
+    Neighboring intervals are taken as independent, which flatters smooth loads.
     """
     used = [
         (end - round(seconds * _SECOND), end, percent)
@@ -263,7 +263,7 @@ def _fisher(r: float) -> float:
 
 
 def _thinned(used: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
-    """As many neighbours together as are needed to leave no more points than can be tried quickly."""
+    """As many neighbors together as are needed to leave no more points than can be tried quickly."""
     size = -(-len(used) // _MOST_POINTS)
     found = []
     for at in range(0, len(used), size):

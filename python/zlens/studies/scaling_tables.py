@@ -84,7 +84,7 @@ _THREADS = (
     RunColumn("maximum_pct", "Largest", "run.threads.maximum", "with two threads always active", 1, "part"),
     RunColumn("productivity_pct", "Productivity", "run.threads.productivity", "factor / largest", 1, "part"),
     RunColumn(
-        "utilisation_pct", "MT utilization", "run.threads.utilisation", "core busy x productivity", 1, "part"
+        "utilization_pct", "MT utilization", "run.threads.utilization", "core busy x productivity", 1, "part"
     ),
     RunColumn("slowing", "Slower threads", "run.slowing", "part of CPU/tx that they make: density / factor"),
     RunColumn(

@@ -67,7 +67,7 @@ pub(crate) struct Shape {
     pub faults: Vec<Fault>,
 }
 
-/// A shape, and by which bytes records of it are recognised.
+/// A shape, and by which bytes records of it are recognized.
 #[derive(Debug)]
 struct Known {
     length: usize,
@@ -166,7 +166,7 @@ impl Finder<'_> {
         });
     }
 
-    /// Bytes by which the shape is recognised, as far as the record has them.
+    /// Bytes by which the shape is recognized, as far as the record has them.
     fn mark(&mut self, at: usize, length: usize) {
         let end = (at + length).min(self.record.len());
         let bytes = self.record.get(at..end).unwrap_or(&[]).to_vec();

@@ -312,7 +312,7 @@ impl Build {
         };
         let learns = self.compare.as_ref().is_some_and(|compare| compare.learns);
         let mut at = 0;
-        // Neighbours are mostly of one interval, which is looked up once.
+        // Neighbors are mostly of one interval, which is looked up once.
         while at < tods.len() {
             let interval = intervals.of(tods[at]);
             let count = intervals.how_many(interval, &tods[at..]);

@@ -1,4 +1,4 @@
-//! Recognising a dump, and the forms of one that cannot be read.
+//! Recognizing a dump, and the forms of one that cannot be read.
 
 use zlens_frames::smf::{Sniff, sniff};
 use zlens_frames::{ProblemKind, ebcdic};
@@ -9,7 +9,7 @@ fn say(bytes: &[u8]) -> Sniff {
     sniff(&bytes[..bytes.len().min(65_536)], bytes.len() as u64)
 }
 
-/// Says that a form is recognised by these words, by a look at the head and by a pass.
+/// Says that a form is recognized by these words, by a look at the head and by a pass.
 fn damaged(bytes: &[u8], words: &str) {
     let Sniff::Damaged(sentence) = say(bytes) else {
         panic!("{words}: {:?}", say(bytes));

@@ -114,7 +114,7 @@ pub fn sample() -> Vec<Vec<u8>> {
     records
 }
 
-/// The problems of bytes in memory, which must fulfil what any bytes do.
+/// The problems of bytes in memory, which must fulfill what any bytes do.
 pub fn problems(bytes: &[u8]) -> Vec<Problem> {
     read(bytes).0.problems.rows()
 }

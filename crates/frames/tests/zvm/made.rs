@@ -69,7 +69,7 @@ pub fn indexed(bytes: &[u8]) -> Index {
     index(&bytes.to_vec(), &mut |_, _| true).expect("memory can be read")
 }
 
-/// The problems of bytes in memory, which must fulfil what any bytes do.
+/// The problems of bytes in memory, which must fulfill what any bytes do.
 pub fn problems(bytes: &[u8]) -> Vec<Problem> {
     read(bytes).0.problems.rows()
 }

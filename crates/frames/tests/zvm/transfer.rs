@@ -93,7 +93,7 @@ fn a_file_whose_line_feeds_became_two_bytes() {
 }
 
 #[test]
-fn an_undamaged_file_is_recognised() {
+fn an_undamaged_file_is_recognized() {
     let bytes = made::file(&made::sample());
     for count in [64, PAGE, 2 * PAGE, 65_536] {
         assert_eq!(sniff(&bytes[..count], bytes.len() as u64), Sniff::Monwrite);
@@ -112,7 +112,7 @@ fn an_undamaged_file_is_recognised() {
 }
 
 #[test]
-fn what_is_something_else_is_not_recognised() {
+fn what_is_something_else_is_not_recognized() {
     let text = "Not monitor data at all.\r\n".repeat(3000);
     for other in [text.as_bytes(), &[], b"short", b"<?xml version='1.0'?>"] {
         assert_eq!(sniff(other, other.len() as u64), Sniff::No);

@@ -411,7 +411,7 @@ def _entry_fields(layout: Layout) -> list[Field]:
 def _differences(root: Path | None) -> Iterator[str]:
     """Roles take differences only of fields that have them."""
     for name in roles.entities():
-        for origin in roles.catalogued(name).origins:
+        for origin in roles.cataloged(name).origins:
             match = _TABLE.match(origin.table)
             if match is None:
                 continue

@@ -71,24 +71,24 @@ class Burst:
     rate: float
     serv: float
     resp: float
-    utilisation: float
+    utilization: float
     factor: float
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Bursts of one kind of work, by utilisation."""
+    """Bursts of one kind of work, by utilization."""
 
     rows: tuple[Burst, ...]
     source: str
 
-    def at(self, utilisation: float) -> float:
+    def at(self, utilization: float) -> float:
         """Along straight lines between rows; beyond the ends the factor of the end."""
         before = self.rows[0]
         for row in self.rows:
-            if utilisation <= row.utilisation:
-                span = row.utilisation - before.utilisation
-                part = (utilisation - before.utilisation) / span if span > 0 else 1.0
+            if utilization <= row.utilization:
+                span = row.utilization - before.utilization
+                part = (utilization - before.utilization) / span if span > 0 else 1.0
                 return before.factor + part * (row.factor - before.factor)
             before = row
         return before.factor
@@ -104,5 +104,5 @@ def published() -> dict[str, Published]:
             factor = burst_of(rate, serv, resp, 0)
             assert factor is not None
             rows.append(Burst(rate, serv, resp, rate * serv / 1000, factor))
-        found[kind] = Published(tuple(sorted(rows, key=lambda row: row.utilisation)), facts["source"])
+        found[kind] = Published(tuple(sorted(rows, key=lambda row: row.utilization)), facts["source"])
     return found

@@ -54,7 +54,7 @@ _DEVICE = Spec(
         Key(
             "bursts",
             Choice(("chance", "paging", "minidisk")),
-            "or take it from published measurements of such work, by utilisation of the base alone",
+            "or take it from published measurements of such work, by utilization of the base alone",
             default="chance",
         ),
     )
@@ -138,7 +138,7 @@ _DEVICES = (
 _STEPS = (
     Column("name", "Volume"),
     Column("aliases", "Aliases"),
-    Column("utilisation", "Busy", "%", "of each exposure, base and aliases"),
+    Column("utilization", "Busy", "%", "of each exposure, base and aliases"),
     Column("waits", "Waits", "%", "requests that find all busy"),
     Column("wait", "Wait", "ms", "on average over all requests", 3),
     Column("response", "Resp", "ms", "", 3),
@@ -284,7 +284,7 @@ def _volume(
     if one["bursts"] != "chance":
         measured, offered = dasd.published()[one["bursts"]], one["rate"] * serv / 1000
         burst = measured.at(offered)
-        low, high = measured.rows[0].utilisation, measured.rows[-1].utilisation
+        low, high = measured.rows[0].utilization, measured.rows[-1].utilization
         if not 0.99 * low <= offered <= 1.01 * high:
             notes.append(
                 f"{one['name']}: its base alone would be {100 * offered:.0f}% busy, and {one['bursts']} was "
@@ -421,7 +421,7 @@ def _steps(volumes: Sequence[_Volume], aliases: int) -> tuple[list[tuple[Any, ..
                 (
                     volume.name,
                     count,
-                    100 * found.utilisation,
+                    100 * found.utilization,
                     100 * found.waits,
                     found.wait,
                     found.response,
@@ -442,7 +442,7 @@ def _steps(volumes: Sequence[_Volume], aliases: int) -> tuple[list[tuple[Any, ..
 def _published(kinds: set[str]) -> list[Table]:
     """The measurements that bursts were taken from."""
     rows = [
-        (kind, one.rate, one.serv, one.resp, 100 * one.utilisation, one.factor, measured.source)
+        (kind, one.rate, one.serv, one.resp, 100 * one.utilization, one.factor, measured.source)
         for kind, measured in dasd.published().items()
         for one in (measured.rows if kind in kinds else ())
     ]

@@ -98,11 +98,11 @@ class Rolloff:
 
 
 def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = ()) -> Factor:
-    """The factor of so many processors: stated, or on the straight line in ln n through its neighbours.
+    """The factor of so many processors: stated, or on the straight line in ln n through its neighbors.
 
     The curve is sorted by processors. Beyond twice its last point nothing is said. The error is the larger of
-    what such a line misses where the curve bends as it does at the neighbours (second divided difference) and
-    what it misses at most between the same neighbours on curves that are known completely.
+    what such a line misses where the curve bends as it does at the neighbors (second divided difference) and
+    what it misses at most between the same neighbors on curves that are known completely.
     """
     at = bisect_left(curve, processors, key=lambda point: point[0])
     if at < len(curve) and curve[at][0] == processors:

@@ -1,7 +1,7 @@
 """Arithmetic of paging: how much space it takes, and what the number of pages in one I/O does.
 
 Space: IBM, z/VM 6.3 Performance Report, Performance Considerations (630con), which repeats the formula of CP
-Planning and Administration. I/O: utilisation law; a page is 4 KB.
+Planning and Administration. I/O: utilization law; a page is 4 KB.
 """
 
 from __future__ import annotations

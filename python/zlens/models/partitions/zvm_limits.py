@@ -71,7 +71,7 @@ def _facts() -> tuple[dict[str, Release], dict[str, Mode]]:
         ]
     except (KeyError, TypeError):
         raise CatalogError(
-            "models/zvm_limits.toml is not complete", file=str(_FILE), cure="copy a neighbour in it"
+            "models/zvm_limits.toml is not complete", file=str(_FILE), cure="copy a neighbor in it"
         ) from None
     return {one.name: one for one in releases}, {one.name: one for one in modes}
 

@@ -11,7 +11,7 @@ from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
 from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
-SUMMARY = "queues: throughput, response and utilisation, exact for open and closed systems"
+SUMMARY = "queues: throughput, response and utilization, exact for open and closed systems"
 
 _TIME = Number(0, 1e9)
 
@@ -80,7 +80,7 @@ _CLASSES = (
 )
 _STATIONS = (
     Column("name", "Station"),
-    Column("utilisation", "Busy", "%", "of its servers; with speeds, of its highest speed", 2),
+    Column("utilization", "Busy", "%", "of its servers; with speeds, of its highest speed", 2),
     Column("queue", "There", "", "transactions that wait or are served, on average", 3),
     Column("residence", "Residence", "s", "time of one transaction at the station, waiting included", 5),
 )
@@ -191,7 +191,7 @@ def _closed(
     for at, station in enumerate(stations):
         kind = kinds[at]
         top = 1.0 if kind is None else max(kind, default=0.0)
-        busy = 100.0 * found.utilisation[at] / top if top else None
+        busy = 100.0 * found.utilization[at] / top if top else None
         there = math.fsum(queue[at] for queue in found.queue)
         total = math.fsum(found.throughput)
         rows.append((station["name"], busy, there, there / total if total else None))

@@ -22,7 +22,7 @@ MOST_STATES = 2_000_000
 class Queue:
     """One station: busy part of each server, probability of waiting, wait, response, how many wait."""
 
-    utilisation: float
+    utilization: float
     waits: float
     wait: float
     response: float
@@ -61,14 +61,14 @@ def many_servers(
 class Closed:
     """A closed network: for each class throughput and response, for each station what of each class is there.
 
-    utilisation[k]: mean number of busy servers at station k.
+    utilization[k]: mean number of busy servers at station k.
     """
 
     throughput: tuple[float, ...]
     response: tuple[float, ...]
     residence: tuple[tuple[float, ...], ...]
     queue: tuple[tuple[float, ...], ...]
-    utilisation: tuple[float, ...]
+    utilization: tuple[float, ...]
 
 
 def one_class(

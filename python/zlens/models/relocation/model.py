@@ -18,7 +18,7 @@ from zlens.models.constants import constant
 from zlens.models.relocation import dirtying, precopy
 from zlens.models.relocation import link as relocation_link
 from zlens.models.scenario import Scenario
-from zlens.present.charts import COLOURS, Chart, Series
+from zlens.present.charts import COLORS, Chart, Series
 from zlens.schema.kinds import Choice, Flag, Integer, Key, Line, Many, Number, NumberOr, Spec
 
 SUMMARY = "live guest relocation: passes, quiesce and total time, cancellation, the ISFC link"
@@ -335,7 +335,7 @@ def _stands(one: precopy.Outcome) -> bool:
 
 
 def _charts(found: Sequence[precopy.Outcome]) -> list[Chart]:
-    shown = found[: len(COLOURS)]
+    shown = found[: len(COLORS)]
     longest = max(len(one.passes) for one in shown)
     series = tuple(
         Series(one.name, [one.passes[at].pages if at < len(one.passes) else None for at in range(longest)])

@@ -127,7 +127,7 @@ _COLUMNS = (
     Column("type", "Type"),
     Column("virtual_cpus", "VCPUs", text="virtual processors"),
     Column("share", "Share", text="SET SHARE"),
-    Column("normalised", "Normalised", "%", "share of all that is scheduled for the type", 2),
+    Column("normalized", "Normalized", "%", "share of all that is scheduled for the type", 2),
     Column("entitlement", "Entitled", "% of 1", "share of the capacity, in percent of one processor"),
     Column("demand", "Demand", "% of 1", "what it would use if nothing held it"),
     Column("limit", "Limit", "% of 1", "its maximum share, or nothing"),
@@ -154,9 +154,9 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What becomes of a user. Percent of one processor, normalised in percent of all that is scheduled."""
+    """What becomes of a user. Percent of one processor, normalized in percent of all that is scheduled."""
 
-    normalised: float
+    normalized: float
     entitlement: float
     limit: float | None
     allocation: float
@@ -180,7 +180,7 @@ def allocate(
     one processor, at its demand, or when a limit of the user or of its pool is reached.
     """
     capacity = 100.0 * processors
-    normal = normalised(users, absolute_at_most)
+    normal = normalized(users, absolute_at_most)
     maxima = _maxima(users, absolute_at_most)
     limits = [None if part is None else capacity * part for part in maxima]
     weights: list[float] = []
@@ -208,7 +208,7 @@ def allocate(
     return shares
 
 
-def normalised(users: Sequence[User], absolute_at_most: float) -> list[float]:
+def normalized(users: Sequence[User], absolute_at_most: float) -> list[float]:
     """Parts of one: absolute shares as they are or scaled down, relative ones of what they leave."""
     absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
@@ -442,7 +442,7 @@ def _row(user: dict[str, Any], made: User | None, share: Share | None) -> tuple[
     return (
         *begin,
         given,
-        share.normalised,
+        share.normalized,
         share.entitlement + of_its_own,
         asked,
         share.limit,

@@ -1,8 +1,8 @@
-"""Throughput of cores with several threads: utilisation law, bounds, and path factors.
+"""Throughput of cores with several threads: utilization law, bounds, and path factors.
 
 A transaction needs CPU time of one or more parts (clients, servers), each of which has virtual CPUs.
 Raw demand is time on a thread; work is what that would be on a core for itself (raw demand x capacity factor
-/ thread density). Sources: the utilisation law and asymptotic bounds (Lazowska et al., Quantitative System
+/ thread density). Sources: the utilization law and asymptotic bounds (Lazowska et al., Quantitative System
 Performance, 1984); how fast a core runs with one and with two threads: IBM, "z/VM and simultaneous
 multithreading", 2015 and 2020. That virtual CPUs go to idle cores first is ours. Factors are ratios here.
 """
@@ -106,7 +106,7 @@ def density_at(parts: Sequence[Part], cores: int, threads: int, maximum: float) 
 
 
 def split(etr: float, processors: int, busy: float, known: Sequence[float | None]) -> list[float] | None:
-    """Raw demand of each part from the utilisation law; None where the parts have more than there was.
+    """Raw demand of each part from the utilization law; None where the parts have more than there was.
 
     etr    transactions a second
     busy   mean of all logical processors, ratio

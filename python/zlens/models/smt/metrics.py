@@ -39,7 +39,7 @@ class Metrics:
     factor        work rate of the busy core against its rate with one thread
     maximum       the same with two threads always active
     productivity  work against what two threads would have done in the core-busy time
-    utilisation   work against what two threads would have done in the elapsed time
+    utilization   work against what two threads would have done in the elapsed time
     """
 
     busy: float | None = None
@@ -47,7 +47,7 @@ class Metrics:
     factor: float | None = None
     maximum: float | None = None
     productivity: float | None = None
-    utilisation: float | None = None
+    utilization: float | None = None
 
 
 def counted(threads: Sequence[Sequence[float]], sample: float = 1.0) -> Counted:
@@ -73,11 +73,11 @@ def measured(core: Counted, maximum: float | None = None) -> Metrics:
 
     IBM's definitions: density = (one + 2 two) / (one + two); factor = work / busy time / rate with one
     thread; maximum = rate with two / rate with one; productivity = work / (busy time x rate with two);
-    utilisation the same over elapsed time. Where one state never was, its rate follows from `maximum`.
+    utilization the same over elapsed time. Where one state never was, its rate follows from `maximum`.
     """
     busy = core.one + core.two
     if not busy:
-        return Metrics(busy=_over(0.0, core.wall), maximum=maximum, utilisation=_over(0.0, core.wall))
+        return Metrics(busy=_over(0.0, core.wall), maximum=maximum, utilization=_over(0.0, core.wall))
     single = _over(core.work_one, core.one) or None
     double = _over(core.work_two, core.two) or None
     if maximum is not None:
@@ -90,14 +90,14 @@ def measured(core: Counted, maximum: float | None = None) -> Metrics:
         factor=single and work / busy / single,
         maximum=double / single if single and double else maximum,
         productivity=double and work / busy / double,
-        utilisation=work / core.wall / double if core.wall and double else None,
+        utilization=work / core.wall / double if core.wall and double else None,
     )
 
 
 def by_density(density: float, maximum: float | None, busy: float | None = None) -> Metrics:
     """Metrics from thread density and largest capacity factor by the two-state identity.
 
-    factor = 1 + (density - 1)(maximum - 1), productivity = factor / maximum, utilisation = busy x that.
+    factor = 1 + (density - 1)(maximum - 1), productivity = factor / maximum, utilization = busy x that.
     It holds for the published rows of busy systems, not for nearly idle ones.
     """
     if maximum is None:
@@ -109,10 +109,10 @@ def by_density(density: float, maximum: float | None, busy: float | None = None)
 
 
 def by_productivity(productivity: float, maximum: float | None, busy: float) -> Metrics:
-    """The same from productivity, as RMF prints it: utilisation = busy x productivity."""
+    """The same from productivity, as RMF prints it: utilization = busy x productivity."""
     used = busy * productivity
     if maximum is None:
-        return Metrics(busy=busy, productivity=productivity, utilisation=used)
+        return Metrics(busy=busy, productivity=productivity, utilization=used)
     factor = productivity * maximum
     density = 1.0 + (factor - 1.0) / (maximum - 1.0) if maximum > 1.0 else None
     return Metrics(busy, density, factor, maximum, productivity, used)
@@ -183,7 +183,7 @@ def together(cores: Sequence[tuple[Metrics, float]]) -> tuple[Metrics, float | N
     """
     alone = [metrics for metrics, _ in cores]
     busy = _sum([one.busy for one in alone])
-    used = _sum([one.utilisation for one in alone])
+    used = _sum([one.utilization for one in alone])
     running = [one for one in alone if one.busy != 0]
     density = _weighted(running, "density")
     maxima = {one.maximum for one in running}
@@ -194,7 +194,7 @@ def together(cores: Sequence[tuple[Metrics, float]]) -> tuple[Metrics, float | N
         factor=_weighted(running, "factor"),
         maximum=maximum,
         productivity=used / busy if used is not None and busy else None,
-        utilisation=None if used is None else used / len(cores),
+        utilization=None if used is None else used / len(cores),
     )
     if maximum is None and whole.factor and whole.productivity:
         whole = replace(whole, maximum=whole.factor / whole.productivity)

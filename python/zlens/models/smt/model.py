@@ -224,7 +224,7 @@ def solve(scenario: Scenario) -> Answer:
         _types(scenario, answer, found)
         series = (
             Series("core busy", [_percent(one.busy) for one in found]),
-            Series("MT utilization", [_percent(one.utilisation) for one in found]),
+            Series("MT utilization", [_percent(one.utilization) for one in found]),
         )
         answer.charts.append(Chart("Cores", "bars", [str(row[0]) for row in cores], series, "%"))
     if times:
@@ -256,7 +256,7 @@ def _cores(
             unseen.append(says["name"])
         elif given and found.busy is not None and 0 < found.busy < _NEARLY_IDLE and says["samples"] is None:
             idle.append(says["name"])
-        used = _percent(found.utilisation)
+        used = _percent(found.utilization)
         rows.append(
             (says["name"], says["type"], *_of(found), used, says["share"], _left(says["share"], used))
         )
@@ -312,7 +312,7 @@ def _metrics(scenario: Scenario, says: Mapping[str, Any]) -> Metrics:
             raise wrong(f"{here}.threads_busy needs core_busy and one or two threads", "add core_busy")
         density = smt_metrics.density_of(says["core_busy"], says["threads_busy"])
         if density is None:
-            return Metrics(busy=0.0, maximum=maximum, utilisation=0.0)
+            return Metrics(busy=0.0, maximum=maximum, utilization=0.0)
         if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
             raise wrong(
                 f"{here}: its threads sum to {density:.2f} of core_busy",
@@ -339,7 +339,7 @@ def _rectangle(scenario: Scenario, says: Mapping[str, Any]) -> None:
 
 
 def _of(found: Metrics) -> tuple[float | None, ...]:
-    """Metrics as the columns have them, without utilisation."""
+    """Metrics as the columns have them, without utilization."""
     return (
         _percent(found.busy),
         found.density,

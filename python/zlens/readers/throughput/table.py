@@ -372,7 +372,7 @@ def _spans(path: str, rows: Sequence[_Raw]) -> Iterator[Row]:
 
 
 def _ends(path: str, rows: Sequence[_Raw]) -> Iterator[tuple[int, int]]:
-    """Start and end of rows: as told, or from the times of their neighbours."""
+    """Start and end of rows: as told, or from the times of their neighbors."""
     if {"start", "end"} <= set(rows[0].times):
         yield from ((row.times["start"], row.times["end"]) for row in rows)
         return

@@ -52,9 +52,9 @@ export function drawDifferences(
   return rows.map((row, at) => {
     const y = BARS_TOP + at * ROW;
     const value = row.percent ?? 0;
-    const grey = noisePercent(row);
-    if (grey !== null) {
-      painter.rect(x(-grey), y + 2, x(grey) - x(-grey), ROW - 4, { fill: theme.faint, opacity: 0.2 });
+    const gray = noisePercent(row);
+    if (gray !== null) {
+      painter.rect(x(-gray), y + 2, x(gray) - x(-gray), ROW - 4, { fill: theme.faint, opacity: 0.2 });
     }
     const [from, to] = [Math.min(x(0), x(value)), Math.max(x(0), x(value))];
     const color = tint(row);
