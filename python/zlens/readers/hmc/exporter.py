@@ -19,7 +19,8 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.row_table import Row, RowTable
+from zlens.readers.files import unreadable
+from zlens.readers.rows import Row, RowTable
 
 NAME = "hmc"
 
@@ -88,9 +89,9 @@ def open_files(paths: list[str], options: Options, progress: Progress | None = N
         try:
             source.read(path)
         except OSError as failure:
-            what = f"cannot be read: {failure.strerror or failure}"
-            error = error or InputError(what, file=path, cure="check name and permissions")
-            source.note(path, None, "changed", what, None)
+            refused = unreadable(path, failure)
+            error = error or refused
+            source.note(path, None, "changed", refused.message, None)
         if progress is not None:
             progress(done + 1, len(paths), path)
     if not source.samples:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import Any
 
-from zlens._native import ArrowTable
 from zlens.catalog import cpumf
 from zlens.catalog.columns import Column
 from zlens.inputs.source import SystemInfo
+from zlens.readers.rows import ComputedTable
 
 NAME = "linux-counters"
 
@@ -272,43 +272,8 @@ _COMMON: dict[str, Callable[[Moment, int], Any]] = {
 }
 
 
-class CounterTable:
-    """A raw table whose rows are made again each time they are read."""
-
-    def __init__(
-        self,
-        name: str,
-        columns: tuple[Column, ...],
-        rows: Callable[[list[str]], Iterator[tuple[Any, ...]]],
-    ) -> None:
-        self.name = name
-        self.columns = columns
-        self._rows = rows
-
-    def stream(self, columns: list[str]) -> Stream:
-        types = {column.name: column.type for column in self.columns}
-        return Stream([(name, types[name]) for name in columns], self._rows)
-
-
-class Stream:
-    """Some columns of a table as an Arrow stream."""
-
-    def __init__(
-        self, schema: list[tuple[str, str]], rows: Callable[[list[str]], Iterator[tuple[Any, ...]]]
-    ) -> None:
-        self._schema = schema
-        self._rows = rows
-
-    def __arrow_c_schema__(self) -> object:
-        return ArrowTable(self._schema, []).__arrow_c_schema__()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        rows = list(self._rows([name for name, _ in self._schema]))
-        return ArrowTable(self._schema, rows).__arrow_c_stream__(requested_schema)
-
-
-def tables(store: Store) -> list[CounterTable]:
+def tables(store: Store) -> list[ComputedTable]:
     return [
-        CounterTable("linux_counter", _COUNTER, store.counter_rows),
-        CounterTable("linux_cpumf", _CPUMF, store.cpumf_rows),
+        ComputedTable("linux_counter", _COUNTER, store.counter_rows),
+        ComputedTable("linux_cpumf", _CPUMF, store.cpumf_rows),
     ]

@@ -23,6 +23,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.files import total_size, unreadable
 from zlens.readers.linux import lshwc, perf
 from zlens.readers.linux.counter_store import NAME, Moment, Run, Store, tables
 from zlens.readers.linux.lshwc import Facility
@@ -139,7 +140,7 @@ class LinuxCounterSource:
     # -- reading -------------------------------------------------------------------------------------
 
     def read(self, paths: list[str], progress: Progress | None) -> None:
-        total, before = sum(os.path.getsize(p) for p in paths if os.path.exists(p)), 0
+        total, before = total_size(paths), 0
         error: InputError | None = None
         for path in paths:
             info = SystemInfo(self._name(path), NAME)
@@ -147,9 +148,9 @@ class LinuxCounterSource:
             try:
                 self._read_file(file, progress, before, total)
             except OSError as failure:
-                what = f"cannot be read: {failure.strerror or failure}"
-                error = error or InputError(what, file=path, cure="check name and permissions")
-                file.note("changed", what, 0)
+                refused = unreadable(path, failure)
+                error = error or refused
+                file.note("changed", refused.message, 0)
             self._files.append(file)
             before += file.size
         if not any(file.form for file in self._files):

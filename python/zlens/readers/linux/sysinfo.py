@@ -20,11 +20,12 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.files import unreadable
 from zlens.readers.linux import sysinfo_text as texts
 from zlens.readers.linux import sysinfo_tree
 from zlens.readers.linux.sysinfo_tree import CPUS, SYSINFO, Tree
 from zlens.readers.recognition import FOLDER_SOURCE
-from zlens.readers.row_table import Row, RowTable
+from zlens.readers.rows import Row, RowTable
 
 NAME = FOLDER_SOURCE
 
@@ -224,8 +225,7 @@ class SysinfoSource:
                 else:
                     found = [sysinfo_tree.of_file(path)]
         except OSError as error:
-            what = f"cannot be read: {error.strerror or error}"
-            raise InputError(what, file=path, cure="check name and permissions") from None
+            raise unreadable(path, error) from None
         taken = [self._take(tree) for tree in found]
         for kind, offset, said in damage:
             self._problems.append(Problem(None, NAME, path, offset, None, kind, said, None))

@@ -103,3 +103,9 @@ def _windows(fd: int, size: int, begin: int, overlap: int) -> Iterator[tuple[byt
         if begin + len(window) >= size:
             return
         begin += max(len(window) - overlap + 1, 1)
+
+
+def is_report(head: bytes, *, monitor3: bool) -> bool:
+    """Whether a file is RMF report XML of Monitor III, or of the Postprocessor; in EBCDIC, too."""
+    form = form_of(head)
+    return form is not None and (element_of(head, form) == "report") is monitor3

@@ -16,7 +16,7 @@ from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Progress
 from zlens.readers.rmf import values
-from zlens.readers.rmf.form import element_of, form_of
+from zlens.readers.rmf.form import is_report
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.notes import Notes
 from zlens.readers.rmf.source import MAX_GAPS, RmfSource, Times, shown
@@ -29,15 +29,12 @@ _TOUCH_US = 1_000_000
 
 def detect(head: bytes, size: int) -> bool:
     """Whether a file is report XML of RMF Monitor III; in EBCDIC, too."""
-    form = form_of(head)
-    return form is not None and element_of(head, form) == "report"
+    return is_report(head, monitor3=True)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfMonitor3Source:
     """Read the reports of all files."""
-    source = RmfMonitor3Source(options.tz)
-    source.read(paths, progress)
-    return source
+    return RmfMonitor3Source(options.tz).read(paths, progress)
 
 
 class RmfMonitor3Source(RmfSource):

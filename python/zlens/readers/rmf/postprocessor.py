@@ -15,7 +15,7 @@ from collections.abc import Callable
 from zlens.inputs.options import Options
 from zlens.inputs.source import Progress
 from zlens.readers.rmf import values
-from zlens.readers.rmf.form import element_of, form_of
+from zlens.readers.rmf.form import is_report
 from zlens.readers.rmf.interval import ReportInterval
 from zlens.readers.rmf.notes import Notes
 from zlens.readers.rmf.source import MAX_NAMES, RmfSource, Times
@@ -25,15 +25,12 @@ NAME = "rmf-xml"
 
 def detect(head: bytes, size: int) -> bool:
     """Whether a file is RMF report XML that is not of Monitor III; in EBCDIC, too."""
-    form = form_of(head)
-    return form is not None and element_of(head, form) != "report"
+    return is_report(head, monitor3=False)
 
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> RmfXmlSource:
     """Read the reports of all files."""
-    source = RmfXmlSource(options.tz)
-    source.read(paths, progress)
-    return source
+    return RmfXmlSource(options.tz).read(paths, progress)
 
 
 class RmfXmlSource(RmfSource):

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from zlens.catalog.columns import Column
 from zlens.catalog.rmf_reports import ReportTable, report
 from zlens.errors import InputError
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.files import total_size, unreadable
 from zlens.readers.rmf import values
 from zlens.readers.rmf.form import form_of
 from zlens.readers.rmf.interval import ReportInterval
@@ -133,16 +134,16 @@ class RmfSource(ABC):
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def read(self, paths: list[str], progress: Progress | None) -> None:
+    def read(self, paths: list[str], progress: Progress | None) -> Self:
         """Read files. Raises InputError when not one of them holds a report."""
-        total, before = sum(_size(path) for path in paths), 0
+        total, before = total_size(paths), 0
         for path in paths:
             file = _File(path, cure=self.cure)
             self._files.append(file)
             try:
                 self._read_file(file, progress, before, total)
             except OSError as error:
-                file.why_not = f"cannot be read: {error.strerror or error}"
+                file.why_not = unreadable(file.path, error).message
                 file.notes.add("changed", file.why_not, 0, lost=None)
             before += file.size
         if not self._end:
@@ -155,6 +156,7 @@ class RmfSource(ABC):
                 message, file=first.path, offset=first.why_offset, expected=self.expected, cure=first.cure
             )
         self._finish()
+        return self
 
     def _read_file(self, file: _File, progress: Progress | None, before: int, total: int) -> None:
         with open(file.path, "rb", buffering=0) as raw:
@@ -454,13 +456,6 @@ class RmfSource(ABC):
             }
             for file in self._files
         ]
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
 
 
 def _whole(number: float | None) -> int | None:

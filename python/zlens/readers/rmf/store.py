@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from math import isnan
 from typing import Any, Protocol
 
-from zlens._native import ArrowTable
 from zlens.catalog.columns import Column
+from zlens.inputs.source import ArrowSource
+from zlens.readers.rows import RowStream, typed
 
 _NO_INT = -(2**63)
 #: Texts of reports recur; a file whose texts do not is no report, and what is beyond is not kept.
@@ -140,23 +141,9 @@ class StoredTable:
         get = self._common.get(column)
         return map(get, self._interval) if get is not None else iter(self._own[column])
 
-    def stream(self, columns: list[str]) -> Stream:
-        """The named columns; nothing is built before somebody reads."""
-        types = {column.name: column.type for column in self._columns}
-        return Stream(self, [(name, types[name]) for name in columns])
+    def stream(self, columns: list[str]) -> ArrowSource:
+        return RowStream(typed(self._columns, columns), self._rows)
 
-
-class Stream:
-    """Some columns of a table as an Arrow stream; each reading builds it again and keeps nothing."""
-
-    def __init__(self, table: StoredTable, columns: list[tuple[str, str]]) -> None:
-        self._table = table
-        self._schema = columns
-
-    def __arrow_c_schema__(self) -> object:
-        return ArrowTable(self._schema, []).__arrow_c_schema__()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        columns = [self._table.values(name) for name, _ in self._schema]
-        rows = list(zip(*columns, strict=True)) if columns else list(repeat((), len(self._table)))
-        return ArrowTable(self._schema, rows).__arrow_c_stream__(requested_schema)
+    def _rows(self, columns: list[str]) -> Iterable[tuple[Any, ...]]:
+        chosen = [self.values(name) for name in columns]
+        return zip(*chosen, strict=True) if chosen else repeat((), len(self))

@@ -23,6 +23,8 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.files import open_each
+from zlens.readers.rows import RowTable
 from zlens.readers.smf import sections as section_tables
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.smf.systems import Dump, Group, SeenInterval
@@ -69,30 +71,11 @@ def detect(head: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None = None) -> SmfSource:
     """Find the records of all files; progress counts the bytes of all of them."""
-    total = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
-    before = 0
     plan = json.dumps(smf.plan(RECORD))
     limit = _unpack_limit()
-    files: list[_native.SmfFile] = []
-    problems: list[Problem] = []
-    error: InputError | None = None
-    for path in paths:
-
-        def step(done: int, _size: int, path: str = path, before: int = before) -> None:
-            if progress is not None:
-                progress(before + done, total, path)
-
-        try:
-            file = _native.SmfFile.open(path, plan, step if progress is not None else None, limit)
-        except InputError as failure:
-            error = error or failure
-            sentence = str(InputError(failure.message, expected=failure.expected, cure=failure.cure))
-            problems.append(Problem(None, NAME, path, failure.offset, None, "header", sentence, None))
-            continue
-        files.append(file)
-        before += file.size
-    if not files and error is not None:
-        raise error
+    files, problems = open_each(
+        paths, NAME, lambda path, step: _native.SmfFile.open(path, plan, step, limit), progress
+    )
     return SmfSource(files, plan, options, problems)
 
 
@@ -134,10 +117,7 @@ class ChangeTable:
         self.columns = _CHANGE
 
     def stream(self, columns: list[str]) -> ArrowSource:
-        rows = self._source.changes()
-        types = {column.name: column.type for column in _CHANGE}
-        chosen = [(name, types[name]) for name in columns]
-        return _native.ArrowTable(chosen, [tuple(row[name] for name in columns) for row in rows])
+        return RowTable(self.name, _CHANGE, self._source.changes()).stream(columns)
 
 
 class SmfSource:

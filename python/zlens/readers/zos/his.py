@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from zlens.catalog import cpumf
 from zlens.catalog.columns import Column
 from zlens.catalog.zos_texts import ASKED, Label, facts
-from zlens.readers.row_table import Row
+from zlens.readers.rows import Row
 from zlens.readers.zos.lines import COUNTERS, HIS, Begin, Line, Note, bodies
 
 #: More processors and counters than any machine has.

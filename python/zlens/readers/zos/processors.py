@@ -8,7 +8,7 @@ from typing import Any
 
 from zlens.catalog.columns import Column
 from zlens.catalog.zos_texts import facts
-from zlens.readers.row_table import Row
+from zlens.readers.rows import Row
 from zlens.readers.zos.lines import Begin, Line, Note, bodies
 
 #: More cores than any machine has; what has more is no status of cores.

@@ -21,7 +21,8 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import Interval, InventoryRow, Progress, RawTable, SystemInfo
-from zlens.readers.row_table import Row, RowTable
+from zlens.readers.files import total_size, unreadable
+from zlens.readers.rows import Row, RowTable
 from zlens.readers.smf import systems as smf_systems
 from zlens.readers.zos import his, processors
 from zlens.readers.zos import lines as texts
@@ -130,16 +131,16 @@ class ZosTextSource:
     # -- reading -------------------------------------------------------------------------------------
 
     def read(self, paths: list[str], progress: Progress | None) -> None:
-        total, before = sum(os.path.getsize(p) for p in paths if os.path.exists(p)), 0
+        total, before = total_size(paths), 0
         error: InputError | None = None
         for path in paths:
             file = _File(path)
             try:
                 self._read_file(file, progress, before, total)
             except OSError as failure:
-                what = f"cannot be read: {failure.strerror or failure}"
-                error = error or InputError(what, file=path, cure="check name and permissions")
-                file.note("changed", what, 0)
+                refused = unreadable(path, failure)
+                error = error or refused
+                file.note("changed", refused.message, 0)
             before += file.size
             self._files.append(file)
         if not any(file.told for file in self._files):

@@ -8,7 +8,6 @@ record (`d0r2`) and per section of one (`d0r16_cpudata`).
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from zlens.errors import InputError
 from zlens.inputs.options import Options
 from zlens.inputs.problems import Problem
 from zlens.inputs.source import ArrowSource, InventoryRow, Progress, RawTable, SystemInfo
+from zlens.readers.files import open_each
 from zlens.readers.zvm import lost as monwrite_lost
 from zlens.readers.zvm import resets as monwrite_resets
 from zlens.readers.zvm import times as monwrite_times
@@ -56,27 +56,7 @@ def detect(head: bytes, size: int) -> bool:
 
 def open_files(paths: list[str], options: Options, progress: Progress | None) -> MonwriteSource:
     """Find the records of all files; progress counts the bytes of all of them."""
-    total = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
-    before = 0
-    files: list[_native.MonwriteFile] = []
-    problems: list[Problem] = []
-    error: InputError | None = None
-    for path in paths:
-
-        def step(done: int, _size: int, path: str = path, before: int = before) -> None:
-            if progress is not None:
-                progress(before + done, total, path)
-
-        try:
-            file = _native.MonwriteFile.open(path, step if progress is not None else None)
-        except InputError as failure:
-            error = error or failure
-            problems.append(Problem(None, NAME, path, failure.offset, None, "header", str(failure), None))
-            continue
-        files.append(file)
-        before += file.size
-    if not files and error is not None:
-        raise error
+    files, problems = open_each(paths, NAME, _native.MonwriteFile.open, progress)
     return MonwriteSource(files, options, problems)
 
 
