@@ -39,6 +39,9 @@ def everything() -> Raw:
         for origin in roles.entity(name).origins:
             note(origin.table, {one for how in origin.roles.values() for one in named(how)})
             note(origin.table, expressions.names(origin.where) if origin.where else ())
+            if origin.began:
+                counters = (field.lower() for how in origin.roles.values() for field in roles.fields(how))
+                note(origin.table, (origin.began.lower(), *counters))
             for join in origin.joins:
                 note(join.table, ())
     return found

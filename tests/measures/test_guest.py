@@ -367,3 +367,31 @@ def test_transactions_are_counted_in_the_interval_they_ended_in(tmp_path: Path) 
     path = partial(tmp_path / "data")
     query = "SELECT transaction_rate FROM guest WHERE userid = 'CMS1' ORDER BY interval_end"
     assert rows(path, query) == [(pytest.approx(1 / 60),), (pytest.approx(1 / 60),), (None,)]
+
+
+def test_a_guest_counts_from_its_logon_whatever_every_says(tmp_path: Path) -> None:
+    """The first sample of a guest that logged on in the interval is its use, in rows and in buckets."""
+    logon = guests.end_of(1) + 20 * made.S_US
+    path = guests.write(
+        tmp_path / "data",
+        (
+            [
+                guests.processor(guests.end_of(n), 42 * n, 33.6 * n),
+                guests.activity(guests.end_of(n), "OLD", 1000 + 30 * n),
+                *(
+                    [
+                        guests.activity(
+                            guests.end_of(n), "NEW", 16 + 10 * (n - 2), logon_us=logon, VMDVDSCT=400 * (n - 1)
+                        )
+                    ]
+                    if n >= 2
+                    else []
+                ),
+            ]
+            for n in MINUTES
+        ),
+    )
+    query = "SELECT sum(cpu_s), sum(seconds), sum(dasd_io_rate * seconds) FROM guest WHERE userid = 'NEW'"
+    for every in (None, 60, 300):
+        near = (pytest.approx(36), pytest.approx(160, abs=0.001), pytest.approx(1200))
+        assert rows(path, query, every_s=every) == [near], every

@@ -160,6 +160,8 @@ class Table:
     apart: tuple[str, ...] = ()
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: str = ""
+    #: Length of a row, where the rows it groups follow each other; else that of the longest.
+    span: str = ""
 
     def column(self, name: str) -> Column | None:
         for column in self.columns:
@@ -247,6 +249,7 @@ _TABLE = Spec(
         Key("apart", _NAMES, "columns whose values are never put together", default=()),
         Key("parts", Named(_NAMES), "values that are parts of one whole", default={}),
         Key("records", _TEXT, "what gives its rows, in words", default=""),
+        Key("span", Prose(empty=True), "length of a row that groups successive rows", default=""),
         Key("column", Many(_COLUMN), "its columns"),
     )
 )

@@ -55,7 +55,10 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How one raw table gives the roles of an entity."""
+    """How one raw table gives the roles of an entity.
+
+    began  field with the time from which a subject's counters count: since then is all they say
+    """
 
     table: str
     source: str
@@ -63,6 +66,7 @@ class Origin:
     group: bool
     roles: dict[str, dict[str, Any]]
     joins: tuple[Join, ...] = ()
+    began: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,7 @@ def cataloged(name: str) -> Entity:
                 bool(block.get("group")),
                 taken,
                 tuple(Join(join["table"], join["on"]) for join in block.get("join", [])),
+                block.get("began"),
             )
         )
     lasting = bool(data.get("lasting"))

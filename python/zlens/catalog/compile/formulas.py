@@ -116,6 +116,8 @@ class Formulas:
         """SQL of what a formula names that is no column of the measure."""
         if "." in reference:
             return self.of(*self.path(reference))
+        if reference == "seconds" and self.table.span:
+            return expressions.compile_sql(self.table.span, self.role, "float")
         if reference == "seconds" and self.grouped:
             return f"max({self.of(self.base, 'seconds')})"
         if reference in LEADING:

@@ -36,6 +36,9 @@ _RECORD = ("system", "source", "file", "offset")
 #: What a role's rows are joined with the intervals by.
 _INTERVAL = ("system", "source", "interval_end")
 
+#: Columns beside those of roles, of an origin that tells from when a subject's counters count.
+_BEGAN, _SAMPLED = '"#began"', '"#sampled"'
+
 Tables = Mapping[str, Collection[str]]
 Releases = Mapping[str | None, list[str]]
 
@@ -82,15 +85,23 @@ def rows(
     ]
     made = Rows()
     parts = []
-    for origin in origins(name, tables):
+    known = origins(name, tables)
+    # Of a subject that began within an interval, what it counted until the sample was counted in it.
+    since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
+    for origin in known:
         for release, systems in _releases(origin, releases):
-            parts.append(_Part(what, origin, tables, release, made).select(roles, systems))
+            parts.append(_Part(what, origin, tables, release, made).select(roles, systems, since))
     union = "\nUNION ALL\n".join(parts) or _nothing(what, roles)
     if what.lasting:
         made.sql = union
         return made
-    made.sql = _summed(what, roles, union, made) if summed else _selected(roles, union, made)
+    made.sql = _summed(what, roles, union, made, since) if summed else _selected(roles, union, made, since)
     return made
+
+
+def _counts_since(origin: Origin, role: Role) -> bool:
+    how = origin.roles.get(role.name, {})
+    return origin.began is not None and how.get("take") == "difference"
 
 
 def _releases(origin: Origin, releases: Releases) -> list[tuple[str | None, list[str] | None]]:
@@ -139,7 +150,7 @@ class _Part:
         self.made.read(table + (WHOLE if self.what.lasting else ""), (name,))
         return f"{expressions.quote(table)}.{expressions.quote(name)}"
 
-    def select(self, roles: list[Role], systems: list[str] | None) -> str:
+    def select(self, roles: list[Role], systems: list[str] | None, since: list[Role]) -> str:
         group = self.origin.group
         if self.what.lasting:
             time = self.column("tod" if "tod" in self.place else "interval_end")
@@ -157,6 +168,15 @@ class _Part:
             f"CAST({self.role(role)} AS {SQL_TYPES[role.type]}) AS {expressions.quote(role.name)}"
             for role in roles
         ]
+        if since:
+            began = self.origin.began
+            times = (self.column(began.lower()), self.column("tod")) if began else ("NULL", "NULL")
+            for name, sql in zip((_BEGAN, _SAMPLED), times, strict=True):
+                selected.append(f"CAST({sql} AS {SQL_TYPES['time']}) AS {name}")
+            for role in since:
+                how = self.origin.roles.get(role.name, {}) if began else {}
+                sql = self.first({key: value for key, value in how.items() if key != "take"}, role.type)
+                selected.append(f"CAST({sql} AS {SQL_TYPES[role.type]}) AS {_since(role)}")
         conditions = []
         if self.origin.where:
             # A column that an input does not have, as one imported by an older version, is NULL here too.
@@ -251,18 +271,48 @@ class _Part:
         return sql
 
 
-def _selected(roles: list[Role], union: str, made: Rows) -> str:
+def _since(role: Role) -> str:
+    """Column with a counter as it is, beside the role, which is its difference."""
+    return expressions.quote(f"{role.name}#since")
+
+
+class _Values:
+    """SQL of values of rows `r` in intervals `i`: all that subjects counted which began in the interval."""
+
+    def __init__(self, since: list[Role], made: Rows) -> None:
+        self.since = since
+        if since:
+            made.read("_interval", ("seconds",))
+
+    @property
+    def fresh(self) -> str:
+        return f"r.{_BEGAN} > i.interval_end - to_seconds(i.seconds)"
+
+    def seconds(self) -> str:
+        if not self.since:
+            return "r.seconds"
+        return f"CASE WHEN {self.fresh} THEN epoch(r.{_SAMPLED} - r.{_BEGAN}) ELSE r.seconds END"
+
+    def __getitem__(self, role: Role) -> str:
+        column = f"r.{expressions.quote(role.name)}"
+        if role not in self.since:
+            return column
+        return f"CASE WHEN {self.fresh} THEN r.{_since(role)} ELSE {column} END"
+
+
+def _selected(roles: list[Role], union: str, made: Rows, since: list[Role]) -> str:
     """The rows in the intervals that the options select (table `_interval`)."""
     made.read("_interval", (*_INTERVAL, "seconds", "flag"))
-    selected = "".join(f", r.{expressions.quote(role.name)}" for role in roles)
+    values = _Values(since, made)
+    selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return (
-        "SELECT r.system, r.source, r.interval_end, coalesce(r.seconds, i.seconds) AS seconds, "
+        f"SELECT r.system, r.source, r.interval_end, coalesce({values.seconds()}, i.seconds) AS seconds, "
         f"coalesce(r.flag, i.flag) AS flag{selected} FROM ({union}) AS r "
         "JOIN _interval AS i USING (system, source, interval_end)"
     )
 
 
-def _summed(what: Entity, roles: list[Role], union: str, made: Rows) -> str:
+def _summed(what: Entity, roles: list[Role], union: str, made: Rows, since: list[Role]) -> str:
     """The rows summed over the buckets of --every, counters and elapsed time.
 
     Flagged rows (stubs, gaps) and rows whose counters were reset are left out, elapsed time included, and so
@@ -270,9 +320,11 @@ def _summed(what: Entity, roles: list[Role], union: str, made: Rows) -> str:
     not known is not known.
     """
     made.read("_interval", (*_INTERVAL, "bucket_end", "bucket_flag", "flag", "longest"))
+    values = _Values(since, made)
+    seconds = values.seconds()
     selected: list[str] = []
     for role in roles:
-        column = f"r.{expressions.quote(role.name)}"
+        column = values[role]
         if role.name in what.key:
             sql = column
         elif role.aggregate == "sum":
@@ -284,11 +336,11 @@ def _summed(what: Entity, roles: list[Role], union: str, made: Rows) -> str:
         selected.append(f", {sql} AS {expressions.quote(role.name)}")
     keys = "".join(f", r.{expressions.quote(key)}" for key in what.key)
     return (
-        "SELECT r.system, r.source, i.bucket_end AS interval_end, sum(r.seconds) AS seconds, "
+        f"SELECT r.system, r.source, i.bucket_end AS interval_end, sum({seconds}) AS seconds, "
         f"any_value(i.bucket_flag) AS flag{''.join(selected)} FROM ({union}) AS r "
         "JOIN _interval AS i USING (system, source, interval_end) "
-        "WHERE r.seconds IS NOT NULL AND r.flag IS NULL AND i.flag IS NULL "
-        "AND r.seconds < i.longest "
+        f"WHERE {seconds} IS NOT NULL AND r.flag IS NULL AND i.flag IS NULL "
+        f"AND {seconds} < i.longest "
         f"GROUP BY r.system, r.source, i.bucket_end{keys}"
     )
 
@@ -338,9 +390,11 @@ def _named(what: Entity, table: str) -> frozenset[str]:
             for how in ways:
                 suffix = "_d" if how.get("take") == "difference" else ""
                 named |= {field.lower() + suffix for field in fields(how)}
+                named |= {field.lower() for field in fields(how)} if origin.began else set()
                 named |= {*expressions.names(how["expression"])} if "expression" in how else set()
                 ways += [how["else"]] if "else" in how else []
             named |= {*expressions.names(origin.where)} if origin.where else set()
+            named |= {origin.began.lower()} if origin.began else set()
     return frozenset(named)
 
 

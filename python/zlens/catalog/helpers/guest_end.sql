@@ -80,6 +80,8 @@ based AS (
 )
 SELECT
     sampled, system, source, interval_end, seconds, CASE WHEN seconds > {gap_factor} * whole THEN 'gap' END AS flag,
+    -- Its part in the length of the row of a guest, whose virtual processors end together.
+    seconds / count(*) OVER (PARTITION BY system, source, interval_end, userid, tod) AS span,
     CASE WHEN sampled OR kind <> 'logoff' THEN kind ELSE 'session' END AS basis, userid, vcpu, cpu_type, account, logon,
     CASE WHEN used[1] >= base[1] THEN used[1] - base[1] END AS cpu_time,
     CASE WHEN used[2] >= base[2] THEN used[2] - base[2] END AS cpu_time_mt1,
