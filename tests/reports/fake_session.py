@@ -145,6 +145,10 @@ class FakeSession:
     def own_intervals(self) -> FakeSession:
         return self
 
+    @property
+    def ungrouped(self) -> FakeSession:
+        return self
+
     def display(self, when: datetime, system: str) -> datetime:
         if self.utc:
             return when.astimezone(UTC)

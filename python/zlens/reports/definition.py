@@ -91,6 +91,7 @@ class Rows:
     cells: dict[str, str]  # fixed texts by column key
     query: str  # query: its own question
     blank: bool  # a blank line between intervals
+    overall: bool  # query: over all members, never over the user's groups
 
     @property
     def called(self) -> str:

@@ -106,6 +106,7 @@ _ROWS = Spec(
         Key("cells", Named(_WORDS, 0), "fixed texts by column key", default={}),
         Key("query", _Question(empty=True), "a query of its own", default=""),
         Key("blank", Flag(), "whether a blank line parts intervals", default=False),
+        Key("overall", Flag(), "query: over all members, whatever groups are shown", default=False),
     ),
     Rows,
 )

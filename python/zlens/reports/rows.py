@@ -41,6 +41,8 @@ class Session(Protocol):
     def problems(self) -> Sequence[Problem]: ...
     @property
     def own_intervals(self) -> Session: ...
+    @property
+    def ungrouped(self) -> Session: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +186,13 @@ def timed(rows: Rows) -> bool:
 
 
 def _asked(rows: Rows, session: Session) -> Session:
-    """Whom rows of a kind are asked of: means are those of the input's own intervals, whatever is shown."""
-    of_means = "mean" in (rows.kind, rows.kind == "total" and rows.of)
-    return session.own_intervals if of_means else session
+    """Which session answers for rows of a kind.
+
+    Rows over the whole window are of the input's own intervals, whatever --every shows; rows over all members
+    are of the members, whatever --group shows.
+    """
+    asked = session if timed(rows) else session.own_intervals
+    return asked.ungrouped if rows.kind == "total" or rows.overall else asked
 
 
 def _ask(

@@ -81,6 +81,7 @@ class Session:
             belongs(self.throughput, self.systems)
 
     _own_intervals: Session | None = None
+    _ungrouped: Session | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -93,9 +94,10 @@ class Session:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
-        if self._own_intervals is not None:
-            self._own_intervals.close()
-            self._own_intervals = None
+        for beside in (self._own_intervals, self._ungrouped):
+            if beside is not None:
+                beside.close()
+        self._own_intervals = self._ungrouped = None
 
     @property
     def own_intervals(self) -> Session:
@@ -105,6 +107,15 @@ class Session:
         if self._own_intervals is None:
             self._own_intervals = self.narrowed(replace(self.options, every_s=None))
         return self._own_intervals
+
+    @property
+    def ungrouped(self) -> Session:
+        """The same input and options without --group: totals are over members, not over groups."""
+        if not self.options.group:
+            return self
+        if self._ungrouped is None:
+            self._ungrouped = self.narrowed(replace(self.options, group=None))
+        return self._ungrouped
 
     def narrowed(self, options: Options) -> Self:
         """A session over the same inputs, opened already, with other systems and times."""
