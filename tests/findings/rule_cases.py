@@ -105,6 +105,13 @@ def relocations(*steps: tuple[float, str, str]) -> list[Row]:
     return [event(at, record=record, kind="relocation", subject=f"user {user}") for at, record, user in steps]
 
 
+def relocated(end_code: int) -> Tables:
+    """A relocation that ended: 0 completed, 4 MAXTOTAL exceeded."""
+    row = {**SYSTEM, "tod": START + 2 * MINUTE, "kind": "end", "userid": "A"}
+    row |= {"from_system": "M1", "to_system": "M2", "end_code": end_code, "end": f"code {end_code}"}
+    return {"event": relocations((2, "D4R12", "A")), "role_relocation": [row]}
+
+
 def cycles(counted: float, busy: float) -> Tables:
     return {
         "cpumf": minutes(cpu_id=0, cpu_type="IFL", lpar_cpu_pct=counted, generation="z15"),
@@ -355,7 +362,8 @@ CASES: dict[str, Case] = {
     ),
     "SSI-001": Case(links(4, 6), links(4, 16), subjects={"link to NODE1"}),
     "CHG-001": one("guest", {"mt1_s": 40.0}, {"mt1_s": 60.0}, **GUEST),
-    "CHG-002": Case({"event": relocations((2, "D4R12", "A"))}, {"event": relocations((2, "D4R11", "A"))}),
+    "CHG-002": Case(relocated(0), relocated(4)),
+    "LGR-003": Case(relocated(4), relocated(0)),
     "CMP-004": Case(
         {"load": minutes(**{**LOAD, "busy_pct": [10.0, 12.0, 11.0, 90.0]})},
         {"load": minutes(**{**LOAD, "busy_pct": [60.0, 70.0, 65.0, 90.0]})},
