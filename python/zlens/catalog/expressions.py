@@ -29,7 +29,7 @@ Resolve = Callable[[str], str]
 #: Formulas are written by people; one nested deeper than this is not.
 MAX_DEPTH = 40
 
-AGGREGATES = frozenset({"sum", "avg", "min", "max", "count", "any_value", "last"})
+AGGREGATES = frozenset({"sum", "total", "avg", "min", "max", "count", "any_value", "last"})
 
 #: function -> least and greatest number of arguments (None: any number)
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
@@ -43,6 +43,7 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "sqrt": (1, 1),
     "nullif": (2, 2),
     "sum": (1, 1),
+    "total": (1, 1),
     "avg": (1, 1),
     "min": (1, 1),
     "max": (1, 1),
@@ -350,12 +351,20 @@ class _Compiler:
         if name in ("greatest", "least"):
             present = " AND ".join(f"{value} IS NOT NULL" for value in values)
             return f"(CASE WHEN {present} THEN {name}({', '.join(values)}) END)"
+        if name == "total":
+            # A sum with an unknown part is unknown.
+            return total(values[0])
         if name == "last":
             # The last value there is: arg_max passes over rows whose value is NULL.
             return f"arg_max({values[0]}, {self.resolve('interval_end')})"
         if name == "count" and not values:
             return "count(*)"
         return f"{name}({', '.join(values)})"
+
+
+def total(sql: str) -> str:
+    """SQL of a sum over rows that is NULL where a part of it is unknown."""
+    return f"CASE WHEN count({sql}) = count(*) THEN sum({sql}) END"
 
 
 def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:

@@ -228,7 +228,9 @@ class _Part:
         if over == "count":
             return "count(*)"
         sql = self.first(how, role.type)
-        return f"{over}({sql})" if over and sql != "NULL" else sql
+        if not over or sql == "NULL":
+            return sql
+        return expressions.total(sql) if over == "sum" else f"{over}({sql})"
 
     def first(self, how: Mapping[str, Any], type: str) -> str:
         sql = self.way(how, type)

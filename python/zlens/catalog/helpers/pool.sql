@@ -3,8 +3,8 @@
 WITH used AS (
     SELECT
         system, source, interval_end, any_value(seconds) AS seconds, any_value(flag) AS flag, cpu_type,
-        sum(effective_time) AS effective_time,
-        sum(dispatch_time) AS dispatch_time,
+        CASE WHEN count(effective_time) = count(*) THEN sum(effective_time) END AS effective_time,
+        CASE WHEN count(dispatch_time) = count(*) THEN sum(dispatch_time) END AS dispatch_time,
         sum(weight) FILTER (WHERE NOT coalesce(dedicated, false)) AS total_weight,
         sum(logical_cpus) FILTER (WHERE NOT coalesce(dedicated, false)) AS logical_cpus,
         coalesce(sum(logical_cpus) FILTER (WHERE dedicated), 0) AS dedicated

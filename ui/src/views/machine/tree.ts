@@ -75,7 +75,7 @@ export const COLUMNS: Record<Table, string[]> = {
     "vh",
     "vm",
     "vl",
-    "capped",
+    "any_cap",
     "cap_text",
     "group_name",
     "effective_pct",
@@ -243,7 +243,7 @@ function partition(type: string, row: Row, size: Size, entitled: boolean): Node 
   });
   const entitlement = number(row["entitlement"]);
   const logical = number(row["logical_cpus"]);
-  const capped = row["capped"] === true || (text(row["cap_text"]) ?? "").toUpperCase().includes("Y");
+  const capped = row["any_cap"] === true;
   return {
     id: `${type}/${text(row["partition"]) ?? "?"}`,
     kind: "partition",
@@ -382,14 +382,14 @@ function thread(row: Row, id: string, name: string): Node {
 }
 
 function guestsOf(rows: Row[], id: string): Node[] {
-  const total = sum(rows, "cpu_s");
+  const total = sum(rows, "cpu_pct");
   if (!(total > 0)) return [];
   const large: Node[] = [];
   const seen = new Set<string>();
   let few = 0;
   let rest = 0;
   for (const row of [...rows].sort((a, b) => (String(a["userid"]) < String(b["userid"]) ? -1 : 1))) {
-    const used = number(row["cpu_s"]) ?? 0;
+    const used = number(row["cpu_pct"]) ?? 0;
     const name = text(row["userid"]) ?? "?";
     if (used / total < FEW || seen.has(name)) {
       few += 1;
@@ -421,7 +421,7 @@ function guestsOf(rows: Row[], id: string): Node[] {
       kind: "others",
       name: `${few} more`,
       weight: rest,
-      word: `${short(rest)} s`,
+      word: percent(rest),
       children: [],
     });
   }
