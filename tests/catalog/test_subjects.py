@@ -73,7 +73,7 @@ def test_the_file_to_copy_is_understood() -> None:
         ("guest", 'level = [["{userid}"]]', 'level = ["{userid}"]', "owners.level[1] is"),
         ("workload", "most = 100", "most = true", "most is true"),
         ("workload", 'where = { class_kind = "report" }', "where = { class_kind = 7 }", "class_kind is 7"),
-        ("job", '"last interval", ', '"job", ', "different kind are never put together"),
+        ("job", '"last interval", ', '"job", ', "different kind are never merged"),
         ("job", "order = 3", "order = 3\norder = 4", "not valid TOML"),
     ],
 )
