@@ -393,11 +393,11 @@ def _by_numbers(kind: str, generation: str, numbers: list[float] | None) -> dict
 
 
 def choose(machine_type: str | None, csvn: int | None, told: str | None = None) -> tuple[str | None, str]:
-    """The generation whose formulas hold, and why: by machine type, and by counter version without one.
+    """The generation whose formulas apply, and why: by machine type, or by counter version without one.
 
-    `told` is what the names of the counters say, where nothing else says it. A type that nobody knows has no
-    generation, whatever its version: the meaning of its extended counters may be another. So has a type whose
-    record gives a version that is not of its generation.
+    `told` is the generation by counter names, for records without either. An unknown type has no generation,
+    whatever its version: its extended counters may have other meanings. Neither has a type whose record gives
+    a version of another generation.
     """
     type = (machine_type or "").strip()
     by_version = {generations.facts(name)["csvn"]: name for name in generations.names()}
@@ -406,8 +406,8 @@ def choose(machine_type: str | None, csvn: int | None, told: str | None = None) 
             return by_version[csvn], BY_VERSION
         if csvn is None and told is not None:
             return told, BY_NAMES
-        unknown = "" if csvn is None else f" and counter version {csvn} is not known"
-        return None, f"no machine type{unknown}: {COMMON_ONLY}"
+        version = "" if csvn is None else f" and counter version {csvn} is not known"
+        return None, f"no machine type{version}: {COMMON_ONLY}"
     machine = generations.types().get(type)
     if machine is None:
         return None, f"machine type {type} is not known: {COMMON_ONLY}"
@@ -422,17 +422,17 @@ BY_NAMES = "names of counters"
 COMMON_ONLY = "only metrics that all machines have in common"
 
 
-# What must hold, and what follows
+# What must hold between counters
 
 
 @cache
 def balances() -> tuple[Balance, ...]:
-    """What must hold between counters, if they are what they are taken for."""
+    """Relations that must hold between counters if they mean what they are taken to mean."""
     return tuple(Balance(**facts) for facts in generations.common("balances")["balance"])
 
 
 def sourced(name: str) -> list[int]:
-    """The counters of a generation that say where the lines of L1 misses came from."""
+    """The counters of a generation that show where the lines of L1 misses came from."""
     metrics = generation(name).metrics
     return [
         number

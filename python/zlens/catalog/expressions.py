@@ -1,7 +1,7 @@
-"""The formula language of the catalog, and its way into SQL.
+"""The formula language of the catalog, and its translation into SQL.
 
 A formula is text in a catalog file, so it is parsed against a short list of what is allowed and never
-spliced into SQL. What there is:
+spliced into SQL. The elements are:
 
     numbers, 'text', true, false, null
     names                column, or entity.role
@@ -10,9 +10,9 @@ spliced into SQL. What there is:
                          case(condition, value, condition, value, ..., [otherwise])
     aggregates           sum avg min max count any_value last
 
-Three rules keep NULL and arithmetic honest. Arithmetic is done in floating point, so that no counter can
-overflow a query. A division by zero is NULL, and so is a result that is not finite. `greatest` and `least`
-are NULL when one of their arguments is, where SQL would pass over it and so invent a value.
+Three rules keep NULL and arithmetic honest. Arithmetic is in floating point, so that no counter can
+overflow a query. Division by zero gives NULL, and so does a result that is not finite. `greatest` and `least`
+are NULL if one of their arguments is, where SQL would ignore it and so invent a value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from zlens.errors import CatalogError
 
 Resolve = Callable[[str], str]
 
-#: Formulas are written by people; one nested deeper than this is not.
+#: People write formulas; none of theirs is nested deeper than this.
 MAX_DEPTH = 40
 
 AGGREGATES = frozenset({"sum", "avg", "min", "max", "count", "any_value", "last"})
@@ -130,7 +130,7 @@ class _Parser:
         return _wrong(self.formula, self.token.position, message)
 
     def take(self, *texts: str) -> str | None:
-        """The present token's text, and one step on, if it is one of these symbols or keywords."""
+        """The current token's text, and one step forward, if it is one of these symbols or keywords."""
         token = self.token
         if token.kind in ("symbol", "name") and token.text in texts:
             self.at += 1
@@ -140,12 +140,12 @@ class _Parser:
     def expect(self, text: str) -> None:
         if self.take(text) is None:
             found = repr(self.token.text) if self.token.text else "the end"
-            raise self.wrong(f"{text!r} should stand here, not {found}")
+            raise self.wrong(f"expected {text!r} here, not {found}")
 
     def whole(self) -> Node:
         node = self.either()
         if self.token.kind != "end":
-            raise self.wrong(f"{self.token.text!r} is not expected here")
+            raise self.wrong(f"unexpected {self.token.text!r}")
         return node
 
     def either(self) -> Node:
@@ -177,7 +177,7 @@ class _Parser:
         if operator:
             node = Node("binary", _COMPARISONS[operator], (node, self.sum()))
             if self.token.text in _COMPARISONS:
-                raise self.wrong("comparisons do not chain; join them by `and`")
+                raise self.wrong("comparisons do not chain; join them with `and`")
         if self.take("is"):
             negated = self.take("not")
             self.expect("null")
@@ -211,7 +211,7 @@ class _Parser:
             return node
         if token.kind == "number":
             if float(token.text) == float("inf"):
-                raise self.wrong(f"{token.text} is no number that can be computed with")
+                raise self.wrong(f"{token.text} is too large")
             self.at += 1
             return Node("number", token.text)
         if token.kind == "text":
@@ -225,15 +225,15 @@ class _Parser:
                 self.at += 1
                 return self.call(token) if self.take("(") else Node("name", token.text)
         found = f"{token.text!r} is" if token.text else "the formula ends"
-        raise self.wrong(f"{found} where a value should stand")
+        raise self.wrong(f"{found} where a value is expected")
 
     def call(self, name: _Token) -> Node:
         if name.text not in FUNCTIONS:
-            message = f"there is no function {name.text!r} (there are {', '.join(sorted(FUNCTIONS))})"
+            message = f"there is no function {name.text!r} (available: {', '.join(sorted(FUNCTIONS))})"
             raise _wrong(self.formula, name.position, message)
         aggregate = name.text in AGGREGATES
         if aggregate and self.in_aggregate:
-            raise _wrong(self.formula, name.position, "an aggregate stands within an aggregate")
+            raise _wrong(self.formula, name.position, "an aggregate is nested in an aggregate")
         self.in_aggregate = self.in_aggregate or aggregate
         arguments: list[Node] = []
         if not self.take(")"):
@@ -242,9 +242,15 @@ class _Parser:
                 arguments.append(self.either())
             self.expect(")")
         self.in_aggregate = self.in_aggregate and not aggregate
-        least, most = FUNCTIONS[name.text]
-        if len(arguments) < least or (most is not None and len(arguments) > most):
-            number = str(least) if most == least else f"{least} to {most}" if most else f"at least {least}"
+        minimum, maximum = FUNCTIONS[name.text]
+        if len(arguments) < minimum or (maximum is not None and len(arguments) > maximum):
+            number = (
+                str(minimum)
+                if maximum == minimum
+                else f"{minimum} to {maximum}"
+                if maximum
+                else f"at least {minimum}"
+            )
             raise _wrong(
                 self.formula, name.position, f"{name.text} takes {number} arguments, not {len(arguments)}"
             )
@@ -253,7 +259,7 @@ class _Parser:
 
 @cache
 def parse(formula: str) -> Node:
-    """The formula as a tree; CatalogError with the position of what is wrong."""
+    """The formula as a tree; CatalogError with the position of the problem."""
     return _Parser(formula).whole()
 
 
@@ -281,7 +287,7 @@ def _is_whole(node: Node) -> bool:
 
 
 def _is_float(node: Node) -> bool:
-    """Whether the SQL of a node is a floating-point number as it stands."""
+    """Whether the SQL of a node is a floating-point number without a cast."""
     if node.kind == "number":
         return not _is_whole(node)
     return node.kind in ("binary", "unary") and node.value in _ARITHMETIC
@@ -351,7 +357,7 @@ class _Compiler:
             present = " AND ".join(f"{value} IS NOT NULL" for value in values)
             return f"(CASE WHEN {present} THEN {name}({', '.join(values)}) END)"
         if name == "last":
-            # The last value there is: arg_max passes over rows whose value is NULL.
+            # The last known value: arg_max ignores rows whose value is NULL.
             return f"arg_max({values[0]}, {self.resolve('interval_end')})"
         if name == "count" and not values:
             return "count(*)"
@@ -361,8 +367,8 @@ class _Compiler:
 def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
     """SQL of a formula. `resolve` gives the SQL of a name (`busy_pct`, `processor.user_time`).
 
-    With the type of the column (int, float, text, bool, time) the result is of that type, and a float that
-    is not finite, or an int that does not fit, is NULL.
+    With the type of the column (int, float, text, bool, time) the result has that type; a float that is not
+    finite, or an int that does not fit, is NULL.
     """
     node = parse(formula)
     compiler = _Compiler(resolve)
@@ -384,8 +390,8 @@ def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
 def compile_columns(columns: Iterable[tuple[str, str, str]], resolve: Resolve) -> dict[str, str]:
     """SQL of the columns of one table, given as (name, formula, type) in their order.
 
-    A formula may name an earlier column of the same table, whose formula is put in its place; every other
-    name, and a column without a formula, is left to `resolve`.
+    A formula may name an earlier column of the same table, whose formula is inlined; every other name, and
+    a column without a formula, is left to `resolve`.
     """
     plain: dict[str, str] = {}
     compiled: dict[str, str] = {}

@@ -1,5 +1,5 @@
--- _guest: what virtual processors used: between samples, and after the last one of those whose user logged off.
--- Of a virtual processor that came in the interval, all since its logon was used in it.
+-- _guest: what virtual processors used: between samples, and after the last one for users that logged off.
+-- For a virtual processor that appeared in the interval, that is everything since its logon.
 SELECT
     g.* REPLACE (
         CASE WHEN g.cpu_time IS NULL AND fresh THEN epoch(g.moment - g.logon) ELSE g.seconds END AS seconds,
