@@ -135,7 +135,7 @@ def test_a_good_table_has_no_findings() -> None:
         ("user_time", "no_such_role", "is not a role"),
         ("processor.user_time", "no_such_column", "not an earlier column"),
         ("processor.user_time", "no_such.user_time", "neither an entity"),
-        ("100 * p", "100 * * p", "where a value should stand"),
+        ("100 * p", "100 * * p", "where a value is expected"),
         ('key = ["thing"]', 'key = ["thing"]\nempty = true', "the table is empty"),
         ('table = "thing"', 'table = "other"', "contains the table"),
         ('text = "A thing."', 'text = ""', "text or grain"),

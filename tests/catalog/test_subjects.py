@@ -26,7 +26,7 @@ def test_figures_have_the_words_of_their_columns() -> None:
     busiest = next(one for one in guest.figure if one.key == "cpu_pct_max")
     column = metrics.table("guest").column("cpu_pct")
     assert column is not None
-    assert busiest.text == f"{column.text}; largest of the intervals"
+    assert busiest.text == f"{column.text}; largest interval value"
     assert (busiest.unit, busiest.type, busiest.explain) == (column.unit, "float", "guest.cpu_pct")
     by_key = {one.key: one for each in (guest, workload, job) for one in each.figure}
     assert by_key["cpu_s_share"].unit == "%"

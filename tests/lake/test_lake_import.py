@@ -110,7 +110,9 @@ def test_a_lake_is_not_imported(tmp_path: Path, file: str) -> None:
 
 
 def test_a_folder_with_other_files_is_no_lake(tmp_path: Path, file: str) -> None:
-    with pytest.raises(LakeError, match="contains other files and is not a lake; name a new or an empty folder"):
+    with pytest.raises(
+        LakeError, match="contains other files and is not a lake; name a new or an empty folder"
+    ):
         lake.add([file], tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["a.data"]
 

@@ -36,7 +36,7 @@ TEMPLATE = """\
 # table   the raw table, such as d4r3 or d0r16_cpudata; optional if the field's prefix determines it
 # scale   what the number counts if the role is in seconds: tod (4096 are one microsecond), us, 128us, ms
 # take    "difference", the count since the previous sample, or "value", the number as is; the default is
-#         the first for roles that are summed up, the second for others
+#   the first for roles that are summed up, the second for others
 # codes   a table of codes whose words replace the numbers
 # base    16 for text that is a hexadecimal number
 """

@@ -52,7 +52,7 @@ UNION ALL
 SELECT
     system, source, 'time' AS kind,
     'intervals of the counters do not end with those of ' || told_by || ' (' || count(*) FILTER (WHERE apart) || ' of '
-    || count(*) || ' samples): polarity and parked time are joined by overlap, and polarity is not shown where it '
+    || count(*) || ' samples): polarity and parked time are joined by overlap, and polarity is left out where it '
     || 'changed meanwhile' || CASE source WHEN 'smf' THEN '; SMFINTVAL=SYNC of HIS lets them end together' ELSE '' END
     AS detail
 FROM _placed
