@@ -242,10 +242,8 @@ def test_a_name_that_no_layout_has_is_told(
     say(data, '[processor]\nspins = { field = "SYTPRP_PFXSPINK" }\n')
     assert main(["catalog", "check"]) == 1
     said = capsys.readouterr().out
-    assert (
-        f"{data / 'roles.toml'}:2: no layout of D0R2 has the field SYTPRP_PFXSPINK; did you mean SYTPRP_PFXSPIN"
-        in said
-    )
+    missing = f"{data / 'roles.toml'}:2: no layout of D0R2 has the field SYTPRP_PFXSPINK"
+    assert f"{missing}; did you mean SYTPRP_PFXSPIN" in said
 
 
 def test_what_cannot_be_read_or_is_no_file_of_roles(data: Path) -> None:
