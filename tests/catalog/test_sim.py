@@ -117,7 +117,7 @@ def test_nor_in_a_lake(own: Path, tmp_path: Path, first: str, capsys: pytest.Cap
     assert main(["import", str(files[first]), "--lake", lake]) == 0
     capsys.readouterr()
     assert main(["import", str(files[second]), "--lake", lake]) == 2
-    assert "SAME is in the lake with what " in capsys.readouterr().err
+    assert "SAME is in the lake with data " in capsys.readouterr().err
     with zlens.open([lake]) as session:
         assert [info.release for info in session.systems] == [{"real": "5.3", "made": "zlens-sim"}[first]]
 
