@@ -94,7 +94,7 @@ def test_a_clock_offset_moves_the_file(
     [
         (["--throughput-offset", "90"], "no throughput file"),
         (["--throughput-columns", "rate=x"], "no throughput file"),
-        (["--throughput", "FILE", "--throughput-offset", "soon"], "'soon' is no clock offset"),
+        (["--throughput", "FILE", "--throughput-offset", "soon"], "'soon' is not a clock offset"),
         (["--throughput", "FILE", "--throughput-columns", "speed=x"], "'speed=x' names no column"),
         (["--throughput", "FILE", "--throughput-columns", "rate=x"], "line 1 has no column 'x'"),
         (["--throughput", "NOTHING"], "cannot be read"),

@@ -392,20 +392,22 @@ def _by_numbers(kind: str, generation: str, numbers: list[float] | None) -> dict
 # The generation of a record
 
 
-def choose(machine_type: str | None, csvn: int | None, told: str | None = None) -> tuple[str | None, str]:
+def choose(
+    machine_type: str | None, csvn: int | None, named_generation: str | None = None
+) -> tuple[str | None, str]:
     """The generation whose formulas apply, and why: by machine type, or by counter version without one.
 
-    `told` is the generation by counter names, for records without either. An unknown type has no generation,
-    whatever its version: its extended counters may have other meanings. Neither has a type whose record gives
-    a version of another generation.
+    `named_generation` is the generation by counter names, for records without either. An unknown type has no
+    generation, whatever its version: its extended counters may have other meanings. Neither has a type whose
+    record gives a version of another generation.
     """
     type = (machine_type or "").strip()
     by_version = {generations.facts(name)["csvn"]: name for name in generations.names()}
     if not type:
         if csvn in by_version:
             return by_version[csvn], BY_VERSION
-        if csvn is None and told is not None:
-            return told, BY_NAMES
+        if csvn is None and named_generation is not None:
+            return named_generation, BY_NAMES
         version = "" if csvn is None else f" and counter version {csvn} is not known"
         return None, f"no machine type{version}: {COMMON_ONLY}"
     machine = generations.types().get(type)

@@ -74,7 +74,7 @@ def parse(text: str, path: str) -> Weights:
 
 def _numbers(value: Any, count: int, subject: str, expected: str, path: str) -> tuple[float, ...]:
     if not isinstance(value, list) or len(value) != count:
-        problem = f"has {len(value)} values" if isinstance(value, list) else "is no list"
+        problem = f"has {len(value)} values" if isinstance(value, list) else "is not a list"
         raise InputError(f"{subject} {problem}", file=path, expected=expected, cure=_CURE)
     for number in value:
         # true and false are numbers to Python

@@ -104,8 +104,8 @@ def _tokens(formula: str) -> Iterator[_Token]:
     while position < len(formula):
         match = _TOKEN.match(formula, position)
         if match is None:
-            what = "text without a closing quote" if formula[position] == "'" else "not part of a formula"
-            raise _wrong(formula, position, f"{formula[position : position + 12]!r} is {what}")
+            problem = "text without a closing quote" if formula[position] == "'" else "not part of a formula"
+            raise _wrong(formula, position, f"{formula[position : position + 12]!r} is {problem}")
         if match.lastgroup != "space":
             yield _Token(str(match.lastgroup), match.group(), position)
         position = match.end()
@@ -139,8 +139,8 @@ class _Parser:
 
     def expect(self, text: str) -> None:
         if self.take(text) is None:
-            found = repr(self.token.text) if self.token.text else "the end"
-            raise self.wrong(f"expected {text!r} here, not {found}")
+            actual = repr(self.token.text) if self.token.text else "the end"
+            raise self.wrong(f"expected {text!r} here, not {actual}")
 
     def whole(self) -> Node:
         node = self.either()
@@ -224,8 +224,8 @@ class _Parser:
             if token.text not in _KEYWORDS:
                 self.at += 1
                 return self.call(token) if self.take("(") else Node("name", token.text)
-        found = f"{token.text!r} is" if token.text else "the formula ends"
-        raise self.wrong(f"{found} where a value is expected")
+        actual = f"{token.text!r} is" if token.text else "the formula ends"
+        raise self.wrong(f"{actual} where a value is expected")
 
     def call(self, name: _Token) -> Node:
         if name.text not in FUNCTIONS:

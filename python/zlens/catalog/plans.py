@@ -201,7 +201,9 @@ def _rule(field: Field) -> dict[str, Any]:
         ):
             matching: dict[str, Any] = rule
             return matching
-    raise CatalogError(f"no rule of differences.toml holds for {field.name}", expected="a rule without words")
+    raise CatalogError(
+        f"no rule of differences.toml applies to {field.name}", expected="a rule for all fields"
+    )
 
 
 @cache

@@ -62,7 +62,7 @@ class Survey:
 
 
 def admit(tree: Tree) -> Survey:
-    """The names in a statement; QueryError unless it only reads tables of ours and lists of them."""
+    """The names in a statement; QueryError unless it only reads zlens' tables and lists of them."""
     survey = Survey()
     columns: set[str] = set()
     bare_names: set[str] = set()

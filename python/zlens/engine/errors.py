@@ -28,8 +28,8 @@ def query_error(error: Exception) -> QueryError:
     elif column:
         # The engine knows the columns that were made; the catalog knows all.
         text = column[0]
-        known = {column.name for _, column in metrics.all_columns()}
-        near = difflib.get_close_matches(column[1].lower(), known, 3)
+        column_names = {column.name for _, column in metrics.all_columns()}
+        near = difflib.get_close_matches(column[1].lower(), column_names, 3)
         suggestion = f"did you mean {' or '.join(near)}? " if near else ""
         cure = f"{suggestion}`DESCRIBE <table>` lists the columns of a table"
     elif os.strerror(errno.EMFILE) in text:

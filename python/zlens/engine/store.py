@@ -254,7 +254,7 @@ class Store:
                     continue
                 rows = f"({part.sql(available)})"
             else:
-                # Rows are counted by their first column where no column is asked for.
+                # If no column is asked for, rows are counted by their first one.
                 stream = f"{table}#{next(self._numbers)}"
                 cursor.register(stream, part.stream(available or [part.columns[0].name]))
                 rows = expressions.quote(stream)
@@ -273,10 +273,10 @@ class Store:
             self.make("_interval", ())
         return f"SELECT * FROM ({union}) WHERE {condition[0]}"
 
-    # -- what the compiler asks ----------------------------------------------------------------------
+    # -- for the compiler ----------------------------------------------------------------------------
 
     def _parsed(self, sql: str) -> str:
-        # What the parser makes of a text of the catalog is the same in every session.
+        # The parsed tree of a catalog text is the same in every session.
         if sql not in _TREES:
             if len(_TREES) >= _MOST_TREES:
                 _TREES.clear()
@@ -305,7 +305,7 @@ class Store:
 
 
 def _helpers(table: RawTable | None) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
-    """What a table of the session reads of the engine itself: helper, columns, roles that feed it."""
+    """The helpers that a session table reads from the engine itself: helper, columns, roles that feed it."""
     helpers: Sequence[tuple[str, Sequence[str], Sequence[str]]] = getattr(table, "helpers", ())
     return helpers
 
@@ -315,7 +315,7 @@ def _null(type: str, column: str) -> str:
 
 
 class _RawColumns(Mapping[str, Collection[str]]):
-    """The columns of raw tables, looked at when they are asked for."""
+    """The columns of raw tables, looked up on request."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

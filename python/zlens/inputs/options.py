@@ -121,7 +121,9 @@ def parse_offset(text: str) -> float:
     try:
         return float(sign * parse_duration(bare))
     except QueryError:
-        raise QueryError(f"{text!r} is no clock offset", expected="something like +90, -1h or 0.5") from None
+        raise QueryError(
+            f"{text!r} is not a clock offset", expected="something like +90, -1h or 0.5"
+        ) from None
 
 
 def parse_minutes(text: str) -> int:

@@ -50,8 +50,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class KnownRecord:
-    """What the built-in catalog knows of one record, our own pack included: a field of which it was known
-    only that there is one is the same field where a page shows its place."""
+    """What the built-in catalog knows about one record, including zlens' own pack: a field that was only
+    known to exist is the same field if a page gives its place."""
 
     file: RecordFile | None
     #: By names in upper case: some pages have names in mixed case.

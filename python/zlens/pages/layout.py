@@ -398,8 +398,7 @@ def _likely(page: Page, lookup: dict[str, str]) -> str:
 def _old_section(
     structure: Structure, fields: tuple[Field, ...], knowledge: KnownRecord
 ) -> tuple[Section | None, int]:
-    """The section that the catalog knows under this name, or with most of these fields, and how long the
-    fixed part is that it belongs to."""
+    """The catalog's section with this name or with most of these fields, and the length of its fixed part."""
     if knowledge.file is None:
         return None, 0
     names = {short(page_field.name.upper()) for page_field in fields if not page_field.reserved}

@@ -57,7 +57,7 @@ _USER_TEMPLATE = """\
 #     [D6R99]
 #     subject = ["IODNEW_RDEVDEV"]
 #     reset_on = []           # fields whose change means that the counters were reset
-#     callevel = []           # bits of MTRSYS_CALLEVEL that are on where records are so; 0 is the leftmost
+#     callevel = []           # bits of MTRSYS_CALLEVEL that are on for such records; 0 is the leftmost
 #
 # The place of a section's entries: field names or numbers. And the fields that identify its entries.
 #

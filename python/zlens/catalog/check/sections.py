@@ -75,7 +75,7 @@ def _section(layout: Layout, section: Section) -> Iterator[str]:
         owner = layout.section(section.owner.section)
         for name in filter(None, (section.owner.first, section.owner.number)):
             if owner.field(name).kind not in ("unsigned", "signed"):
-                yield f"field {name} of its owner is no number"
+                yield f"field {name} of its owner is not a number"
 
 
 def _field(section: Section, field: Field) -> Iterator[str]:
@@ -91,9 +91,9 @@ def _field(section: Section, field: Field) -> Iterator[str]:
     if bool(field.date) != (field.kind in _TIMES_OF_DAY):
         yield "a time of day needs the field of its date, and nothing else does"
     elif field.date and section.field(field.date).kind != "date":
-        yield f"{field.date} is no date"
+        yield f"{field.date} is not a date"
     if field.after and section.field(field.after).kind != field.kind:
-        yield f"{field.after} is no {field.kind}"
+        yield f"{field.after} is not a {field.kind}"
     places = [bit for bit, _ in field.bits.values()]
     if places and field.kind != "flags":
         yield "only flags have bits"

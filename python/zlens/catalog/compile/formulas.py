@@ -65,7 +65,7 @@ class Formulas:
 
     def select(self, wanted: Collection[str]) -> Columns:
         """The SQL of some columns, including the leading ones if they are wanted."""
-        made = self.made
+        selected = self.made
         layers = self._layers([name for name in wanted if name in self._by])
         above = {name for layer in layers[1:] for name in layer}
         for name in LEADING:
@@ -75,28 +75,28 @@ class Formulas:
                     if name == "flag" and self.grouped
                     else self.role(name)
                 )
-                made.first.append(f"{sql} AS {name}")
-        named = {*wanted}.union(layers[0] if layers else ())
+                selected.first.append(f"{sql} AS {name}")
+        computed = {*wanted}.union(layers[0] if layers else ())
         for column in self.table.columns:
-            if column.name in LEADING or column.name not in named or column.name in above:
+            if column.name in LEADING or column.name not in computed or column.name in above:
                 continue
             if column.by:
                 formula = layers[0].get(column.name, "")
                 sql = expressions.compile_sql(formula, self.role, column.type) if formula else "NULL"
             else:
                 sql = self.plain(column.name, column.type)
-            made.first.append(_typed(sql, column))
+            selected.first.append(_typed(sql, column))
         # Joined columns that upper layers need are passed up to them.
         passed = {name for layer in layers[1:] for formula in layer.values() for name in _names(formula)}
-        made.first += [f"{self.role(name)} AS {_handed(name)}" for name in sorted(passed) if "." in name]
+        selected.first += [f"{self.role(name)} AS {_handed(name)}" for name in sorted(passed) if "." in name]
         for layer in layers[1:]:
-            made.above.append(
+            selected.above.append(
                 [
                     _typed(self._above(formula, self._columns[name].type), self._columns[name])
                     for name, formula in layer.items()
                 ]
             )
-        return made
+        return selected
 
     @staticmethod
     def _above(formula: str, type: str) -> str:
