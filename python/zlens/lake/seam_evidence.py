@@ -12,7 +12,7 @@ from zlens.lake.manifest import Input, Part
 from zlens.lake.parquet_engine import ParquetEngine, parquet
 from zlens.readers.joints import NEAR_US
 
-#: Part of every key: a new version makes all seams anew.
+#: Part of every key: a new version makes all seams again.
 _VERSION = 1
 
 #: One system of one input.

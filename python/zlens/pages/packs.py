@@ -221,7 +221,7 @@ def refresh(release: str, base: Path | None = None) -> list[str]:
 def _before(staging: Path) -> tuple[PageEntry, ...]:
     with contextlib.suppress(CatalogError):
         return _pages(staging)
-    # A missing or broken list of pages is started anew with the pages imported now.
+    # A missing or broken list of pages starts again with the pages imported now.
     return ()
 
 
