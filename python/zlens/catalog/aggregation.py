@@ -74,7 +74,7 @@ def across(column: Column) -> str:
 
 def kept(alias: str = "") -> str:
     """The rows that means and extremes cover: neither a stub nor a span with missing samples."""
-    return f"{_named('flag', alias)} IS NULL"
+    return f"{_qualified('flag', alias)} IS NULL"
 
 
 def weight(column: Column, alias: str = "") -> str | None:
@@ -83,9 +83,9 @@ def weight(column: Column, alias: str = "") -> str | None:
         return None
     formula = column.weight or _LENGTH
     if "/" in formula:
-        return expressions.compile_sql(formula, lambda name: _named(name, alias), "float")
+        return expressions.compile_sql(formula, lambda name: _qualified(name, alias), "float")
     # Sums and products of finite columns are finite.
-    return f"CAST({expressions.compile_sql(formula, lambda name: _named(name, alias))} AS DOUBLE)"
+    return f"CAST({expressions.compile_sql(formula, lambda name: _qualified(name, alias))} AS DOUBLE)"
 
 
 def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str]:
@@ -118,7 +118,7 @@ def mean(column: Column, alias: str = "", *, weighs: str | None = None, of: Of =
     weighs = weighs or weight(column, alias)
     if weighs is None or "mean" not in gives(column):
         return "NULL"
-    value, unflagged = _named(column.name, alias), kept(alias)
+    value, unflagged = _qualified(column.name, alias), kept(alias)
     if column.aggregate in ("counter", "time"):
         return of("avg", value, unflagged)
     weighted = f"{unflagged} AND {value} IS NOT NULL"
@@ -130,7 +130,7 @@ def known(table: Table, alias: str = "") -> str:
 
     Such a row has no counters, times or rates.
     """
-    return " OR ".join(f"{_named(name, alias)} IS NOT NULL" for name in counted(table)) or "true"
+    return " OR ".join(f"{_qualified(name, alias)} IS NOT NULL" for name in counted(table)) or "true"
 
 
 def counted(table: Table) -> list[str]:
@@ -151,7 +151,7 @@ def total(table: Table, column: Column, alias: str = "", *, among: str | None = 
     """
     if "total" not in gives(column):
         return "NULL"
-    value, among = _named(column.name, alias), among or known(table, alias)
+    value, among = _qualified(column.name, alias), among or known(table, alias)
     complete = f"{of('count', value)} = {of('count', '1', among)}"
     return f"CASE WHEN {complete} THEN {of('sum', value)} END"
 
@@ -437,5 +437,5 @@ def expanded(sql: str) -> str:
     return _PLACE.sub(put, sql)
 
 
-def _named(name: str, alias: str) -> str:
+def _qualified(name: str, alias: str) -> str:
     return f"{alias}.{quote(name)}" if alias else quote(name)

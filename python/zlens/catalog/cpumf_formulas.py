@@ -205,12 +205,12 @@ def _of_status(name: str) -> Callable[[Trust, Present], str]:
 def _hint(trust: Trust, present: Present) -> str:
     """The workload category, from the columns l1mp and rni."""
     cases = ", ".join(f"{hint.when}, {literal(hint.category)}" for hint in cpumf.hint_table().hints)
-    return _by_generation(lambda name: f"case({cases})" if _hinted(name, trust) else "", present)
+    return _by_generation(lambda name: f"case({cases})" if _hint_rni(name, trust) else "", present)
 
 
 def _hint_status(trust: Trust, present: Present) -> str:
     def status(generation: str | None) -> str:
-        rni = _hinted(generation, trust)
+        rni = _hint_rni(generation, trust)
         if rni is None:
             return ""
         if rni.status in _KNOWN_WELL:
@@ -220,7 +220,7 @@ def _hint_status(trust: Trust, present: Present) -> str:
     return _by_generation(status, present)
 
 
-def _hinted(generation: str | None, trust: Trust) -> StatedFormula | None:
+def _hint_rni(generation: str | None, trust: Trust) -> StatedFormula | None:
     """RNI of a generation that the table of hints covers, if the user trusts it."""
     if generation is None or generation not in cpumf.hint_table().generations:
         return None
@@ -289,9 +289,9 @@ def breaches_sql(present: Present = None) -> str:
     """The contradictions in a row of counters: a list with NULL for each check that passes."""
     tests = []
     for balance in cpumf.balances():
-        left, right = (_resolved(side, present) for side in (balance.left, balance.right))
-        actual, allowed = (_compiled(side) for side in (left, right))
-        limit = _compiled(f"({right}) * {1 + balance.tolerance!r} + {balance.slack!r}")
+        left, right = (_resolve_side(side, present) for side in (balance.left, balance.right))
+        actual, allowed = (_compile(side) for side in (left, right))
+        limit = _compile(f"({right}) * {1 + balance.tolerance!r} + {balance.slack!r}")
         tests.append(_breach(f"{actual} > {limit}", balance.name, balance.text, actual, allowed))
     for counter_set in cpumf.sets().values():
         actual_size = f"counter.{counter_set.name}_counters"
@@ -324,7 +324,7 @@ def _sizes_by_version(counter_set: cpumf.CounterSet) -> str:
     return " ".join(branches)
 
 
-def _resolved(side: str, present: Present) -> str:
+def _resolve_side(side: str, present: Present) -> str:
     """A side of a balance over roles; SOURCED is the sum of the counters behind the generation's shares."""
     if side != "SOURCED":
         return over_roles(side)
@@ -338,7 +338,7 @@ def _resolved(side: str, present: Present) -> str:
     )
 
 
-def _compiled(formula: str) -> str:
+def _compile(formula: str) -> str:
     return expressions.compile_sql(formula, lambda name: name)
 
 

@@ -82,18 +82,18 @@ def choose(
     group = _by_length(fitting, length)
     chosen, rivals = _by_release(group, release)
     problems: list[LayoutProblem] = []
-    layout = _agreed(chosen, rivals, needed, problems)
+    layout = _agreed_layout(chosen, rivals, needed, problems)
     if length > layout.length:
-        layout = _longer(layout, fitting, length, problems)
+        layout = _for_longer_records(layout, fitting, length, problems)
     elif length < layout.length:
         detail = (
-            f"records of {length} bytes are shorter than the layout of {_called(layout)} ({layout.length})"
+            f"records of {length} bytes are shorter than the layout of {_label(layout)} ({layout.length})"
         )
         problems.append(LayoutProblem("short", detail, 0))
     if not layout.complete:
         known_end = _known_end(layout)
         if known_end < length:
-            detail = f"of {_called(layout)} only the first {known_end} bytes are known"
+            detail = f"of {_label(layout)} only the first {known_end} bytes are known"
             problems.append(LayoutProblem("long", detail, length - known_end))
     return Choice(record, length, user_roles.of_layout(layout), tuple(problems))
 
@@ -129,7 +129,7 @@ def needs(
                 reason="no layout" if layout is None else "longer" if layout.complete else "partial",
                 bytes=max(undecoded),
                 lengths=lengths,
-                decoded_with=None if layout is None else _called(layout),
+                decoded_with=None if layout is None else _label(layout),
             )
         )
     return needed_pages
@@ -213,7 +213,7 @@ def _by_release(group: list[Layout], release: str | None) -> tuple[Layout, list[
     return chosen, ordered[1:]
 
 
-def _agreed(
+def _agreed_layout(
     layout: Layout, rivals: list[Layout], needed: Collection[str] | None, problems: list[LayoutProblem]
 ) -> Layout:
     """The layout without the fields that a rival has at another offset or as another kind."""
@@ -226,7 +226,7 @@ def _agreed(
         return layout
     for name, rival in dropped.items():
         if needed is None or name in needed:
-            releases = f"{_called(layout)} and {_called(rival)}"
+            releases = f"{_label(layout)} and {_label(rival)}"
             detail = f"the layouts of {releases} both fit and differ in {name}, which is not decoded"
             problems.append(LayoutProblem("no_layout", detail, 0))
     return _with_fields(layout, [f for f in layout.fields if f.name not in dropped])
@@ -251,14 +251,16 @@ def _differs(field: Field, rival: Layout) -> bool:
     )
 
 
-def _longer(layout: Layout, fitting: list[Layout], length: int, problems: list[LayoutProblem]) -> Layout:
+def _for_longer_records(
+    layout: Layout, fitting: list[Layout], length: int, problems: list[LayoutProblem]
+) -> Layout:
     """A layout for a record that is longer than it."""
     if layout.variable:
         return layout
     if layout.stable_to is not None:
         stable_fields = [field for field in layout.fields if field.end <= layout.stable_to]
         detail = (
-            f"records of {length} bytes are longer than the layout of {_called(layout)} ({layout.length}) "
+            f"records of {length} bytes are longer than the layout of {_label(layout)} ({layout.length}) "
             f"and differ from byte {layout.stable_to} on"
         )
         problems.append(LayoutProblem("long", detail, length - layout.stable_to))
@@ -269,12 +271,10 @@ def _longer(layout: Layout, fitting: list[Layout], length: int, problems: list[L
             layout,
             length=length,
             fields=(*layout.fields, *tail),
-            note=f"from byte {layout.length} on as {_called(later)}",
+            note=f"from byte {layout.length} on as {_label(later)}",
         )
     if layout.complete:
-        detail = (
-            f"records of {length} bytes are longer than the layout of {_called(layout)} ({layout.length})"
-        )
+        detail = f"records of {length} bytes are longer than the layout of {_label(layout)} ({layout.length})"
         problems.append(LayoutProblem("long", detail, length - layout.length))
     return layout
 
@@ -326,5 +326,5 @@ def _known_end(layout: Layout) -> int:
     return max((field.end for field in layout.fields), default=HEADER_LENGTH)
 
 
-def _called(layout: Layout) -> str:
+def _label(layout: Layout) -> str:
     return layout.release if layout.pack in (BUILTIN, SIM) else f"pack {layout.pack}"

@@ -89,7 +89,7 @@ def admit(tree: Tree) -> Survey:
             complete = False
         elif node_class == "FUNCTION":
             if _name(node.get("function_name")) in _REFUSED_FUNCTIONS:
-                raise _refused(f"function {node['function_name']}")
+                raise _refusal(f"function {node['function_name']}")
         elif kind == "BASE_TABLE":
             survey.listing |= _table(node)
             schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
@@ -108,7 +108,7 @@ def admit(tree: Tree) -> Survey:
         elif kind == "PIVOT":
             complete = False
         elif isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
-            raise _refused(f"{kind.split('_')[0]} inside of a question")
+            raise _refusal(f"{kind.split('_')[0]} inside of a question")
     survey.columns = columns if complete else None
     survey.rows = {name: aliases[name] for name in bare_names & aliases.keys()}
     return survey
@@ -124,7 +124,7 @@ def _function(function: object) -> bool:
     # A table function given by a subquery, or without a name in the tree, is unknown here.
     name = _name(function.get("function_name")) if isinstance(function, Mapping) else ""
     if name not in _TABLE_FUNCTIONS:
-        raise _refused(f"table function {name or '?'}")
+        raise _refusal(f"table function {name or '?'}")
     return name.startswith("duckdb_")
 
 
@@ -134,7 +134,7 @@ def _table(node: Tree) -> bool:
         return True
     of_engine = schema == "pg_catalog" or name.startswith(_ENGINE_PREFIXES)
     if of_engine and name not in _CATALOG_TABLES:
-        raise _refused(f"table {name}")
+        raise _refusal(f"table {name}")
     return of_engine
 
 
@@ -142,7 +142,7 @@ def _show(node: Tree) -> bool:
     listing = _name(node.get("table_name"))
     special = node.get("show_type") == "SHOW_SPECIAL"
     if special and listing not in _LISTINGS:
-        raise _refused(f"SHOW {listing}")
+        raise _refusal(f"SHOW {listing}")
     return special
 
 
@@ -150,7 +150,7 @@ def _name(name: object) -> str:
     return str(name or "").strip('"').lower()
 
 
-def _refused(subject: str) -> QueryError:
+def _refusal(subject: str) -> QueryError:
     return QueryError(
         f"not allowed in a question: {subject}",
         expected="a single SELECT (or DESCRIBE, SHOW TABLES, SUMMARIZE, EXPLAIN)",

@@ -45,16 +45,16 @@ class Asked:
         """The rows, with columns in the form that `form` gives for a place and a type."""
         forms = self._forms(form)
         if self._relation is None:
-            return self.connection.sql(self._projected(forms))
+            return self.connection.sql(self._projection(forms))
         return self._relation.project(", ".join(forms)) if forms else self._relation
 
     def rows(self, form: Form) -> list[tuple[Any, ...]]:
         """All rows in that form."""
         if self._relation is not None:
             return self.relation(form).fetchall()
-        return self.connection.execute(self._projected(self._forms(form))).fetchall()
+        return self.connection.execute(self._projection(self._forms(form))).fetchall()
 
-    def _projected(self, forms: list[str]) -> str:
+    def _projection(self, forms: list[str]) -> str:
         if not forms and not self._rows:
             return self._text
         # Not as views: a view is bound when it is created, and again when it is read.

@@ -123,7 +123,7 @@ class Engine:
     def tables(self, query: str) -> frozenset[str]:
         """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""
         try:
-            return tree.tables(self._parsed(self._store.cursor(), query).tree)
+            return tree.tables(self._parse(self._store.cursor(), query).tree)
         except Error as error:
             raise query_error(error) from None
 
@@ -154,10 +154,10 @@ class Engine:
         """Run one SELECT of the user; QueryError if it is invalid."""
         try:
             cursor = self._store.cursor()
-            statement = self._parsed(cursor, query)
+            statement = self._parse(cursor, query)
             if shows_tables(statement.tree):
                 return self._listing()
-            asked = self._asked(cursor, statement)
+            asked = self._prepare_query(cursor, statement)
         except Error as error:
             raise query_error(error) from None
         return self._answer(asked)
@@ -244,8 +244,8 @@ class Engine:
         try:
             cursor = self._store.cursor()
             for query in queries:
-                statement = self._parsed(cursor, query)
-                for name, columns in self._reads(statement, self._named(statement)).items():
+                statement = self._parse(cursor, query)
+                for name, columns in self._reads(statement, self._named_tables(statement)).items():
                     wanted.setdefault(name, set()).update(columns)
                     readers[name] += 1
             # Lazy measures are kept if several queries need them.
@@ -259,7 +259,7 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
-    def _parsed(self, cursor: Connection, query: str) -> Statement:
+    def _parse(self, cursor: Connection, query: str) -> Statement:
         """A parsed statement, from the cache if it is recent."""
         if query not in self._statements:
             if len(self._statements) >= _STATEMENTS:
@@ -267,7 +267,7 @@ class Engine:
             self._statements[query] = parse(cursor, query, self._kept)
         return self._statements[query]
 
-    def _named(self, statement: Statement) -> set[str]:
+    def _named_tables(self, statement: Statement) -> set[str]:
         return {name for name in statement.survey.tables if self._store.columns(name) is not None}
 
     def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
@@ -299,9 +299,9 @@ class Engine:
             self._kept.write({name: sorted(columns) for name, columns in reads.items()}, *depends)
         return {name: {*reads.get(name, ())} for name in named}
 
-    def _asked(self, cursor: Connection, statement: Statement) -> Asked:
+    def _prepare_query(self, cursor: Connection, statement: Statement) -> Asked:
         """The query, not computed yet, on the connection that will compute it."""
-        named = self._named(statement)
+        named = self._named_tables(statement)
         if not named and statement.survey.listing:
             # Everything that could be queried, whether or not it is made already.
             cursor = self._planner.catalog(
@@ -337,7 +337,7 @@ class Engine:
         """Write an answer as a Parquet file (zstd), through a file next to it that is renamed at the end."""
         try:
             cursor = self._store.cursor()
-            asked = self._asked(cursor, self._parsed(cursor, query))
+            asked = self._prepare_query(cursor, self._parse(cursor, query))
             write_parquet(asked.relation(leaving), path)
         except Error as error:
             raise query_error(error) from None
@@ -386,14 +386,14 @@ class Engine:
             return None
         if self._store.has(name, wanted):
             # Not the view with the table's name for this query, but the table itself.
-            return self._filled(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
+            return self._fill_columns(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
         if self._store.is_raw(name):
             return self._store.raw_rows(cursor, name, wanted, fill=typed is not None)
         select = self._store.ready(cursor, self._store.compiler.plan(name, wanted))
-        return select if typed is None else self._filled(f"({select})", wanted, typed)
+        return select if typed is None else self._fill_columns(f"({select})", wanted, typed)
 
     @staticmethod
-    def _filled(rows: str, wanted: set[str], typed: list[tuple[str, str]]) -> str:
+    def _fill_columns(rows: str, wanted: set[str], typed: list[tuple[str, str]]) -> str:
         columns = (
             expressions.quote(column)
             if column in wanted

@@ -32,7 +32,7 @@ class Planner:
     def reads(self, statement: Statement, named: Iterable[str]) -> Mapping[str, set[str]]:
         """The columns that a statement reads of the tables it names."""
         with self._lock:
-            connection = self._opened()
+            connection = self._open()
             for name in named:
                 self._declare(connection, name)
             rows = connection.execute(f"EXPLAIN (FORMAT JSON) {statement.question}").fetchall()
@@ -58,7 +58,7 @@ class Planner:
     def catalog(self, names: Iterable[str]) -> Connection:
         """A connection to empty tables with the catalog's comments, for listing what exists."""
         with self._lock:
-            connection = self._opened()
+            connection = self._open()
             for name in names:
                 self._declare(connection, name)
                 if name in metrics.tables() and name not in self._described:
@@ -73,7 +73,7 @@ class Planner:
             connection.execute(f"COMMENT ON COLUMN {quote(name)}.{quote(column.name)} IS {literal(text)}")
         self._described.add(name)
 
-    def _opened(self) -> Connection:
+    def _open(self) -> Connection:
         if self._connection is None:
             self._connection = connect(None, threads=1)
             # Filters stay above the scans, and empty tables stay scans: the plan shows all columns read.

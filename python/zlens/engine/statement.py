@@ -40,21 +40,21 @@ def parse(connection: Connection, query: str, kept: Kept) -> Statement:
         raise QueryError(
             f"the query has {len(query):,} characters", expected=f"no more than {LONGEST:,} characters"
         )
-    tree = _serialized(connection, query, kept)
+    tree = _serialize(connection, query, kept)
     if tree is not None:
         if len(tree["statements"]) != 1:
-            raise _not_one()
+            raise _not_single()
         return Statement(query, query, tree, admit(tree))
     if kinds(connection, query) != ["EXPLAIN"]:
-        raise _not_one()
-    for question in _explained(query):
-        tree = _serialized(connection, question, kept)
+        raise _not_single()
+    for question in _explain_targets(query):
+        tree = _serialize(connection, question, kept)
         if tree is not None:
             return Statement(query, question, tree, admit(tree))
-    raise _not_one()
+    raise _not_single()
 
 
-def _explained(query: str) -> Iterator[str]:
+def _explain_targets(query: str) -> Iterator[str]:
     """Candidates for the statement that an EXPLAIN explains, after ANALYZE and options in parentheses."""
     tokens = words(query)
     place = 1
@@ -69,7 +69,7 @@ def _explained(query: str) -> Iterator[str]:
             yield query[tokens[closing + 1][0] :]
 
 
-def _serialized(connection: Connection, question: str, kept: Kept) -> Tree | None:
+def _serialize(connection: Connection, question: str, kept: Kept) -> Tree | None:
     """The tree of a SELECT; None if the parser gives none."""
     tree: dict[str, Any] | None = kept.read("tree", question)
     if tree is None:
@@ -83,7 +83,7 @@ def _serialized(connection: Connection, question: str, kept: Kept) -> Tree | Non
     return None if not isinstance(tree, dict) or tree.get("error") else tree
 
 
-def _not_one() -> QueryError:
+def _not_single() -> QueryError:
     return QueryError(
         "this is not a single query",
         expected="a single SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)",

@@ -56,7 +56,7 @@ class Store:
         #: Streams have unique names: one query may read a table for several of its measures.
         self._numbers = count()
         self.compiler = Compiler(
-            facts(_RawColumns(self)), self._parsed, self.rendered, self._generations, Kept("plans", RELEASE)
+            facts(_RawColumns(self)), self._parse, self.rendered, self._generations, Kept("plans", RELEASE)
         )
 
     # -- the tables ----------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class Store:
         with held(lock):
             if self.has(name, columns):
                 return
-            wanted = self._order(name) if name in self._session else self._extended(name, columns)
+            wanted = self._order(name) if name in self._session else self._extend_columns(name, columns)
             self._create(name, wanted)
             self._made[name] = frozenset(wanted)
 
@@ -158,13 +158,15 @@ class Store:
 
     def _plans_for(self, name: str, columns: Collection[str]) -> Iterator[Plan]:
         if name not in self._session:
-            yield self.compiler.plan(name, self._extended(name, columns), ordered=not self.streams(name))
+            yield self.compiler.plan(
+                name, self._extend_columns(name, columns), ordered=not self.streams(name)
+            )
             return
         for helper, helper_columns, helper_roles in _helpers(self._session[name]):
             if any(self.compiler.fills(f"role.{role}") for role in helper_roles):
                 yield self.compiler.plan(helper, helper_columns)
 
-    def _extended(self, name: str, columns: Collection[str]) -> list[str]:
+    def _extend_columns(self, name: str, columns: Collection[str]) -> list[str]:
         """Columns and those that a table was made with before."""
         return [column for column in self._order(name) if column in {*columns, *self._made.get(name, ())}]
 
@@ -275,19 +277,19 @@ class Store:
 
     # -- for the compiler ----------------------------------------------------------------------------
 
-    def _parsed(self, sql: str) -> str:
+    def _parse(self, sql: str) -> str:
         # The parsed tree of a catalog text is the same in every session.
         if sql not in _TREES:
             if len(_TREES) >= _MOST_TREES:
                 _TREES.clear()
-            _TREES[sql] = str(self._asked("SELECT json_serialize_sql(?)", sql))
+            _TREES[sql] = str(self._scalar("SELECT json_serialize_sql(?)", sql))
         return _TREES[sql]
 
     def rendered(self, tree: Tree) -> str:
         """The text of a statement's tree."""
-        return str(self._asked("SELECT json_deserialize_sql(?)", json.dumps(tree)))
+        return str(self._scalar("SELECT json_deserialize_sql(?)", json.dumps(tree)))
 
-    def _asked(self, query: str, parameter: str) -> object:
+    def _scalar(self, query: str, parameter: str) -> object:
         return self.cursor().execute(query, [parameter]).fetchall()[0][0]
 
     def _generations(self) -> Present:

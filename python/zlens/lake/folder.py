@@ -194,7 +194,7 @@ class Folder:
             if not entry.is_dir():
                 entry.unlink(missing_ok=True)
         dead = [entry for entry in remaining if entry.is_dir() and _is_dead(entry)]
-        planned = {name for entry in dead for name in _planned(entry)}
+        planned = {name for entry in dead for name in _planned_moves(entry)}
         if planned:
             for name in planned - self.listed(current).keys() - set(current.retired):
                 self._remove(name)
@@ -401,7 +401,7 @@ def _is_dead(staging: Path) -> bool:
     return True
 
 
-def _planned(staging: Path) -> list[str]:
+def _planned_moves(staging: Path) -> list[str]:
     try:
         moves = json.loads((staging / _PLAN).read_bytes())
     except (OSError, ValueError):

@@ -76,7 +76,7 @@ def add(
             try:
                 with folder.typed(into):
                     imported = _import_file(
-                        into, reader(name), path, options or Options(), progress or _silent
+                        into, reader(name), path, options or Options(), progress or _no_progress
                     )
             except InputError as error:
                 errors.append(error)
@@ -93,7 +93,7 @@ def add(
     return added, problems
 
 
-def _silent(done: int, total: int, what: str) -> None:
+def _no_progress(done: int, total: int, what: str) -> None:
     return None
 
 
@@ -105,12 +105,17 @@ def _import_file(into: Folder, module: Any, path: str, options: Options, progres
         into.clean(manifest)
     stored = manifest.inputs.get(sha256)
     if stored is not None and not stored.forgotten:
-        return _again(stored, path)
+        return _already_imported(stored, path)
     with into.staging() as staged:
         source: Source = module.open_files([path], options, progress)
         draft = Draft(
             Input(
-                sha256, _shown(path), before.st_size, source.name, options.leap or 0, int(time.time() * 1e6)
+                sha256,
+                _display_path(path),
+                before.st_size,
+                source.name,
+                options.leap or 0,
+                int(time.time() * 1e6),
             )
         )
         systems = [info.system for info in source.systems]
@@ -131,7 +136,7 @@ def _import_file(into: Folder, module: Any, path: str, options: Options, progres
                 manifest = into.load()
                 stored = manifest.inputs.get(sha256)
                 if stored is not None and not set(wanted) <= set(stored.forgotten):
-                    return _again(stored, path)
+                    return _already_imported(stored, path)
                 _check_times(manifest, source, draft.input, wanted)
                 _check_pack(into, manifest, source, draft.input, wanted)
                 _commit(into, manifest, draft, staged, shop)
@@ -220,7 +225,7 @@ def _check_pack(into: Folder, manifest: Manifest, source: Source, draft: Input, 
             break
 
 
-def _again(stored: Input, path: str) -> Added:
+def _already_imported(stored: Input, path: str) -> Added:
     return Added(path, stored.sha256, list(stored.parts), again=True, known_as=stored.path)
 
 
@@ -237,6 +242,6 @@ def _digest(path: str, size: int, progress: Progress) -> str:
     return checksum.hexdigest()
 
 
-def _shown(path: str) -> str:
+def _display_path(path: str) -> str:
     # Names on disk are bytes and not always text.
     return os.fsencode(path).decode("utf-8", "replace")

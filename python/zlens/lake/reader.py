@@ -41,7 +41,7 @@ def open_lake(path: str, options: Options) -> list[LakeSource]:
     parts = lake.load().parts()
     if not parts:
         raise InputError("the lake is empty", file=path, cure=say("lake_fill", lake=path))
-    shown = _shown(imported for imported, _ in parts)
+    shown = _display_names(imported for imported, _ in parts)
     sources: dict[str, list[_StoredPart]] = {}
     for imported, part in parts:
         stored = _StoredPart(lake, imported, part, shown[imported.sha256])
@@ -49,7 +49,7 @@ def open_lake(path: str, options: Options) -> list[LakeSource]:
     return [LakeSource(name, lake, stored, options, reading) for name, stored in sources.items()]
 
 
-def _shown(inputs: Iterable[Input]) -> dict[str, str]:
+def _display_names(inputs: Iterable[Input]) -> dict[str, str]:
     """Display names of inputs: their paths, with a digest if several have the same one."""
     paths = {imported.sha256: imported.path for imported in inputs}
     counts = Counter(paths.values())
@@ -253,7 +253,7 @@ class LakeSource:
     # -- systems -------------------------------------------------------------------------------------
 
     def _info(self, system: str) -> SystemInfo:
-        parts = self._telling(system)
+        parts = self._interval_parts(system)
         first = parts[0].document.info
         info = LakeSystem(
             system,
@@ -280,7 +280,7 @@ class LakeSource:
         info.find = lambda: self._intervals(info)
         return info
 
-    def _telling(self, system: str) -> list[_StoredPart]:
+    def _interval_parts(self, system: str) -> list[_StoredPart]:
         """The parts with a system's intervals: among dumps those with counters, if there are any."""
         parts = self._by_system[system]
         counted = [stored for stored in parts if stored.part.joined] if self.name in NEAR_US else []
@@ -326,7 +326,7 @@ class LakeSource:
 
     def _intervals(self, info: SystemInfo) -> list[Interval]:
         """Intervals of a system, each once; only those of the selected times, if there are any."""
-        parts = self._telling(info.system)
+        parts = self._interval_parts(info.system)
         chosen = [stored for stored in parts if self._is_chosen(stored)]
         selected = self._intervals_of(info, chosen, parts) if chosen else []
         return selected or self._intervals_of(info, parts, parts)

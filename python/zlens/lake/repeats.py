@@ -41,10 +41,10 @@ def before(parts: list[Pair], index: int) -> list[int]:
     """Earlier parts that cover some of a part's times."""
     if parts[index][1].records_us is None:
         return []
-    return [place for place in range(index) if _shared(parts[place][1], parts[index][1]) is not None]
+    return [place for place in range(index) if _shared_span(parts[place][1], parts[index][1]) is not None]
 
 
-def _shared(part: Part, earlier: Part) -> Span | None:
+def _shared_span(part: Part, earlier: Part) -> Span | None:
     if part.records_us is None or earlier.records_us is None:
         return None
     first = max(part.records_us[0], earlier.records_us[0])
@@ -59,7 +59,7 @@ def leave_out(
     """Make a seam leave out the records of a part that an earlier one has."""
     pair = parts[index]
     part_document = seams.document(pair)
-    spans = {place: _shared(parts[place][1], pair[1]) for place in ground.repeated}
+    spans = {place: _shared_span(parts[place][1], pair[1]) for place in ground.repeated}
     others = {place: (span, seams.document(parts[place])) for place, span in spans.items() if span}
     if not others:
         return

@@ -54,28 +54,28 @@ class Seams:
             ]
             if source in WHOLE:
                 grounds = [Ground(beside=seam_evidence.beside(parts, index)) for index in range(len(parts))]
-                make = self._without_duplicates
+                make = self._drop_duplicates
             else:
                 grounds = [Ground() for _ in parts]
                 if any(part.joined for _, part in parts):
                     grounds = seam_evidence.grounds(self.engine, parts, self.side)
                 for index, ground in enumerate(grounds):
                     ground.repeated = repeats.before(parts, index)
-                make = self._remade if source in NEAR_US else self._joined
+                make = self._redecode if source in NEAR_US else self._join
             for index, (pair, ground) in enumerate(zip(parts, grounds, strict=True)):
                 key = ground.key(pair, parts)
                 if key != (pair[1].seam.key if pair[1].seam else None):
-                    self._put(pair, key, None if key is None else make(parts, index, ground, key))
+                    self._set_seam(pair, key, None if key is None else make(parts, index, ground, key))
 
-    def _joined(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+    def _join(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
         return joining.joined(self, parts, index, ground, key)
 
-    def _remade(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+    def _redecode(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
         seam = redecoding.remade(self, parts, index, ground, key) if ground.is_joined else SeamDocument([])
         repeats.leave_out(self, parts, index, ground, key, seam)
         return seam
 
-    def _without_duplicates(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+    def _drop_duplicates(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
         """For sources whose intervals are complete in one input: the first input with one keeps it."""
         imported, part = parts[index]
         own_ends = self.ends(parts, [index])
@@ -197,7 +197,7 @@ class Seams:
             File(table, day, kind, 0, 0, _NOTHING, None, None, 0, key) for day in sorted(missing)
         ]
 
-    def _put(self, pair: Pair, key: str | None, seam: SeamDocument | None) -> None:
+    def _set_seam(self, pair: Pair, key: str | None, seam: SeamDocument | None) -> None:
         """Set the seam of a part; the files of the previous one are no longer needed."""
         imported, part = pair
         before = self.lake.seam(imported, part)

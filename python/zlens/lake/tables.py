@@ -92,7 +92,7 @@ class Writer:
     # -- rows ----------------------------------------------------------------------------------------
 
     def _table(self, name: str, parts: list[RawTable]) -> None:
-        columns = _merged(parts)
+        columns = _merge_columns(parts)
         column_names = {column.name for column in columns}
         constants = self._constants(column_names)
         sources = []
@@ -280,7 +280,7 @@ class Writer:
         resets = [reset for reset in self.source.resets() if reset[0] in systems]
         if resets:
             add(document.RESETS, document.dump({"rows": resets}))
-        contents = Document(_plain(self.source.info()), list(self.parts.values()), side)
+        contents = Document(_plain_values(self.source.info()), list(self.parts.values()), side)
         data = contents.dump()
         digest = hashlib.sha256(data).hexdigest()
         key = digest[:16]
@@ -343,7 +343,7 @@ class Writer:
         subjects = area / f"{place}.subjects.parquet"
         self.engine.copy(f'SELECT * FROM {table} ORDER BY "table", subject', os.fspath(subjects))
         yield subjects.name
-        self.engine.bring("evidence", ArrowTable(EVIDENCE, _grouped(part_joints)))
+        self.engine.bring("evidence", ArrowTable(EVIDENCE, _group_evidence(part_joints)))
         evidence = area / f"{place}.evidence.parquet"
         self.engine.copy("SELECT * FROM evidence", os.fspath(evidence))
         yield evidence.name
@@ -361,7 +361,7 @@ def subject_sql(columns: list[str]) -> str:
     return " || '/' || ".join(texts) or "''"
 
 
-def _grouped(part_joints: Joints) -> list[tuple[str, int, str, str | None, str]]:
+def _group_evidence(part_joints: Joints) -> list[tuple[str, int, str, str | None, str]]:
     """Evidence with all tables it applies to in one row."""
     tables: dict[tuple[int, int, str | None, str], list[str]] = {}
     for evidence in part_joints.evidence():
@@ -374,7 +374,7 @@ def _grouped(part_joints: Joints) -> list[tuple[str, int, str, str | None, str]]
     ]
 
 
-def _merged(parts: list[RawTable]) -> tuple[Column, ...]:
+def _merge_columns(parts: list[RawTable]) -> tuple[Column, ...]:
     columns: dict[str, Column] = {}
     for part in parts:
         for column in part.columns:
@@ -393,7 +393,7 @@ def _pack(plain: Path, packed: Path) -> None:
     plain.unlink()
 
 
-def _plain(info: list[dict[str, object]]) -> list[dict[str, object]]:
+def _plain_values(info: list[dict[str, object]]) -> list[dict[str, object]]:
     allowed = (str, int, float, bool, type(None))
     return [{name: value for name, value in facts.items() if isinstance(value, allowed)} for facts in info]
 

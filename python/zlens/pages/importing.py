@@ -110,7 +110,7 @@ def import_pages(
         chosen, errors = _read_all(files, release_wanted, pack_root, replace, progress)
     skipped = files.skipped
     if not chosen:
-        raise _nothing(errors, skipped)
+        raise _no_pages_error(errors, skipped)
     written: list[Path] = []
     user_problems: list[str] = []
     for name in () if dry_run else sorted({name for name, _ in chosen}):
@@ -153,7 +153,7 @@ def _read_all(
                 _no_loss(built, name, pack_root, source.name)
             previous = chosen.get((name, built.record))
             if previous is not None:
-                page, built = _longer((page, built), previous, files.skipped)
+                page, built = _choose_longer((page, built), previous, files.skipped)
             chosen[name, built.record] = (page, built)
         except CatalogError as error:
             errors.append(error)
@@ -197,7 +197,7 @@ def _no_loss(built: Built, release: str, pack_root: Path | None, file: str) -> N
         )
 
 
-def _longer(
+def _choose_longer(
     page: tuple[page_table.Page, Built], previous: tuple[page_table.Page, Built], skipped: list[Skipped]
 ) -> tuple[page_table.Page, Built]:
     """Of two pages of one record, the one that describes more: service adds fields at the end."""
@@ -222,7 +222,7 @@ def _reason(error: CatalogError) -> str:
     return "; ".join(parts)
 
 
-def _nothing(errors: list[CatalogError], skipped: list[Skipped]) -> CatalogError:
+def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> CatalogError:
     if len(errors) == 1 and len(skipped) == 1:
         return errors[0]
     if not errors and len(skipped) == 1:
@@ -295,12 +295,12 @@ def _list(title: str, lines: Sequence[str], limit: int | None) -> Iterator[str]:
         return
     yield f"{title} ({len(lines):,}):"
     for line in lines[:limit]:
-        yield f"  {_shown(line)}"
+        yield f"  {_printable(line)}"
     if limit is not None and len(lines) > limit:
         yield f"  and {len(lines) - limit:,} more"
 
 
-def _shown(line: str) -> str:
+def _printable(line: str) -> str:
     """A line that a terminal can show: file names may contain anything, even escape sequences."""
     return "".join(character if character.isprintable() else "?" for character in line)
 

@@ -116,7 +116,7 @@ def _key(page: Page, problems: list[str]) -> tuple[int, int]:
 def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> None:
     main, *others = page.structures
     names = frozenset(short(structure.name) for structure in others)
-    length, rows = _usable(main, page, built, HEADER_LENGTH, names)
+    length, rows = _usable_rows(main, page, built, HEADER_LENGTH, names)
     fields = _fields(rows, knowledge, built)
     known_file = knowledge.file
     all_end = max((row.end for row in rows), default=HEADER_LENGTH)
@@ -124,7 +124,7 @@ def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> No
     built.findings += [f"bytes {begin} to {end} are in no row of the table" for begin, end in holes]
     variable = main.variable or bool(others) or any(page_field.length == 0 for page_field in fields)
     lookup = _lookup(fields)
-    subject = _named(known_file.subject, lookup) if known_file else ()
+    subject = _match_names(known_file.subject, lookup) if known_file else ()
     certain = _subject_is_certain(known_file, subject, built.file.head)
     sampled = built.file.head.kind in SAMPLED_CLASSES
     if sampled and not certain and any(page_field.differenced for page_field in fields):
@@ -148,7 +148,7 @@ def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> No
         fields=fields,
         subject=subject,
         subject_kind=known_file.subject_kind if known_file else None,
-        reset_on=_named(known_file.reset_on, lookup) if known_file else (),
+        reset_on=_match_names(known_file.reset_on, lookup) if known_file else (),
         sections=_sections(others, page, lookup, knowledge, built, fields),
     )
     head = replace(built.file.head, lengths={release: length}, variable=variable)
@@ -184,7 +184,7 @@ def _undifferenced(fields: tuple[Field, ...]) -> tuple[Field, ...]:
     )
 
 
-def _usable(
+def _usable_rows(
     structure: Structure, page: Page, built: Built, begin: int, sections: frozenset[str] = frozenset()
 ) -> tuple[int, list[Row]]:
     """The length of a structure and those of its rows that are fields within it."""
@@ -255,7 +255,7 @@ def _lookup(fields: tuple[Field, ...]) -> dict[str, str]:
     }
 
 
-def _named(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, ...]:
+def _match_names(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, ...]:
     matches = [lookup.get(name.upper()) or lookup.get(short(name.upper())) for name in names]
     return tuple(name for name in matches if name is not None)
 
@@ -323,7 +323,7 @@ def carried(lookup: dict[str, str], knowledge: KnownRecord, fields: tuple[Field,
 def _section(
     structure: Structure, page: Page, lookup: dict[str, str], knowledge: KnownRecord, built: Built
 ) -> Section:
-    length, rows = _usable(structure, page, built, 0)
+    length, rows = _usable_rows(structure, page, built, 0)
     fields = _fields([row for row in rows if row.length], knowledge, built)
     known_section, fixed_length = _old_section(structure, fields, knowledge)
     name = known_section.name if known_section else short(structure.name)
@@ -334,7 +334,7 @@ def _section(
     )
     for key, place in places.items():
         if isinstance(place, str):
-            places[key] = next(iter(_named((place,), lookup)), None)
+            places[key] = next(iter(_match_names((place,), lookup)), None)
     # Numbers apply to other lengths: of entries that follow the fixed part, and each other.
     if known_section is not None and known_section.offset == fixed_length:
         places["offset"] = page.structures[0].length
@@ -347,7 +347,7 @@ def _section(
     if not placed:
         places = {"offset": 0, "stride": max(length, 1), "count": 0}
         note = "the place of the entries is unknown; give offset, stride and count in user.toml"
-        built.findings.append(f"section {name}: {note}{_likely(page, lookup)}")
+        built.findings.append(f"section {name}: {note}{_likely_locators(page, lookup)}")
         fields = _undifferenced(fields)
     entry_lookup = _lookup(fields)
     offset, stride = places["offset"], places["stride"]
@@ -361,7 +361,7 @@ def _section(
         stride=stride,
         count=places["count"],
         fields=fields,
-        subject=_named(known_section.subject, entry_lookup) if known_section else (),
+        subject=_match_names(known_section.subject, entry_lookup) if known_section else (),
         subject_kind=known_section.subject_kind if known_section else None,
         source=f"record page {page.record} of z/VM {page.release or built.file.head.pack}, imported",
         status="unverified" if built.findings else "verified",
@@ -378,7 +378,7 @@ _TELLING = {
 }
 
 
-def _likely(page: Page, lookup: dict[str, str]) -> str:
+def _likely_locators(page: Page, lookup: dict[str, str]) -> str:
     """Fields of the fixed part whose words suggest that they locate entries: candidates to check."""
     candidates = []
     for key, lists in _TELLING.items():

@@ -185,7 +185,7 @@ def save(
     base_folder = root() if base is None else base
     name = release_name(release)
     with _locked(base_folder), _staged(base_folder, name, keep) as staging:
-        previous = _before(staging) if keep else ()
+        previous = _previous_pages(staging) if keep else ()
         entries = {page.record: page for page in previous}
         entries |= {page.record: page for page in pages}
         for record in [page.record for page in entries.values() if page.null]:
@@ -218,7 +218,7 @@ def refresh(release: str, base: Path | None = None) -> list[str]:
     return problems
 
 
-def _before(staging: Path) -> tuple[PageEntry, ...]:
+def _previous_pages(staging: Path) -> tuple[PageEntry, ...]:
     with contextlib.suppress(CatalogError):
         return _pages(staging)
     # A missing or broken list of pages starts again with the pages imported now.
@@ -307,10 +307,10 @@ def _apply_user(folder: Path) -> list[str]:
     for record, table in user_table.items():
         target = folder / layouts.file_name(record) if _RECORD.fullmatch(record) else None
         if target is None or not target.is_file():
-            problems.append(f"{_at(text, record)}the pack has no layout of {record[:40]!r}")
+            problems.append(f"{_location(text, record)}the pack has no layout of {record[:40]!r}")
             continue
         if not isinstance(table, dict):
-            problems.append(f"{_at(text, record)}{record} is not a table such as [{record}.FIELD]")
+            problems.append(f"{_location(text, record)}{record} is not a table such as [{record}.FIELD]")
             continue
         file = layouts.parse(target.read_text(encoding="utf-8"), path=str(target))
         changed = _User(record, table, problems, text).record_file(file)
@@ -322,7 +322,7 @@ def _apply_user(folder: Path) -> list[str]:
     return problems
 
 
-def _at(text: str, where: str) -> str:
+def _location(text: str, where: str) -> str:
     """The place in the user's file: `user.toml:12: `."""
     line = line_of(text, where)
     return f"{USER_FILE}:{line}: " if line is not None else ""
@@ -346,7 +346,7 @@ class _User:
         self.used: set[str] = set()
 
     def refuse(self, problem: str, key: str) -> None:
-        where = _at(self.text, f"{self.record}.{key}")
+        where = _location(self.text, f"{self.record}.{key}")
         self.wrong.append(f"{where}{self.record}: {problem}")
 
     def names(self, key: str, value: Any) -> tuple[str, ...]:

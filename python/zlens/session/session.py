@@ -182,8 +182,8 @@ class Session:
     def _make_engine(self) -> Engine:
         if not self.options.selects and not self.options.every_s:
             # Months of intervals are read only on request.
-            return self._open_engine(self._selected)
-        intervals = self._selected()
+            return self._open_engine(self._selected_intervals)
+        intervals = self._selected_intervals()
         if self.options.peak_minutes:
             intervals = self._peak(intervals, self.options.peak_minutes)
         return self._open_engine(lambda: intervals)
@@ -272,7 +272,7 @@ class Session:
             return []
         from zlens.session.throughput import said
 
-        intervals = self._selected()
+        intervals = self._selected_intervals()
         lines = said(
             self.throughput, self.systems, self.throughput_rows(intervals), len(intervals), self.options
         )
@@ -284,7 +284,7 @@ class Session:
 
     # -- intervals -----------------------------------------------------------------------------------
 
-    def _selected(self) -> list[tuple[SystemInfo, Interval]]:
+    def _selected_intervals(self) -> list[tuple[SystemInfo, Interval]]:
         """The intervals that the options select, in order of system and time."""
         rows: list[tuple[SystemInfo, Interval]] = []
         for info in self.systems:
@@ -293,7 +293,7 @@ class Session:
                     f"{self.options.every_s} s is shorter than the intervals of {info.system}",
                     expected=f"{info.nominal_s:g} s or more",
                 )
-            rows += [(info, interval) for interval in info.intervals if self._holds(info, interval)]
+            rows += [(info, interval) for interval in info.intervals if self._is_selected(info, interval)]
         if not rows and self.options.selects and any(info.intervals for info in self.systems):
             spans = ", ".join(_span(self, info) for info in self.systems if info.intervals)
             raise QueryError("no interval lies in the selected times", expected=f"times within {spans}")
@@ -318,7 +318,7 @@ class Session:
     def _files(self) -> list[str]:
         return [path for source in self.sources for path in getattr(source, "paths", ())]
 
-    def _holds(self, info: SystemInfo, interval: Interval) -> bool:
+    def _is_selected(self, info: SystemInfo, interval: Interval) -> bool:
         if not (self.options.start or self.options.end or self.options.shift):
             return True
         zone = dt.UTC if self.options.utc else info.zone()
@@ -375,7 +375,9 @@ class Session:
             if self.options.peak_minutes:
                 return record_intervals.within(self._other_intervals, intervals())
             return [
-                (info, interval) for info, interval in self._other_intervals if self._holds(info, interval)
+                (info, interval)
+                for info, interval in self._other_intervals
+                if self._is_selected(info, interval)
             ]
 
         @cache

@@ -130,7 +130,7 @@ def tables(
         ]
 
     def shown() -> list[tuple[Any, ...]]:
-        rows = _summed(own()) if every_s else [row[:7] for row in own()]
+        rows = _sum_buckets(own()) if every_s else [row[:7] for row in own()]
         # The measure `interval` has its own column order: the length comes before the start.
         return [
             (system, source, end, seconds, flag, start, samples)
@@ -235,7 +235,7 @@ def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[
     ]
 
 
-def _summed(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _sum_buckets(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Intervals summed over buckets; flagged ones are left out, as in every sum."""
     buckets: dict[tuple[str, str, int], list[tuple[Any, ...]]] = {}
     for row in rows:

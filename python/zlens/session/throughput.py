@@ -221,9 +221,9 @@ def suggest(
     )
     if len(points) < LEAST or not rows:
         return None
-    points = _thinned(points)
+    points = _thin(points)
     step = round((points[-1][1] - points[0][0]) / len(points))
-    times, sums = _running(rows)
+    times, sums = _running_sums(rows)
 
     def at(offset_us: int) -> tuple[float, int] | None:
         return _correlation(points, times, sums, offset_us)
@@ -264,7 +264,7 @@ def _fisher(r: float) -> float:
     return math.atanh(max(min(r, 0.999999), -0.999999))
 
 
-def _thinned(points: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+def _thin(points: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
     """Merges neighbors until there are few enough points to try quickly."""
     size = -(-len(points) // _MOST_POINTS)
     thinned = []
@@ -277,7 +277,7 @@ def _thinned(points: list[tuple[int, int, float]]) -> list[tuple[int, int, float
     return thinned
 
 
-def _running(rows: Sequence[tuple[int, int, float]]) -> tuple[list[int], list[tuple[float, float]]]:
+def _running_sums(rows: Sequence[tuple[int, int, float]]) -> tuple[list[int], list[tuple[float, float]]]:
     """Transactions and covered time up to each edge of the rows, all workloads together."""
     changes: dict[int, tuple[float, int]] = {}
     for start, end, count in rows:
@@ -296,7 +296,7 @@ def _running(rows: Sequence[tuple[int, int, float]]) -> tuple[list[int], list[tu
     return times, sums
 
 
-def _upto(times: Sequence[int], sums: Sequence[tuple[float, float]], moment: int) -> tuple[float, float]:
+def _sums_at(times: Sequence[int], sums: Sequence[tuple[float, float]], moment: int) -> tuple[float, float]:
     place = bisect_right(times, moment)
     if place == 0:
         return 0.0, 0.0
@@ -335,8 +335,8 @@ def _correlation(
 def _ends(
     times: Sequence[int], sums: Sequence[tuple[float, float]], start: int, end: int
 ) -> Iterator[tuple[float, float]]:
-    yield _upto(times, sums, start)
-    yield _upto(times, sums, end)
+    yield _sums_at(times, sums, start)
+    yield _sums_at(times, sums, end)
 
 
 # How the file was interpreted --------------------------------------------------------------------
@@ -366,13 +366,13 @@ def said(
     )
     if not matched and intervals:
         first, last = throughput.rows[0].start_us, max(row.end_us for row in throughput.rows)
-        lines.append(f"none of it is joined: its times are {_shown(first)} to {_shown(last)}")
+        lines.append(f"none of it is joined: its times are {_format_time(first)} to {_format_time(last)}")
     if any(info.local_time for info in systems):
         lines.append("systems with times in an unknown zone are not joined: name the zone (option tz)")
     return lines
 
 
-def _shown(time_us: int) -> str:
+def _format_time(time_us: int) -> str:
     return f"{dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=time_us):%Y-%m-%d %H:%M:%S}"
 
 

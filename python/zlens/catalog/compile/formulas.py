@@ -88,7 +88,9 @@ class Formulas:
             selected.first.append(_typed(sql, column))
         # Joined columns that upper layers need are passed up to them.
         passed = {name for layer in layers[1:] for formula in layer.values() for name in _names(formula)}
-        selected.first += [f"{self.role(name)} AS {_handed(name)}" for name in sorted(passed) if "." in name]
+        selected.first += [
+            f"{self.role(name)} AS {_passed_name(name)}" for name in sorted(passed) if "." in name
+        ]
         for layer in layers[1:]:
             selected.above.append(
                 [
@@ -224,8 +226,8 @@ def _typed(sql: str, column: metrics.Column) -> str:
 
 
 def _from_below(name: str) -> str:
-    return _handed(name) if "." in name else expressions.quote(name)
+    return _passed_name(name) if "." in name else expressions.quote(name)
 
 
-def _handed(name: str) -> str:
+def _passed_name(name: str) -> str:
     return expressions.quote("#" + name)

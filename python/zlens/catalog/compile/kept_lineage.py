@@ -76,7 +76,7 @@ class KeptLineage:
                 if nodes.fed(table.name)
             }
 
-        roles: dict[str, list[list[str]]] = self._once(compute, "roles")
+        roles: dict[str, list[list[str]]] = self._cached(compute, "roles")
         return roles
 
     def sources(self, table: metrics.Table, column: metrics.Column) -> dict[str, list[Source]]:
@@ -106,7 +106,7 @@ class KeptLineage:
                 Source(node, read_column, computed, [(entity, role) for entity, role in roles])
                 for node, read_column, computed, roles in entries
             ]
-            for name, entries in self._once(compute, "sources", table.name, column.name).items()
+            for name, entries in self._cached(compute, "sources", table.name, column.name).items()
         }
 
     def _computed(self, node: str, column: str) -> str:
@@ -120,10 +120,10 @@ class KeptLineage:
             lineage = self.lineages.of(measure, column)
             return [lineage.raw, lineage.rows]
 
-        values, rows = self._once(compute, "raw", measure, column)
+        values, rows = self._cached(compute, "raw", measure, column)
         return values, rows
 
-    def _once(self, compute: Callable[[], Any], *depends: str) -> Any:
+    def _cached(self, compute: Callable[[], Any], *depends: str) -> Any:
         entry = self._kept.read(*depends)
         if entry is None:
             entry = compute()

@@ -126,10 +126,10 @@ class Compiler:
         wanted = frozenset(wanted or self.nodes.columns(name)[:1])
         if (name, wanted, ordered) not in self._plans:
             depends = self._depends(name, wanted, ordered=ordered)
-            plan = self._before(depends)
+            plan = self._read_cached(depends)
             if plan is None:
-                plan = self._compiled(name, wanted, ordered=ordered)
-                self._keep(plan, depends)
+                plan = self._compile(name, wanted, ordered=ordered)
+                self._write_cached(plan, depends)
             self._plans[name, wanted, ordered] = plan
         return self._plans[name, wanted, ordered]
 
@@ -153,7 +153,7 @@ class Compiler:
             self._tables[name] = f"{name} {digest(list(self.input.raw[name]))}"
         return self._tables[name]
 
-    def _before(self, depends: list[Any] | None) -> Plan | None:
+    def _read_cached(self, depends: list[Any] | None) -> Plan | None:
         """The plan that an earlier process compiled."""
         if self._kept is None or depends is None:
             return None
@@ -170,7 +170,7 @@ class Compiler:
             {name: {*columns} for name, columns in makes.items()},
         )
 
-    def _keep(self, plan: Plan, depends: list[Any] | None) -> None:
+    def _write_cached(self, plan: Plan, depends: list[Any] | None) -> None:
         if self._kept is None or depends is None:
             return
         if plan.by_generation:
@@ -183,7 +183,7 @@ class Compiler:
         present = self._present()
         return None if present is None else sorted(map(str, present))
 
-    def _compiled(self, name: str, wanted: Collection[str], *, ordered: bool) -> Plan:
+    def _compile(self, name: str, wanted: Collection[str], *, ordered: bool) -> Plan:
         plan = Plan()
         if name == "event":
             self._events(plan, wanted)
@@ -224,7 +224,7 @@ class Compiler:
             demand.add(rows.reads)
             return rows.sql
         parsed = self.nodes.helper(plain, wanted, self._generations(plain, demand))
-        return self._narrowed(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
+        return self._narrow(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
 
     def _generations(self, name: str, demand: _Demand) -> Present:
         if "{breaches}" not in nodes.text(name):
@@ -232,9 +232,7 @@ class Compiler:
         demand.by_generation = True
         return self._present()
 
-    def _narrowed(
-        self, parsed: Tree, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False
-    ) -> str:
+    def _narrow(self, parsed: Tree, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False) -> str:
         reads = tree.narrow(parsed, wanted, self.nodes.columns)
         absent.drop(parsed, reads, self._absent, self.nodes.tree)
         renamed = {name: _placed(name, unsummed=unsummed) for name in reads}

@@ -87,11 +87,13 @@ def rows(
     for origin in origins(name, tables):
         for release, systems in _releases(origin, releases):
             parts.append(_Part(role_entity, origin, tables, release, result).select(roles, systems))
-    union = "\nUNION ALL\n".join(parts) or _nothing(role_entity, roles)
+    union = "\nUNION ALL\n".join(parts) or _no_rows(role_entity, roles)
     if role_entity.lasting:
         result.sql = union
         return result
-    result.sql = _summed(role_entity, roles, union, result) if summed else _selected(roles, union, result)
+    result.sql = (
+        _sum_rows(role_entity, roles, union, result) if summed else _select_rows(roles, union, result)
+    )
     return result
 
 
@@ -102,7 +104,7 @@ def _releases(origin: Origin, releases: Releases) -> list[tuple[str | None, list
     return [(next(iter(releases), None), None)]
 
 
-def _nothing(role_entity: Entity, roles: list[Role]) -> str:
+def _no_rows(role_entity: Entity, roles: list[Role]) -> str:
     head = LASTING_HEAD if role_entity.lasting else HEAD
     typed = [*head, *((role.name, role.type) for role in roles)]
     nulls = (f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(name)}" for name, type in typed)
@@ -259,7 +261,7 @@ class _Part:
         return sql
 
 
-def _selected(roles: list[Role], union: str, result: Rows) -> str:
+def _select_rows(roles: list[Role], union: str, result: Rows) -> str:
     """The rows in the intervals that the options select (table `_interval`)."""
     result.read("_interval", (*_INTERVAL, "seconds", "flag"))
     selected = "".join(f", r.{expressions.quote(role.name)}" for role in roles)
@@ -270,7 +272,7 @@ def _selected(roles: list[Role], union: str, result: Rows) -> str:
     )
 
 
-def _summed(role_entity: Entity, roles: list[Role], union: str, result: Rows) -> str:
+def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows) -> str:
     """The rows summed over the buckets of --every, counters and elapsed time.
 
     Flagged rows (stubs, gaps) and rows whose counters were reset are left out, elapsed time included, and so
