@@ -178,7 +178,7 @@ def encoded(
     layout = smf_sections.layout(70)
     if most is None:
         return [smf_write.encode(layout, 1, **facts)]
-    return smf_write.broken(layout, 1, most=most, **facts)
+    return smf_write.broken(layout, 1, largest=most, **facts)
 
 
 def written(path: Path, systems: Mapping[str, Sequence[Record]], seconds: float = 1800.0, **way: Any) -> Path:

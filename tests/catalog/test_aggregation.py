@@ -218,7 +218,7 @@ def test_a_device_without_a_queue_leaves_that_of_the_others_known() -> None:
 
 def test_what_the_measure_keeps_apart_is_not_put_together() -> None:
     rows = [row(1, zone="all", available=10), row(1, zone="below 2 GB", available=4)]
-    with pytest.raises(QueryError, match="different zone are never put together"):
+    with pytest.raises(QueryError, match="different zone are never merged"):
         asked("storage", rows, "available")
     assert asked("storage", rows, "available", by=["zone"]) == [(10.0,), (4.0,)]
 

@@ -47,15 +47,15 @@ def found(text: str, tmp_path: Path, name: str = "d00r02.toml") -> list[check.Fi
         ('release = "6.4"', 'release = "5.3"', "two layouts of 5.3"),
         ('release = "5.3"', 'release = "V5R3"', "not a release"),
         ("length = 108", "length = 5000", "has 5000 bytes"),
-        ("length = 108", "length = 110", "no field has bytes 108 to 110"),
+        ("length = 108", "length = 110", "no field covers bytes 108 to 110"),
         ("length = 108", "length = 106", "ends at 108, beyond the 106 bytes"),
         ('status = "verified-secondary"', 'status = "sure"', "the status 'sure'"),
         ("complete = true", "complete = true\nstable_to = 4", "stable_to is 4"),
         ("complete = true", "complete = true\ncallevel = [-1]", "callevel[1] is -1"),
         ('subject = ["SYTPRP_PFXCPUAD"]', 'subject = ["SYTPRP_X"]', "SYTPRP_X of subject"),
         (UTIME, UTIME.replace("at = 32", "at = 36"), "overlap"),
-        (UTIME, UTIME.replace("at = 32", "at = 36"), "no field has bytes 32 to 36"),
-        (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP_PFXPRBTM"), "is there twice"),
+        (UTIME, UTIME.replace("at = 32", "at = 36"), "no field covers bytes 32 to 36"),
+        (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP_PFXPRBTM"), "is defined twice"),
         (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP PFXUTIME"), "not a field name"),
         (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "OFFSET"), "the column offset"),
         (UTIME, UTIME.replace("SYTPRP_PFXUTIME", "SYTPRP_PLSCUHAF_D"), "the column sytprp_plscuhaf_d"),
@@ -89,18 +89,18 @@ def test_what_is_wrong_is_told(old: str, new: str, words: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('name = "CPUDATA"', 'name = "CPU DATA"', "not a name for a table"),
+        ('name = "CPUDATA"', 'name = "CPU DATA"', "not a valid table name"),
         ("length = 40", "length = 0", "has 0 bytes"),
         ("length = 40", "length = 39", "beyond the 39 bytes"),
         ('\nstatus = "inferred"', '\nstatus = "guessed"', "the status 'guessed'"),
-        ('offset = "SYTCUP_CALCPUOF"', 'offset = "SYTCUP_X"', "found by SYTCUP_X"),
+        ('offset = "SYTCUP_CALCPUOF"', 'offset = "SYTCUP_X"', "located by SYTCUP_X"),
         ('stride = "SYTCUP_CALCPULN"', "stride = -4", "stride is -4"),
         ('count = "SYTCUP_LCUPCPCT"', 'within = "OTHER"', "is within OTHER"),
-        ('count = "SYTCUP_LCUPCPCT"', 'match = { field = "SYTCUP_X", hex = "00" }', "match that cannot be"),
+        ('count = "SYTCUP_LCUPCPCT"', 'match = { field = "SYTCUP_X", hex = "00" }', "invalid match"),
         (
             'count = "SYTCUP_LCUPCPCT"',
             'match = { field = "SYTCUP_CALFLGS", hex = "0" }',
-            "match that cannot be",
+            "invalid match",
         ),
         ('subject = ["SYTCUP_LCUCPUID"]', 'subject = ["SYTCUP_X"]', "has the subject SYTCUP_X"),
         ("SYTCUP_LCUCFLGS", "SYTCUP_CALFLGS", "both give the column sytcup_calflgs"),
@@ -121,11 +121,11 @@ def test_a_finding_names_the_line(tmp_path: Path) -> None:
 
 def test_overlays_lie_over_something(tmp_path: Path) -> None:
     lies = D0R2.replace(UTIME, UTIME.replace("len = 8", "len = 8, overlay = true"), 1)
-    assert any("lies over nothing" in one.what for one in found(lies, tmp_path))
+    assert any("overlays nothing" in one.what for one in found(lies, tmp_path))
 
 
 def test_a_file_is_named_after_its_record(tmp_path: Path) -> None:
-    assert any("holds D0R2" in one.what for one in found(D0R2, tmp_path, "d00r03.toml"))
+    assert any("contains D0R2" in one.what for one in found(D0R2, tmp_path, "d00r03.toml"))
 
 
 def test_packs_are_checked_as_well(tmp_path: Path) -> None:

@@ -377,7 +377,11 @@ def test_the_examples_of_the_catalog_are_right() -> None:
         ("z16 = 4.3", "neither rni nor finite", "rni = [numbers]"),
         ("z16 = {}", "neither rni nor finite", "rni = [numbers]"),
         ("z16 = { rin = [1, 2, 3, 4, 5] }", "neither rni nor finite", "rni = [numbers]"),
-        ("z16 = { rni = 4.3 }", "z16: rni is no list", "5 numbers: the factor, and the weights of L3P, L4LP"),
+        (
+            "z16 = { rni = 4.3 }",
+            "z16: rni is not a list",
+            "5 numbers: the factor, and the weights of L3P, L4LP",
+        ),
         ("z16 = { rni = [4.3, 0.45, 1.3, 5.0] }", "z16: rni has 4 values", "5 numbers"),
         ("z10 = { rni = [1, 1, 2.4, 7.5, 1] }", "z10: rni has 5 values", "4 numbers: the factor, and the"),
         ("z16 = { finite = [0.5] }", "z16: finite has 1 values", "2 numbers: a and b"),

@@ -236,11 +236,11 @@ BAD = [
     ("not toml", "is not valid TOML", "under [guest]"),
     ('[guests]\n"A" = "b"', "has 'guests'", "[guest], [device], [volume], [partition]"),
     ('guest = "A"', "has 'guest'", "[guest]"),
-    ('[guest]\n"A" = 3', "[guest] 'A' leads to 3", "the name of a group"),
-    ('[guest]\n"A" = " "', "leads to ' '", "the name of a group"),
-    ('[guest]\n"" = "b"', "'' is no pattern", "* or ?"),
-    ('[device]\n"2000-1FFF" = "b"', "no range of devices", "the lower first"),
-    ('[device]\n"2000-XYZ" = "b"', "no range of devices", "the lower first"),
+    ('[guest]\n"A" = 3', "[guest] 'A' is 3", "the name of a group"),
+    ('[guest]\n"A" = " "', "is ' '", "the name of a group"),
+    ('[guest]\n"" = "b"', "'' is not a pattern", "* or ?"),
+    ('[device]\n"2000-1FFF" = "b"', "not a range of devices", "the lower first"),
+    ('[device]\n"2000-XYZ" = "b"', "not a range of devices", "the lower first"),
     ('show = "most"', "show = 'most'", "sum or mean"),
 ]
 

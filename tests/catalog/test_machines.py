@@ -53,14 +53,14 @@ def test_the_files_are_in_order() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('type = "3906"', 'type = "3900"', "3900 is no machine type of the z14"),
+        ('type = "3906"', 'type = "3900"', "3900 is not a machine type of the z14"),
         ('status = "verified"', 'status = "sure"', "status is 'sure'"),
         ('source = "made"', 'source = ""', "no source"),
-        ("1 = 1.0", "1 = 0.99", "the factor of one processor is 1"),
-        ("1 = 1.0, ", "", "the factor of one processor is 1"),
+        ("1 = 1.0", "1 = 0.99", "the factor of one processor must be 1"),
+        ("1 = 1.0, ", "", "the factor of one processor must be 1"),
         ("4 = 0.9", "4 = 0.95", "the factor of 4 processors is above that of 2"),
         ("4 = 0.9", "4 = 0.0", "or not above 0"),
-        ("4 = 0.9", "4 = 0.4", "4 processors are less than 2"),
+        ("4 = 0.9", "4 = 0.4", "4 processors have less capacity than 2"),
         ('text = "a machine"\n', "", "is not complete"),
         ("factors = { 1 = 1.0, 2 = 0.94, 4 = 0.9 }\n", "", "write adjustments or factors"),
         ("2 = 0.94", "two = 0.94", "is not complete"),

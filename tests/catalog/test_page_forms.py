@@ -127,7 +127,7 @@ def test_a_section_that_nobody_placed_names_the_fields_that_may_say_where_it_is(
     made = built(
         page_render.page(replace(D0R2, fields=(*D0R2.fields, *telling), length=end + 8, sections=(section,)))
     )
-    [said] = [finding for finding in made.findings if "nothing says" in finding]
+    [said] = [finding for finding in made.findings if "entries is unknown" in finding]
     assert "(perhaps offset SYTPRP_NEWOFF, stride SYTPRP_NEWLEN, count " in said
     assert said.endswith("SYTPRP_NEWNUM)")
     assert "SYTPRP_OTHER" not in said

@@ -146,7 +146,7 @@ def test_lines_that_are_missing_are_told() -> None:
     kept = [line for line in lines if not line.startswith(("  48  30", "  56  38"))]
     assert len(lines) - len(kept) == 2
     made = built("\n".join(kept))
-    assert "bytes 48 to 64 stand in no row of the table" in made.findings
+    assert "bytes 48 to 64 are in no row of the table" in made.findings
     assert not made.file.layouts[0].complete
     assert made.file.layouts[0].length == layout.length
 
@@ -470,7 +470,7 @@ def test_a_field_that_stands_twice_is_taken_once() -> None:
     layout = layout_of("D0R2")
     twice = replace(layout, fields=(*layout.fields[:3], layout.fields[2], *layout.fields[3:]))
     made = built(page_render.page(twice))
-    assert any("stands in the table twice" in f for f in made.findings)
+    assert any("is in the table twice" in f for f in made.findings)
     assert placed(made.file.layouts[0].fields) == placed(layout.fields)
 
 

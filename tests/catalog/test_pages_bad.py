@@ -88,20 +88,20 @@ def row(line: str) -> str:
     [
         (b"", "the page is empty"),
         (b" \n\t ", "the page is empty"),
-        (b"\x00\x01\x02MRSYTPRP Prolog", "holds zero bytes"),
-        (PAGE.encode().replace(b"20  14", b"20\x0014"), "holds zero bytes"),
+        (b"\x00\x01\x02MRSYTPRP Prolog", "has zero bytes"),
+        (PAGE.encode().replace(b"20  14", b"20\x0014"), "has zero bytes"),
         (b"%PDF-1.4 something", "not a monitor record page"),
         (b"<html>Not found</html>", "not a monitor record page"),
         (b"A" * 5_000_000, "too much text"),
         (b"A" * 9_000_000, "too large"),
         (b"A" * 100_000, "a word of more than"),
-        (b"MRSYTPRP Prolog\n" + b"x" * 3_000, "line 2 holds a word"),
-        (b"MRSYTPRP Prolog\nProlog Control Block Contents", "no row of one can be read"),
+        (b"MRSYTPRP Prolog\n" + b"x" * 3_000, "line 2 has a word"),
+        (b"MRSYTPRP Prolog\nProlog Control Block Contents", "no readable row of a table of fields"),
         (
             b"MRSYTPRP Control Block Contents\nDec Hex Type Len Name (Dim) Description\nnothing",
-            "no row of one can be read",
+            "no readable row of a table of fields",
         ),
-        (PAGE.encode("utf-16")[:300], "no row of one can be read"),
+        (PAGE.encode("utf-16")[:300], "no readable row of a table of fields"),
         (PAGE.replace("MRSYTPRP", "MR").encode(), "not a monitor record page"),
         (PAGE.replace("MRSYTPRP", "MRABCDEFGHIJKLM").encode(), "not a monitor record page"),
         (PAGE.replace("MRSYTPRP", "MR../../x").encode(), "not a monitor record page"),
@@ -119,7 +119,7 @@ def test_what_is_no_page_is_a_sentence_with_a_place(tmp_path: Path, data: bytes,
 
 def test_an_unknown_record_without_a_prolog_is_refused() -> None:
     text = PAGE.replace("MRSYTPRP", "MRSYTNEW").replace("DESCRIPTIVE NAME", "NOTHING")
-    with pytest.raises(CatalogError, match="does not say which domain and record"):
+    with pytest.raises(CatalogError, match="does not give its domain and record number"):
         layout_of(text)
 
 
@@ -130,7 +130,7 @@ def test_a_domain_or_number_that_cannot_be_is_refused(domain: str, number: str) 
         .replace("Domain 0 ", f"Domain {domain} ")
         .replace("Record 2 ", f"Record {number} ")
     )
-    with pytest.raises(CatalogError, match="does not say which domain and record"):
+    with pytest.raises(CatalogError, match="does not give its domain and record number"):
         layout_of(text)
 
 
@@ -145,16 +145,16 @@ def test_a_page_cannot_take_the_number_of_another_record() -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("9223372036854775808 8000000000000000 Unsigned 8 SYTPRP_BIG far", "goes beyond 4,096 bytes"),
-        (" 108  6C  Unsigned  9223372036854775808  SYTPRP_LONG much", "goes beyond 4,096 bytes"),
+        ("9223372036854775808 8000000000000000 Unsigned 8 SYTPRP_BIG far", "exceeds 4,096 bytes"),
+        (" 108  6C  Unsigned  9223372036854775808  SYTPRP_LONG much", "exceeds 4,096 bytes"),
         ("99999999999999999999 FFFF Unsigned 8 SYTPRP_HUGE far", "is not hexadecimal"),
         (" 104  FF  Unsigned      4  SYTPRP_WRONG          other", "is not hexadecimal FF"),
         (" 104  68  Unsigned    400  SYTPRP_OVER           more", "run past its 108 bytes"),
-        ("4096 1000  Unsigned      4  SYTPRP_EDGE", "goes beyond 4,096 bytes"),
+        ("4096 1000  Unsigned      4  SYTPRP_EDGE", "exceeds 4,096 bytes"),
         ("4092  FFC  Unsigned      4  SYTPRP_EDGE", "run past its 108 bytes"),
-        (" 104  68  Unsigned      4  SYTPRP_ARR(9:1)       backwards", "bounds (9:1) cannot be"),
-        (" 104  68  Unsigned      4  SYTPRP_ARR(1:99999)   many", "bounds (1:99999) cannot be"),
-        (" 104  68  Quaternion    1  SYTPRP_ODD            odd", "type Quaternion is not known"),
+        (" 104  68  Unsigned      4  SYTPRP_ARR(9:1)       backwards", "bounds (9:1) are impossible"),
+        (" 104  68  Unsigned      4  SYTPRP_ARR(1:99999)   many", "bounds (1:99999) are impossible"),
+        (" 104  68  Quaternion    1  SYTPRP_ODD            odd", "type Quaternion is unknown"),
     ],
 )
 def test_a_row_that_cannot_be_is_left_out_and_told(line: str, what: str) -> None:

@@ -67,13 +67,13 @@ FAULTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "wrong status": (lambda f: _section(f, "cpu")["column"][0].update(status="sure"), "its status"),
     "wrong take": (lambda f: _section(f, "cpu")["column"][0].update(take="half"), "cannot take"),
     "stray key": (lambda f: _section(f, "cpu")["column"][0].update(units="%"), "units"),
-    "twice": (lambda f: _section(f, "cpu")["column"][1].update(name="cpu_number"), "one name"),
+    "twice": (lambda f: _section(f, "cpu")["column"][1].update(name="cpu_number"), "the same name"),
     "wrong shape": (lambda f: _section(f, "cpu").update(shape="list"), "wrong shape"),
     "no table": (lambda f: f["table"].pop(), "belongs to no table"),
-    "no element": (lambda f: f.update(element="page"), "its element is none of"),
+    "no element": (lambda f: f.update(element="page"), "its element is not one of"),
     "two for the rest": (
         lambda f: _section(f, "blocked").update(shape="rest"),
-        "not one section for the rest",
+        "exactly one section for the rest",
     ),
     "unknown section": (lambda f: f["table"][0]["sections"].append("x"), "x is missing"),
 }

@@ -36,8 +36,8 @@ def test_each_fact_has_a_source() -> None:
         ("WAT", {"kind": "time"}, "kind is 'time'"),
         ("WAT", {"status": "sure"}, "status is 'sure'"),
         ("WAT", {"text": ""}, "column smf70wat has no text"),
-        ("WAT", {"column": "smf70cid"}, "column smf70cid is given twice"),
-        ("WAT", {"column": "offset"}, "column offset is given twice"),
+        ("WAT", {"column": "smf70cid"}, "column smf70cid is defined twice"),
+        ("WAT", {"column": "offset"}, "column offset is defined twice"),
         ("WAT", {"date": "CID"}, "a time of day needs"),
         ("CNF", {"bits": {"A": (8, "beyond")}}, "its bits are not those"),
         ("CID", {"bits": {"A": (0, "no flags")}}, "only flags have bits"),
@@ -54,8 +54,8 @@ def test_what_is_wrong_is_found(name: str, change: dict[str, Any], words: str) -
 def test_sections_that_are_not_told_apart_are_found() -> None:
     twice = dataclasses.replace(LAYOUT, sections=(*LAYOUT.sections, LAYOUT.sections[0]))
     found = list(check_sections._layout(twice))
-    assert "section product is given twice" in found
-    assert "two sections have one triplet" in found
+    assert "section product is defined twice" in found
+    assert "two sections have the same triplet" in found
 
 
 def test_what_there_is_not() -> None:

@@ -117,7 +117,7 @@ def test_nor_in_a_lake(own: Path, tmp_path: Path, first: str, capsys: pytest.Cap
     assert main(["import", str(files[first]), "--lake", lake]) == 0
     capsys.readouterr()
     assert main(["import", str(files[second]), "--lake", lake]) == 2
-    assert "SAME is in the lake with what " in capsys.readouterr().err
+    assert "SAME is in the lake with data " in capsys.readouterr().err
     with zlens.open([lake]) as session:
         assert [info.release for info in session.systems] == [{"real": "5.3", "made": "zlens-sim"}[first]]
 
@@ -166,11 +166,11 @@ def test_info_says_what_it_is_written_with(
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"zlens-sim"', '"7.3"', "only that"),
-        ('status = "constructed"', 'status = "verified"', "places are our own"),
+        ('"zlens-sim"', '"7.3"', "and only it"),
+        ('status = "constructed"', 'status = "verified"', "offsets are our own"),
         ('dsect = "MRSYTPRP"', 'dsect = "MRSYTXXX"', "MRSYTPRP"),
         ('kind = "timer"', 'kind = "counter"', "SYTPRP_PFXUTIME is a timer"),
-        ("length = 40", "length = 44", "no field has bytes 40 to 44"),
+        ("length = 40", "length = 44", "no field covers bytes 40 to 44"),
         ('record = "D0R2"', 'record = "D0R3"', "name it d00r03.toml"),
     ],
 )
@@ -189,7 +189,7 @@ def test_check_wants_a_real_file_beside_it(own: Path) -> None:
 def test_a_real_layout_cannot_call_itself_so(own: Path, tmp_path: Path) -> None:
     path = tmp_path / "d00r02.toml"
     path.write_text(OWN, encoding="utf-8")
-    assert any("only that" in finding.what for finding in check.check_file(path, "7.3"))
+    assert any("and only it" in finding.what for finding in check.check_file(path, "7.3"))
 
 
 @pytest.mark.parametrize("record", layouts.sim_records())

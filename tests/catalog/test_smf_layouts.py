@@ -36,7 +36,7 @@ def test_each_fact_has_a_source() -> None:
         ({"type": "packed"}, "type is"),
         ({"type": "tod"}, "cannot have"),
         ({"status": "sure"}, "status is"),
-        ({"name": "CTM"}, "given twice"),
+        ({"name": "CTM"}, "defined twice"),
     ],
 )
 def test_what_is_wrong_is_found(change: dict[str, object], words: str) -> None:

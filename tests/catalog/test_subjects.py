@@ -26,7 +26,7 @@ def test_figures_have_the_words_of_their_columns() -> None:
     busiest = next(one for one in guest.figure if one.key == "cpu_pct_max")
     column = metrics.table("guest").column("cpu_pct")
     assert column is not None
-    assert busiest.text == f"{column.text}; largest of the intervals"
+    assert busiest.text == f"{column.text}; largest interval value"
     assert (busiest.unit, busiest.type, busiest.explain) == (column.unit, "float", "guest.cpu_pct")
     by_key = {one.key: one for each in (guest, workload, job) for one in each.figure}
     assert by_key["cpu_s_share"].unit == "%"
@@ -66,14 +66,14 @@ def test_the_file_to_copy_is_understood() -> None:
         ("guest", '"{share_kind}", " {share}", ', '"{kind_of_share}", ', "no column 'kind_of_share'"),
         ("guest", 'pieces = ["{cpu_pool}"]', 'pieces = ["pool"]', "name no column"),
         ("guest", 'column = "page_steal_rate"', 'column = "cpu_pct"', "different units"),
-        ("guest", 'name = "times"', 'name = "cpu"', "chart cpu is there twice"),
-        ("guest", 'columns = ["io_wait_pct"]', 'columns = ["running_pct"]', "running_pct is there twice"),
+        ("guest", 'name = "times"', 'name = "cpu"', "chart cpu is defined twice"),
+        ("guest", 'columns = ["io_wait_pct"]', 'columns = ["running_pct"]', "running_pct is defined twice"),
         ("guest", 'columns = ["io_wait_pct"]', 'columns = ["account"]', "guest.account has no mean"),
         ("guest", 'table = "guest_cpu"', 'table = "guest_wait"', "has no column 'cpu_pct'"),
         ("guest", 'level = [["{userid}"]]', 'level = ["{userid}"]', "owners.level[1] is"),
         ("workload", "most = 100", "most = true", "most is true"),
         ("workload", 'where = { class_kind = "report" }', "where = { class_kind = 7 }", "class_kind is 7"),
-        ("job", '"last interval", ', '"job", ', "different kind are never put together"),
+        ("job", '"last interval", ', '"job", ', "different kind are never merged"),
         ("job", "order = 3", "order = 3\norder = 4", "not valid TOML"),
     ],
 )

@@ -202,18 +202,18 @@ def test_the_examples_of_the_documentation_hold(data: Path) -> None:
         ('\n[gest]\nx = { field = "X" }', 2, "no entity 'gest'.*guest"),
         ("guest = 4", 1, "guest is not a table of roles"),
         ('[guest]\n# x\ndispatch_weight = { field = "X" }', 3, "no role 'dispatch_weight'.*dispatch_wait"),
-        ('[guest]\ndispatch_wait = "USEACT_X"', 2, "does not say which field"),
-        ('[guest]\ndispatch_wait = { scale = "tod" }', 2, "does not say which field"),
+        ('[guest]\ndispatch_wait = "USEACT_X"', 2, "does not name a field"),
+        ('[guest]\ndispatch_wait = { scale = "tod" }', 2, "does not name a field"),
         ("[guest]\ndispatch_wait = { field = [] }", 2, "field is"),
         ("[guest]\ndispatch_wait = { field = 4 }", 2, "field is 4"),
         ('[guest.dispatch_wait]\nfield = "X Y"', 1, "field is 'X Y'"),
         ('[guest]\ndispatch_wait = { field = "X; DROP" }', 2, "field is"),
-        ('[guest]\ndispatch_wait = { field = "USEACT_X" }', 2, "scale does not say"),
+        ('[guest]\ndispatch_wait = { field = "USEACT_X" }', 2, "scale does not give the unit"),
         ('[guest]\ndispatch_wait = { field = "USEACT_X", scale = "days" }', 2, "no unit 'days'"),
         ('[guest]\ndispatch_wait = { field = "USEACT_X", scale = 4 }', 2, "no unit"),
         ('[guest]\ncpu_type = { field = "USEACT_X", codes = "c" }', 2, "no table of codes 'c'"),
         ('[guest]\nlocked = { field = "USEACT_X", take = "all" }', 2, "take is 'all'"),
-        ('[guest]\nlocked = { field = "USEACT_X", where = "1" }', 2, "'where' cannot be said"),
+        ('[guest]\nlocked = { field = "USEACT_X", where = "1" }', 2, "unknown key 'where'"),
         ('[guest]\nlocked = { field = "USEACT_X", table = "d0r2" }', 2, "table is 'd0r2'.*d4r3"),
         ('[guest]\nlocked = { field = "USEACT_X", base = 8 }', 2, "base is 8"),
     ],
@@ -230,7 +230,7 @@ def test_a_table_that_cannot_be_told_from_the_field_is_asked_for(data: Path) -> 
     tables = [origin.table for origin in roles.cataloged("processor").origins]
     assert len(set(tables)) > 1
     say(data, '[processor]\nspins = { field = "NOPREFIX" }\n')
-    with pytest.raises(CatalogError, match="does not say which table"):
+    with pytest.raises(CatalogError, match="does not name a table"):
         user_roles.bindings()
 
 
@@ -242,7 +242,8 @@ def test_a_name_that_no_layout_has_is_told(
     say(data, '[processor]\nspins = { field = "SYTPRP_PFXSPINK" }\n')
     assert main(["catalog", "check"]) == 1
     said = capsys.readouterr().out
-    assert f"{data / 'roles.toml'}:2: no layout of D0R2 has the field SYTPRP_PFXSPINK; SYTPRP_PFXSPIN" in said
+    missing = f"{data / 'roles.toml'}:2: no layout of D0R2 has the field SYTPRP_PFXSPINK"
+    assert f"{missing}; did you mean SYTPRP_PFXSPIN" in said
 
 
 def test_what_cannot_be_read_or_is_no_file_of_roles(data: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_report_of_groups(capsys: pytest.CaptureFixture[str], rmf_file: Path, 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "cannot be read"), ("[guest", "is not valid TOML"), ('[guest]\n"A" = 1', "leads to 1")],
+    [(None, "cannot be read"), ("[guest", "is not valid TOML"), ('[guest]\n"A" = 1', "'A' is 1")],
 )
 def test_a_bad_file_ends_with_2_and_its_name(
     capsys: pytest.CaptureFixture[str], rmf_file: Path, tmp_path: Path, text: str | None, said: str

@@ -189,7 +189,7 @@ def test_numbers_told_beside_a_file_hold_before_its_own(
     ("lines", "said"),
     [
         (['throughput = "load.csv"', 'system = "OTHER"'], "there is no system OTHER in the input"),
-        (['throughput = "load.csv"', 'from = "20:00"'], "no interval lies in the times"),
+        (['throughput = "load.csv"', 'from = "20:00"'], "no interval lies in the selected times"),
         (['throughput = "no.csv"'], "no.csv"),
         ([], "tells of no throughput"),
         (["etr = 1.0", 'from = "soon"'], "'soon' is not a time"),

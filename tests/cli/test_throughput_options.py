@@ -33,7 +33,7 @@ def test_info_states_columns_and_units_back(
     assert "rate from 'Requests/min' in per min;" in text
     assert "response from 'Latency' in s (assumed)" in text
     assert "its times have no zone and were taken as local time of MADETEST (UTC)" in text
-    assert "its rows (6) tell of 5 of 5 intervals, with a clock offset of 0 s" in text
+    assert "its rows (6) cover 5 of 5 intervals, with a clock offset of 0 s" in text
     assert main(["info", str(data), "--throughput", achieved, "--format", "json"]) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)[0]["system"] == "MADETEST"
@@ -46,7 +46,7 @@ def test_columns_that_nobody_knows_are_named(
     path = tmp_path / "achieved.csv"
     path.write_text("time,count,errors,cost\n2026-03-02 09:00,60,0,1\n2026-03-02 09:01,60,0,1\n")
     assert main(["info", str(data), "--throughput", str(path)]) == 0
-    assert "nothing is taken from 'errors', 'cost': throughput-columns" in capsys.readouterr().out
+    assert "not used: 'errors', 'cost': throughput-columns" in capsys.readouterr().out
 
 
 def test_sql_and_report_show_it(capsys: pytest.CaptureFixture[str], data: Path, achieved: str) -> None:
@@ -94,7 +94,7 @@ def test_a_clock_offset_moves_the_file(
     [
         (["--throughput-offset", "90"], "no throughput file"),
         (["--throughput-columns", "rate=x"], "no throughput file"),
-        (["--throughput", "FILE", "--throughput-offset", "soon"], "'soon' is no clock offset"),
+        (["--throughput", "FILE", "--throughput-offset", "soon"], "'soon' is not a clock offset"),
         (["--throughput", "FILE", "--throughput-columns", "speed=x"], "'speed=x' names no column"),
         (["--throughput", "FILE", "--throughput-columns", "rate=x"], "line 1 has no column 'x'"),
         (["--throughput", "NOTHING"], "cannot be read"),
@@ -130,8 +130,8 @@ def test_a_file_of_another_day_is_told_so(
     path.write_text("start,end,count\n2026-03-05 09:00,2026-03-05 09:10,5\n", encoding="utf-8")
     assert main(["info", str(data), "--throughput", str(path)]) == 0
     text = capsys.readouterr().out
-    assert "its rows (1) tell of 0 of 5 intervals" in text
-    assert "nothing of it is joined: its times are 2026-03-05 09:00:00 to 2026-03-05 09:10:00" in text
+    assert "its rows (1) cover 0 of 5 intervals" in text
+    assert "none of it is joined: its times are 2026-03-05 09:00:00 to 2026-03-05 09:10:00" in text
 
 
 def test_explain_tells_both_forms_of_itr(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,7 +82,7 @@ def test_zvm_performance_update_tcpnje_encryption(
     """The table of ratios of CPU/tx, incremental; since case 1 they are held in test_comparison."""
     status, out, err = run(capsys, *encryption, "--against", "previous")
     assert status == 0
-    assert err.count("tell of 12 of 12 intervals") == 4
+    assert err.count("cover 12 of 12 intervals") == 4
     line = next(line for line in out.splitlines() if line.startswith("CPU/tx "))
     assert re.findall(r"([\d.]+)  new/base", line) == ["1.560", "0.891", "1.105"]
     assert "CPU/tx: case2a/case1 1.560, outside, WORSE; beyond the noise" in out

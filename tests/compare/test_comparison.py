@@ -405,10 +405,10 @@ SPIN = 'table = "lock"\ncolumn = "spin_pct"\nheading = "Spin"\n'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (GROUP + GOOD.replace('"tv"', '"nothing"'), "load.nothing is no column of numbers"),
+        (GROUP + GOOD.replace('"tv"', '"nothing"'), "load.nothing is not a numeric column"),
         (GROUP + GOOD + 'where = { nothing = "a" }\n', "load has no column 'nothing'"),
         (GROUP + GOOD + 'weight = ["online"]\n', "weight is not known here"),
-        (GROUP + SPIN, "rows of lock of different mode are never put together"),
+        (GROUP + SPIN, "rows of lock with different mode are never merged"),
         (
             GROUP + SPIN.replace("lock", "device").replace("spin_pct", "seek_cylinders"),
             "seek_cylinders has no mean",

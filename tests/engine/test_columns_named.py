@@ -179,8 +179,8 @@ def test_what_is_named_and_what_is_planned(engine: Engine) -> None:
     counted = {"named": 0, "planned": 0, "fewer": 0}
     for seed in range(STATEMENTS):
         query = Writer(seed).statement()
-        statement = engine._parsed(engine._store.cursor(), query)
-        tables = engine._named(statement)
+        statement = engine._parse(engine._store.cursor(), query)
+        tables = engine._named_tables(statement)
         planned = engine._planner.reads(statement, tables)
         assert {*planned} <= tables <= {*TABLES}, query
         assert partly.rows(planned, query) == whole.rows(every, query), query
@@ -210,5 +210,5 @@ def test_what_is_named_and_what_is_planned(engine: Engine) -> None:
     ],
 )
 def test_what_the_planner_finds(engine: Engine, query: str, read: Mapping[str, set[str]]) -> None:
-    statement = engine._parsed(engine._store.cursor(), query)
-    assert engine._planner.reads(statement, engine._named(statement)) == read
+    statement = engine._parse(engine._store.cursor(), query)
+    assert engine._planner.reads(statement, engine._named_tables(statement)) == read

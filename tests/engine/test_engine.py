@@ -204,7 +204,7 @@ def test_shift_holds_on_its_days_only():
     tuesday, _ = opened(Options(shift=parse_shift("Tue 22:14-22:16")))
     assert tuesday.sql("SELECT count(*) FROM interval").rows == [(2,)]
     monday, _ = opened(Options(shift=parse_shift("Mon 00:00-23:59")))
-    with pytest.raises(QueryError, match="no interval lies in the times asked for"):
+    with pytest.raises(QueryError, match="no interval lies in the selected times"):
         monday.sql("SELECT count(*) FROM interval")
 
 

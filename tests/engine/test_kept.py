@@ -48,13 +48,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The nodes that are compiled."""
     names: list[str] = []
-    real = Compiler._compiled
+    real = Compiler._compile
 
     def compiling(self: Compiler, name: str, *args: Any, **options: Any) -> Any:
         names.append(name)
         return real(self, name, *args, **options)
 
-    monkeypatch.setattr(Compiler, "_compiled", compiling)
+    monkeypatch.setattr(Compiler, "_compile", compiling)
     return names
 
 

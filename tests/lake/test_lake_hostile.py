@@ -136,7 +136,7 @@ def test_a_manifest_of_something_else_makes_no_lake(tmp_path: Path) -> None:
     assert not is_lake(tmp_path)
     with pytest.raises(InputError, match="which no reader of zlens knows"):
         zlens.open(tmp_path)
-    with pytest.raises(InputError, match="this is no lake"):
+    with pytest.raises(InputError, match="this is not a lake"):
         lake.check(tmp_path)
 
 

@@ -42,7 +42,7 @@ def file(tmp_path: Path) -> str:
 def test_a_folder_for_each_table_system_and_day(tmp_path: Path) -> None:
     path = write(tmp_path / "a.data", piece(range(836, 844)))
     heard: list[lake.Added] = []
-    added, problems = lake.add([path], tmp_path / "lake", told=heard.append)
+    added, problems = lake.add([path], tmp_path / "lake", report=heard.append)
     assert heard == added
     assert problems == []
     (one,) = added
@@ -110,7 +110,9 @@ def test_a_lake_is_not_imported(tmp_path: Path, file: str) -> None:
 
 
 def test_a_folder_with_other_files_is_no_lake(tmp_path: Path, file: str) -> None:
-    with pytest.raises(LakeError, match="holds other files and is no lake; name a new or an empty folder"):
+    with pytest.raises(
+        LakeError, match="contains other files and is not a lake; name a new or an empty folder"
+    ):
         lake.add([file], tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["a.data"]
 
@@ -119,7 +121,7 @@ def test_times_of_one_system_are_made_in_one_way(tmp_path: Path, file: str) -> N
     lake.add([file], tmp_path / "lake")
     other = write(tmp_path / "b.data", piece(range(5, 8)))
     before = everything(tmp_path / "lake")
-    with pytest.raises(LakeError, match="in the lake with 0 leap seconds, and here are 27; give Options"):
+    with pytest.raises(LakeError, match="in the lake with 0 leap seconds, not 27; give Options"):
         lake.add([other], tmp_path / "lake", options=Options(leap=27))
     assert everything(tmp_path / "lake") == before
 
@@ -218,7 +220,7 @@ def test_reports_that_tell_of_the_same_intervals(tmp_path: Path) -> None:
         with zlens.open(made) as session:
             told = [p.detail for p in session.all_problems() if p.kind == "duplicate"]
         assert len(told) == 1
-        assert "2 intervals are known of" in told[0]
+        assert "2 intervals repeat those of" in told[0]
         assert lake.check(made).faults == []
     lake.forget(made, Options(systems=(machine.ZOS_SYSTEM,)))
     assert lake.contents(made).inputs == []

@@ -121,7 +121,7 @@ def test_options_choose_the_same_rows_as_of_files(folder: Path, options: Options
 def test_times_without_data_are_told(made: Path) -> None:
     with (
         zlens.open(made, options=Options(start=parse_moment("2027-01-01"))) as session,
-        pytest.raises(QueryError, match="no interval lies in the times asked for; expected times within"),
+        pytest.raises(QueryError, match="no interval lies in the selected times; expected times within"),
     ):
         session.sql(QUESTION)
 

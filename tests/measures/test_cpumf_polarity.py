@@ -196,7 +196,7 @@ def test_more_cycles_than_there_were() -> None:
     [(kind, text)] = details(opened(rows))
     assert kind == "section"
     assert text == (
-        "more cycles than there were at the speed that the record tells, in 1 of 3 samples, first of "
+        "more cycles than the processor's speed in the record allows, in 1 of 3 samples, first of "
         "processor 2, 2023-11-14 22:24:00 UTC: 3600000000000 against 3000000000000"
     )
 
@@ -206,7 +206,7 @@ def test_a_name_that_two_machines_have() -> None:
     [(kind, text)] = details(opened(rows))
     assert kind == "changed"
     assert text.startswith(
-        "records of this system tell of 2 machines: 00000000000A1B2C from 2023-11-14 22:24 UTC, "
+        "records of this system name 2 machines: 00000000000A1B2C from 2023-11-14 22:24 UTC, "
         "00000000000D3E4F from 2023-11-14 22:44 UTC; "
     )
     assert details(opened(counted(10, 20, serial="00000000000A1B2C"))) == []

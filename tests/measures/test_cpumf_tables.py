@@ -212,7 +212,7 @@ def test_each_balance_is_held() -> None:
     )
     assert len(details) == 7
     assert sum("2 times in all" in detail for detail in details) == 1
-    assert sum("has not the size that its version says" in detail for detail in details) == 5
+    assert sum("does not have the size of its version" in detail for detail in details) == 5
 
 
 def test_what_is_no_contradiction() -> None:

@@ -129,7 +129,7 @@ def test_nothing_is_joined_with_times_of_an_unknown_zone(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("system", "said"),
-    [("", "line 2 does not say which system it tells of, and the input has 2"), ("OTHER", "tells of OTHER")],
+    [("", "line 2 does not name its system, and the input has 2"), ("OTHER", "contains OTHER")],
 )
 def test_whose_throughput_it_is_must_be_known(tmp_path: Path, system: str, said: str) -> None:
     files = []
@@ -180,7 +180,7 @@ def test_what_repeats_itself_or_is_noise_tells_no_offset(tmp_path: Path) -> None
     rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{600 * s},1" for k, s in enumerate(shares)]
     with opened(written(tmp_path, rows), shares) as session:
         assert [one.sure for one in session.throughput_offsets()] == ["unknown"]
-        assert "cannot be told" in session.throughput_said(suggested=True)[-1]
+        assert "cannot be determined" in session.throughput_said(suggested=True)[-1]
     chance = random.Random(3)
     rows = [f"{FIRST_S + 60 * k},{FIRST_S + 60 * k + 60},{chance.random()},1" for k in range(120)]
     wandering = [0.1 + 0.5 * chance.random() for _ in range(120)]

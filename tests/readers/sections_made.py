@@ -39,7 +39,7 @@ def rmf(
     (subtype,) = layout.subtypes
     if most is None:
         return [smf_write.encode(layout, subtype, **given)]
-    return smf_write.broken(layout, subtype, **given, most=most)
+    return smf_write.broken(layout, subtype, **given, largest=most)
 
 
 def job(subtype: int, end: float, sections: Sections, *, zone_s: int = 0, system: str = "SYSA") -> bytes:

@@ -49,8 +49,8 @@ def test_intervals_longer_than_every_are_told_and_in_no_bucket(tmp_path: Path) -
             ]
             details = [problem.detail for problem in session.all_problems() if problem.kind == "time"]
             assert details == [
-                "2 intervals of up to 900 s are longer than 600 s: what their records tell is not shown; "
-                "buckets of 900 s or more show it"
+                "2 intervals of up to 900 s are longer than 600 s: their records are not shown; "
+                "buckets of 900 s or more show them"
             ]
         with zlens.open([path], options=Options(every_s=900)) as session:
             assert len(found(session)) == 2

@@ -116,14 +116,14 @@ def test_a_system_that_moved(tmp_path: Path) -> None:
     with zlens.open([path]) as session:
         details = [problem.detail for problem in session.all_problems()]
         assert details == [
-            "records of this system tell of 2 partitions: ZOSA from 2011-01-09 22:35 UTC, ZOSB from "
+            "records of this system name 2 partitions: ZOSA from 2011-01-09 22:35 UTC, ZOSB from "
             "2011-01-09 23:05 UTC; it moved, or several systems have this name: --from and --to take them "
             "apart"
         ]
     moved = counters(900, core=True) + counters(1800, core=True, MACHSEQCODE="000000000009F8E7")
     with zlens.open([dump(tmp_path / "b.smf", moved)]) as session:
         [detail] = [problem.detail for problem in session.all_problems()]
-        assert detail.startswith("records of this system tell of 2 machines: 000000000002A3B4 from ")
+        assert detail.startswith("records of this system name 2 machines: 000000000002A3B4 from ")
 
 
 def test_counters_that_were_lost(tmp_path: Path) -> None:
@@ -134,6 +134,6 @@ def test_counters_that_were_lost(tmp_path: Path) -> None:
             (
                 "gap",
                 "counters were lost, as their records say, in 2 of 6 samples, first of processor 0, "
-                "2011-01-09 22:50:00 UTC: what they tell may be too little",
+                "2011-01-09 22:50:00 UTC: their values may be too low",
             )
         ]

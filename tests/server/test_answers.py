@@ -484,7 +484,7 @@ def test_wrong_rows(served, asked, said):
         ({"table": "load; DROP TABLE load", "columns": ["busy_pct"]}, "there is no measure"),
         ({"table": "cpu", "columns": ["busy_pct"], "where": {"cpu_id": "no number"}}, "no number"),
         ({"table": "load", "columns": ["busy_pct"], "top": 3}, "top without by"),
-        ({"table": "storage", "columns": ["available"]}, "different zone are never put together"),
+        ({"table": "storage", "columns": ["available"]}, "different zone are never merged"),
     ],
 )
 def test_wrong_aggregates(served, asked, said):

@@ -1,11 +1,11 @@
-"""Aggregation: from the kind and weight that the catalog states of a column to SQL over rows of its measure.
+"""Aggregation: from the kind and weight of a column to SQL over rows of its measure.
 
-Text in, SQL text out. docs/aggregation.md has the rules and their reasons; in short:
+Text in, SQL text out. See docs/aggregation.md for the rules and their reasons. In short:
 
 over time        counters and times are added; ratios and gauges are sum(value * weight) / sum(weight)
-over subjects    of one interval, as `across` says; the result is then taken over time
-unknown          a sum with an unknown part is NULL; a mean is of the rows that have both value and weight
-flagged          rows flagged short or gap are in no mean, percentile, minimum or maximum, but in totals
+over subjects    within one interval, as `across` says; the result is then aggregated over time
+unknown          a sum with an unknown part is NULL; a mean covers the rows that have both value and weight
+flagged          rows flagged short or gap count in totals, but in no mean, percentile, minimum or maximum
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from zlens.catalog.expressions import literal, quote
 from zlens.catalog.metrics import Column, Table
 from zlens.errors import CatalogError, QueryError
 
-#: What can be asked of a column.
+#: The statistics a column may have.
 STATISTICS = ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "mode", "count")
-#: What each kind gives.
+#: The statistics of each kind.
 _GIVES: Mapping[str, tuple[str, ...]] = {
     "counter": ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "count"),
     "time": ("mean", "total", "share", "min", "max", "p50", "p95", "first", "last", "count"),
@@ -31,35 +31,35 @@ _GIVES: Mapping[str, tuple[str, ...]] = {
     "state": ("first", "last", "mode", "count"),
     "key": ("first", "last", "mode", "count"),
 }
-#: Units of amounts: several subjects have together what each of them has.
+#: Units of amounts: the amount of several subjects is the sum of theirs.
 _AMOUNTS = frozenset(
     {"/s", "bytes/s", "bytes", "count", "frames", "pages", "slots", "processors", "cores", "MSU/h"}
 )
 _LENGTH = "seconds"
-#: What an interval of a system is called by, and what is told of it.
+#: The columns that identify an interval of a system, and those that describe it.
 _INTERVAL = ("system", "source", "interval_end")
 _HEADS = (*_INTERVAL, _LENGTH, "flag")
-#: Kinds of which a subject's first sample knows nothing yet.
+#: Kinds that have no value yet in a subject's first sample.
 COUNTED = frozenset({"counter", "time", "ratio"})
 _KNOWN = "#known"
 
 
 def usual(column: Column) -> str:
-    """What a column gives over time when nothing else is asked for: its total, its mean or its last value."""
+    """The default statistic of a column over time: its total, its mean or its last value."""
     if column.aggregate in ("counter", "time"):
         return "total"
     return "mean" if column.aggregate in ("ratio", "gauge") else "last"
 
 
 def gives(column: Column) -> tuple[str, ...]:
-    """The statistics that a column has."""
+    """The statistics of a column."""
     if column.type not in ("int", "float"):
         return _GIVES["state"]
     return _GIVES[column.aggregate]
 
 
 def across(column: Column) -> str:
-    """What several subjects of one interval give: one of metrics.ACROSS, or `by` and a formula."""
+    """How subjects of one interval are aggregated: one of metrics.ACROSS, or `by` and a formula."""
     if column.across:
         return column.across
     kind = column.aggregate
@@ -73,129 +73,129 @@ def across(column: Column) -> str:
 
 
 def kept(alias: str = "") -> str:
-    """The rows that means and extremes are taken of: neither a stub nor a span with samples missing."""
-    return f"{_named('flag', alias)} IS NULL"
+    """The rows that means and extremes cover: neither a stub nor a span with missing samples."""
+    return f"{_qualified('flag', alias)} IS NULL"
 
 
 def weight(column: Column, alias: str = "") -> str | None:
-    """SQL of a column's weight over the columns of its row; None where it has none."""
+    """SQL of a column's weight over the columns of its row; None if it has none."""
     if column.aggregate == "ratio" and not column.weight:
         return None
     formula = column.weight or _LENGTH
     if "/" in formula:
-        return expressions.compile_sql(formula, lambda name: _named(name, alias), "float")
-    # Sums and products of columns are finite, as these are.
-    return f"CAST({expressions.compile_sql(formula, lambda name: _named(name, alias))} AS DOUBLE)"
+        return expressions.compile_sql(formula, lambda name: _qualified(name, alias), "float")
+    # Sums and products of finite columns are finite.
+    return f"CAST({expressions.compile_sql(formula, lambda name: _qualified(name, alias))} AS DOUBLE)"
 
 
 def columns(table: Table, column: Column, *, subjects: bool = False) -> list[str]:
-    """The columns of a row that its mean is made of; with `subjects` also those of means over subjects."""
+    """The columns of a row that its mean needs; with `subjects` also those of means over subjects."""
     formulas = [column.weight or _LENGTH]
     how = across(column)
     if subjects:
         formulas += [part for part in (how.partition("by ")[2], column.among) if part]
-    found = [column.name, *(name for formula in formulas for name in expressions.names(formula))]
-    return [name for name in dict.fromkeys(found) if table.column(name) is not None]
+    names = [column.name, *(name for formula in formulas for name in expressions.names(formula))]
+    return [name for name in dict.fromkeys(names) if table.column(name) is not None]
 
 
 def _of(function: str, value: str, among: str = "true", more: str = "") -> str:
-    """SQL of an aggregate over some of the rows: CASE costs DuckDB half of what FILTER does."""
+    """SQL of an aggregate over some of the rows: CASE costs DuckDB half as much as FILTER."""
     return f"{function}({value if among == 'true' else f'CASE WHEN {among} THEN {value} END'}{more})"
 
 
-#: How an aggregate is written: function, value, the rows that take part, further arguments.
+#: How to write an aggregate: function, value, rows that take part, further arguments.
 Of = Callable[..., str]
 
 
 def mean(column: Column, alias: str = "", *, weighs: str | None = None, of: Of = _of) -> str:
-    """SQL of a column's mean over the rows of one subject; NULL where it has no weight.
+    """SQL of a column's mean over the rows of one subject; NULL if it has no weight.
 
-    The mean of a counter or a time is that of an interval.
+    The mean of a counter or a time is its mean per interval.
 
-    weighs   SQL of the weight, in place of the declared one
-    of       how aggregates are written
+    weighs   SQL of the weight, instead of the declared one
+    of       how to write aggregates
     """
     weighs = weighs or weight(column, alias)
     if weighs is None or "mean" not in gives(column):
         return "NULL"
-    value, held = _named(column.name, alias), kept(alias)
+    value, unflagged = _qualified(column.name, alias), kept(alias)
     if column.aggregate in ("counter", "time"):
-        return of("avg", value, held)
-    known = f"{held} AND {value} IS NOT NULL"
-    return f"{of('sum', f'{value} * ({weighs})', held)} / nullif({of('sum', weighs, known)}, 0)"
+        return of("avg", value, unflagged)
+    weighted = f"{unflagged} AND {value} IS NOT NULL"
+    return f"{of('sum', f'{value} * ({weighs})', unflagged)} / nullif({of('sum', weighs, weighted)}, 0)"
 
 
 def known(table: Table, alias: str = "") -> str:
-    """The rows that take part in sums: a subject's first sample has no differences, and so no part yet.
+    """The rows that take part in sums: a subject's first sample has no differences, so it takes no part.
 
-    Such a row has none of its counters, times and rates.
+    Such a row has no counters, times or rates.
     """
-    return " OR ".join(f"{_named(name, alias)} IS NOT NULL" for name in counted(table)) or "true"
+    return " OR ".join(f"{_qualified(name, alias)} IS NOT NULL" for name in counted(table)) or "true"
 
 
 def counted(table: Table) -> list[str]:
-    """The columns that tell whether a row has differences: counters, times and rates, else ratios."""
+    """The columns that show whether a row has differences: counters, times and rates, else ratios."""
     numbers = [column for column in table.columns if column.name not in _HEADS]
-    found = [
+    counters = [
         number for number in numbers if number.aggregate in ("counter", "time") or number.weight == _LENGTH
     ]
-    found = found or [column for column in numbers if column.aggregate == "ratio"]
-    return [column.name for column in found]
+    counters = counters or [column for column in numbers if column.aggregate == "ratio"]
+    return [column.name for column in counters]
 
 
 def total(table: Table, column: Column, alias: str = "", *, among: str | None = None, of: Of = _of) -> str:
-    """SQL of a column's sum over rows of one subject: NULL where a part of it is unknown.
+    """SQL of a column's sum over rows of one subject; NULL if a part is unknown.
 
-    among   the rows that take part, in place of those that are known
-    of      how aggregates are written
+    among   the rows that take part, instead of the known ones
+    of      how to write aggregates
     """
     if "total" not in gives(column):
         return "NULL"
-    value, among = _named(column.name, alias), among or known(table, alias)
-    every = f"{of('count', value)} = {of('count', '1', among)}"
-    return f"CASE WHEN {every} THEN {of('sum', value)} END"
+    value, among = _qualified(column.name, alias), among or known(table, alias)
+    complete = f"{of('count', value)} = {of('count', '1', among)}"
+    return f"CASE WHEN {complete} THEN {of('sum', value)} END"
 
 
 def share(
     table: Table, column: Column, keys: Sequence[str] = (), *, among: str | None = None, of: Of = _of
 ) -> str:
-    """SQL of a column's total in percent of that of all groups which have the same `keys`, SQL of each.
+    """SQL of a column's total as a percentage of the total of all groups with the same `keys`, SQL of each.
 
-    A subject that has no part yet leaves the whole known, as it does a total.
+    A subject without a part yet leaves the denominator known, as it does a total.
     """
     if "share" not in gives(column):
         return "NULL"
     value, among = quote(column.name), among or known(table)
     over = "OVER (" + (f"PARTITION BY {', '.join(keys)}" if keys else "") + ")"
-    every = f"sum({of('count', value)}) {over} = sum({of('count', '1', among)}) {over}"
-    whole = f"nullif(CASE WHEN {every} THEN sum({of('sum', value)}) {over} END, 0)"
-    return f"100 * {total(table, column, among=among, of=of)} / {whole}"
+    complete = f"sum({of('count', value)}) {over} = sum({of('count', '1', among)}) {over}"
+    denominator = f"nullif(CASE WHEN {complete} THEN sum({of('sum', value)}) {over} END, 0)"
+    return f"100 * {total(table, column, among=among, of=of)} / {denominator}"
 
 
-def statistic(table: Table, column: Column, what: str) -> str:
+def statistic(table: Table, column: Column, statistic: str) -> str:
     """SQL of one of STATISTICS over the rows of one subject."""
-    of_all = {"mean": lambda: mean(column), "total": lambda: total(table, column)}
-    of_all["share"] = lambda: share(table, column)
-    return of_all[what]() if what in of_all else _of_values(column, what)
+    builders = {"mean": lambda: mean(column), "total": lambda: total(table, column)}
+    builders["share"] = lambda: share(table, column)
+    return builders[statistic]() if statistic in builders else _of_values(column, statistic)
 
 
-def _of_values(column: Column, what: str, of: Of = _of) -> str:
-    """SQL of a statistic of a column that asks for nothing beside its values and their times."""
-    if what not in STATISTICS:
-        raise CatalogError(f"there is no statistic {what!r}", expected=", ".join(STATISTICS))
-    if what not in gives(column):
+def _of_values(column: Column, statistic: str, of: Of = _of) -> str:
+    """SQL of a statistic that needs only the values of a column and their times."""
+    if statistic not in STATISTICS:
+        raise CatalogError(f"there is no statistic {statistic!r}", expected=", ".join(STATISTICS))
+    if statistic not in gives(column):
         return "NULL"
     value = quote(column.name)
-    if what in ("first", "last"):
-        return of("arg_min" if what == "first" else "arg_max", value, "true", ", interval_end")
-    if what in ("min", "max", "mode", "count"):
-        return of(what, value, kept())
-    return of("quantile_cont", value, kept(), f", {int(what[1:]) / 100}")
+    if statistic in ("first", "last"):
+        return of("arg_min" if statistic == "first" else "arg_max", value, "true", ", interval_end")
+    if statistic in ("min", "max", "mode", "count"):
+        return of(statistic, value, kept())
+    return of("quantile_cont", value, kept(), f", {int(statistic[1:]) / 100}")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A column of one interval, over its subjects: the value, and what it weighs in a mean over time."""
+    """A column over the subjects of one interval: the value, and its weight in a mean over time."""
 
     value: str
     weight: str
@@ -204,21 +204,21 @@ class Part:
 def together(column: Column, among: str = "true", *, average: bool = False) -> Part:
     """SQL of a column over several subjects of one interval, and of its weight over time.
 
-    among     the rows that take part; of these, one that is unknown leaves a sum unknown
-    average   of what is added, the mean of the subjects
+    among     the rows that take part; one unknown value among them makes a sum unknown
+    average   for added columns, the mean of the subjects
     """
     how, value = across(column), quote(column.name)
-    # What has no mean over time in its own rows has none here.
+    # A column without a mean over time in its own rows has none here.
     length = "CAST(NULL AS DOUBLE)" if column.unweighted else f"max({quote(_LENGTH)})"
     if column.among:
         among = f"{among} AND coalesce({expressions.compile_sql(column.among, quote)}, false)"
-    every = f"{_of('count', value, among)} = {_of('count', '1', among)}"
+    complete = f"{_of('count', value, among)} = {_of('count', '1', among)}"
     if how == "sum":
         added = _of("avg" if average else "sum", value, among)
         weighs = f"max({weight(column)})" if column.weight else length
-        return Part(f"CASE WHEN {every} THEN {added} END", weighs)
+        return Part(f"CASE WHEN {complete} THEN {added} END", weighs)
     if how in ("max", "min"):
-        return Part(f"CASE WHEN {every} THEN {_of(how, value, among)} END", length)
+        return Part(f"CASE WHEN {complete} THEN {_of(how, value, among)} END", length)
     if how == "same":
         alike = f"count({value}) = count(*) AND min({value}) = max({value})"
         return Part(f"CASE WHEN {alike} THEN min({value}) END", length)
@@ -230,97 +230,102 @@ def together(column: Column, among: str = "true", *, average: bool = False) -> P
     else:
         weighs = expressions.compile_sql(how.removeprefix("by "), quote, "float")
         over = length
-    # What weighs nothing need not be known.
+    # A value with zero weight may be unknown.
     part = f"{among} AND {weighs} > 0"
-    known = (
+    complete_parts = (
         f"{_of('count', weighs, among)} = {_of('count', '1', among)} "
         f"AND {_of('count', value, part)} = {_of('count', '1', part)}"
     )
     mean = f"{_of('sum', f'{value} * ({weighs})', part)} / nullif({_of('sum', weighs, part)}, 0)"
-    return Part(f"CASE WHEN {known} THEN {mean} END", over)
+    return Part(f"CASE WHEN {complete_parts} THEN {mean} END", over)
 
 
 def merged(table: Table, by: Sequence[str], pinned: Sequence[str] = ()) -> bool:
-    """Whether rows of several subjects come together when a measure is grouped by some of its columns.
+    """Whether grouping a measure by some of its columns merges rows of several subjects.
 
-    pinned   columns of which one value only is asked for
-    QueryError where rows would come together that the measure keeps apart.
+    pinned   columns limited to one value
+    QueryError if that would merge rows that the measure keeps apart.
     """
-    left = [key for key in table.key if key not in by and key not in pinned]
-    mixed = [key for key in left if key in table.apart]
+    dropped_keys = [key for key in table.key if key not in by and key not in pinned]
+    mixed = [key for key in dropped_keys if key in table.apart]
     if mixed:
         raise QueryError(
-            f"rows of {table.name} of different {mixed[0]} are never put together",
-            expected=f"{mixed[0]} among the columns to group by, or one value of it",
+            f"rows of {table.name} with different {mixed[0]} are never merged",
+            expected=f"{mixed[0]} among the columns to group by, or limited to one value",
         )
-    return bool(left)
+    return bool(dropped_keys)
 
 
 def pinned(table: Table, where: Mapping[str, Any]) -> list[str]:
-    """Columns of which a condition leaves one value, or parts of one whole."""
+    """Columns that a condition limits to one value, or to parts of one whole."""
 
-    def whole(name: str, value: Any) -> bool:
+    def is_whole(name: str, value: Any) -> bool:
         several = isinstance(value, list) and len(value) != 1
         return not several or (bool(value) and set(value) <= set(table.parts.get(name, ())))
 
-    return [name for name, value in where.items() if whole(name, value)]
+    return [name for name, value in where.items() if is_whole(name, value)]
 
 
 def over_subjects(
     table: Table,
-    wanted: Sequence[Column],
+    selected: Sequence[Column],
     rows: str,
     keys: Sequence[str],
     where: str = "true",
     fixed: Collection[str] = (),
 ) -> str:
-    """SELECT of one row for each interval and value of `keys`: each column over the subjects.
+    """SELECT of one row for each interval and value of `keys`, with each column over the subjects.
 
-    Its weight over time stands beside it, as `parted` names it. Columns that are `fixed` have one value in
+    Its weight over time is next to it, named as in `parted`. Columns that are `fixed` have one value in
     all rows and are left out.
     """
     heads = [key for key in dict.fromkeys([*_INTERVAL, *keys]) if key not in fixed]
-    takes_part = known(table)
-    shown = [
+    taking_part = known(table)
+    items = [
         *map(quote, heads),
         f"max({quote(_LENGTH)}) AS {quote(_LENGTH)}",
-        # A stub or a gap of a single subject leaves the others what they are.
+        # A stub or a gap of a single subject does not flag the others.
         "CASE WHEN count(flag) = count(*) THEN max(flag) END AS flag",
-        f"bool_or({takes_part}) AS {quote(_KNOWN)}",
+        f"bool_or({taking_part}) AS {quote(_KNOWN)}",
     ]
-    for column in wanted:
-        part = together(column, f"({takes_part})" if column.aggregate in COUNTED else "true")
-        shown += [f"{part.value} AS {quote(column.name)}", f"{part.weight} AS {quote(parted(column))}"]
-    return f"SELECT {', '.join(shown)} FROM {rows} WHERE {where} GROUP BY {', '.join(map(quote, heads))}"
+    for column in selected:
+        part = together(column, f"({taking_part})" if column.aggregate in COUNTED else "true")
+        items += [f"{part.value} AS {quote(column.name)}", f"{part.weight} AS {quote(parted(column))}"]
+    return f"SELECT {', '.join(items)} FROM {rows} WHERE {where} GROUP BY {', '.join(map(quote, heads))}"
 
 
 def intervals(
-    table: Table, wanted: Sequence[Column], rows: str, keys: Sequence[str], where: str, pinned: Sequence[str]
+    table: Table,
+    selected: Sequence[Column],
+    rows: str,
+    keys: Sequence[str],
+    where: str,
+    pinned: Sequence[str],
 ) -> str:
-    """SELECT as that of `over_subjects`, also where a measure has one row for each interval and key."""
+    """Like `over_subjects`, but also for a measure that has one row for each interval and key."""
     if merged(table, keys, pinned):
-        return over_subjects(table, wanted, rows, keys, where)
-    shown = [quote(name) for name in (*_INTERVAL, *keys)]
-    for column in wanted:
-        shown += [quote(column.name), f"{weight(column) or 'NULL'} AS {quote(parted(column))}"]
-    return f"SELECT {', '.join(shown)} FROM {rows} WHERE {where}"
+        return over_subjects(table, selected, rows, keys, where)
+    items = [quote(name) for name in (*_INTERVAL, *keys)]
+    for column in selected:
+        items += [quote(column.name), f"{weight(column) or 'NULL'} AS {quote(parted(column))}"]
+    return f"SELECT {', '.join(items)} FROM {rows} WHERE {where}"
 
 
 def parted(column: Column) -> str:
-    """The name of a column's weight beside it in `over_subjects`."""
+    """The name of a column's weight in `over_subjects`."""
     return f"{column.name}#weight"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a measure: columns with their statistics, by keys and time.
+    """A query on a measure: columns with their statistics, by keys and time.
 
-    rows     the table that has the measure's rows
-    by       columns whose values get rows of their own, beside system and source
-    pinned   columns of which `where` leaves one value
-    where    SQL of what holds for the rows
-    bucket   SQL of the time that a row belongs to; None: one row for the whole window
-    fixed    keys that have one value in all rows: grouping by them takes as long as adding the rows
+    rows     the table with the measure's rows
+    by       columns to group by, besides system and source
+    pinned   columns that `where` limits to one value
+    where    SQL of the condition on the rows
+    bucket   SQL of the time bucket of a row; None: one row for the whole window
+    fixed    keys with one value in all rows: grouping by them takes as long as adding the rows
     """
 
     table: Table
@@ -333,16 +338,16 @@ class Question:
     fixed: Mapping[str, str] = field(default_factory=dict)
 
     def columns(self) -> list[str]:
-        """The columns of the measure that the answer is made of, but for those of `where`."""
+        """The columns of the measure that the answer needs, except those of `where`."""
         names = [*_HEADS, *self.by, *self.pinned]
-        for column, told in self.wanted:
+        for column, statistics in self.wanted:
             names += columns(self.table, column, subjects=True)
-            if self.merged or {"total", "share"} & set(told):
+            if self.merged or {"total", "share"} & set(statistics):
                 names += counted(self.table)
         return list(dict.fromkeys(names))
 
     def keys(self) -> list[str]:
-        # What two sources tell of one time is never put together.
+        # Two sources of the same time are never merged.
         return list(dict.fromkeys(["system", "source", *self.by]))
 
     @property
@@ -350,87 +355,87 @@ class Question:
         return merged(self.table, self.by, self.pinned)
 
     def names(self) -> list[str]:
-        """The columns of the answer after those of `by` and the time."""
-        return [named(column, what) for column, told in self.wanted for what in told]
+        """The columns of the answer after the keys and the time."""
+        return [named(column, statistic) for column, statistics in self.wanted for statistic in statistics]
 
     def sql(self) -> str:
-        """SELECT of the keys, `t` where there are buckets, and each statistic under its name."""
+        """SELECT of the keys, `t` if there are buckets, and each statistic under its name."""
         rows, where = self.source()
         return self.grouped(self.statistics(), rows, where)
 
     def over_intervals(self) -> str:
-        """SELECT of one row for each interval and key, where rows of several subjects come together."""
+        """SELECT of one row for each interval and key, for merged rows of several subjects."""
         columns = [column for column, _ in self.wanted]
         return over_subjects(self.table, columns, self.rows, self.keys(), self.where, self.fixed)
 
     def source(self) -> tuple[str, str]:
-        """The rows that statistics are of, and what holds for them."""
+        """The rows that the statistics cover, and the condition on them."""
         if self.merged:
             return f"({self.over_intervals()})", "true"
-        if any({"total", "share"} & set(told) for _, told in self.wanted):
-            # Said once, however many sums ask which rows take part.
-            read = [*map(quote, self.columns()), f"{known(self.table)} AS {quote(_KNOWN)}"]
-            return f"(SELECT {', '.join(read)} FROM {self.rows} WHERE {self.where})", "true"
+        if any({"total", "share"} & set(statistics) for _, statistics in self.wanted):
+            # Computed once, however many sums need to know which rows take part.
+            items = [*map(quote, self.columns()), f"{known(self.table)} AS {quote(_KNOWN)}"]
+            return f"(SELECT {', '.join(items)} FROM {self.rows} WHERE {self.where})", "true"
         return self.rows, self.where
 
     def statistics(self, of: Of = _of) -> list[str]:
         """SQL of each statistic with its name; `of` writes the aggregates."""
         among = quote(_KNOWN)
-        whole = [quote(key) for key in _INTERVAL[:2] if key not in self.fixed]
-        whole += [self.bucket] if self.bucket else []
-        shown = []
-        for column, told in self.wanted:
-            for what in told:
-                if what == "mean":
+        groups = [quote(key) for key in _INTERVAL[:2] if key not in self.fixed]
+        groups += [self.bucket] if self.bucket else []
+        items = []
+        for column, names in self.wanted:
+            for statistic in names:
+                if statistic == "mean":
                     sql = mean(column, weighs=quote(parted(column)) if self.merged else None, of=of)
-                elif what == "total":
+                elif statistic == "total":
                     sql = total(self.table, column, among=among, of=of)
-                elif what == "share":
-                    sql = share(self.table, column, whole, among=among, of=of)
+                elif statistic == "share":
+                    sql = share(self.table, column, groups, among=among, of=of)
                 else:
-                    sql = _of_values(column, what, of)
-                shown.append(f"{sql} AS {quote(named(column, what))}")
-        return shown
+                    sql = _of_values(column, statistic, of)
+                items.append(f"{sql} AS {quote(named(column, statistic))}")
+        return items
 
-    def grouped(self, shown: Sequence[str], rows: str, where: str, *more: str) -> str:
-        """SELECT of aggregates of rows, beside the keys, the time where there are buckets, and `more`."""
+    def grouped(self, items: Sequence[str], rows: str, where: str, *more: str) -> str:
+        """SELECT of aggregates over rows, with the keys, the time if there are buckets, and `more`."""
         keys = self.keys()
         heads = [
             f"{literal(self.fixed[key])} AS {quote(key)}" if key in self.fixed else quote(key) for key in keys
         ]
         groups = [str(place) for place, key in enumerate(keys, 1) if key not in self.fixed]
-        for one in [*([f"{self.bucket} AS t"] if self.bucket else []), *more]:
-            heads.append(one)
+        for expression in [*([f"{self.bucket} AS t"] if self.bucket else []), *more]:
+            heads.append(expression)
             groups.append(str(len(heads)))
-        # Without groups there would be a row also where there is nothing to add.
-        last = f"GROUP BY {', '.join(groups)}" if groups else "HAVING count(*) > 0"
-        return f"SELECT {', '.join([*heads, *shown])}\nFROM {rows}\nWHERE {where}\n{last}"
+        # Without groups there would be a row even if there is nothing to add.
+        tail = f"GROUP BY {', '.join(groups)}" if groups else "HAVING count(*) > 0"
+        return f"SELECT {', '.join([*heads, *items])}\nFROM {rows}\nWHERE {where}\n{tail}"
 
 
-def named(column: Column, what: str) -> str:
-    """The name of a statistic of a column in an answer."""
-    return f"{column.name}_{what}"
+def named(column: Column, statistic: str) -> str:
+    """The name of a column's statistic in an answer."""
+    return f"{column.name}_{statistic}"
 
 
 _PLACE = re.compile(r"\{(mean|across) (\w+)\.(\w+)(?: of (\w+))?\}")
 
 
 def expanded(sql: str) -> str:
-    """SQL of a report with what it names of columns written out.
+    """SQL of a report with its references to columns expanded.
 
     `{mean device.resp_s}` is the mean over time, `{mean device.resp_s of d}` that of the rows of `d`;
-    `{across device.rate}` is of the subjects of an interval.
+    `{across device.rate}` covers the subjects of an interval.
     """
 
     def put(match: re.Match[str]) -> str:
-        what, table, name, alias = match.groups()
+        function, table, name, alias = match.groups()
         column = metrics.table(table).column(name)
         if column is None or "mean" not in gives(column):
             raise CatalogError(f"{table}.{name} has no mean", expected="a column with a weight")
-        return f"({mean(column, alias or '') if what == 'mean' else together(column).value})"
+        return f"({mean(column, alias or '') if function == 'mean' else together(column).value})"
 
     return _PLACE.sub(put, sql)
 
 
-def _named(name: str, alias: str) -> str:
+def _qualified(name: str, alias: str) -> str:
     return f"{alias}.{quote(name)}" if alias else quote(name)

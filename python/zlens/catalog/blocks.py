@@ -1,6 +1,6 @@
-"""Statistics of a window from blocks of time: sums and extremes of each block are worked out once.
+"""Statistics of a window from blocks of time: the sums and extremes of each block are computed once.
 
-A window is then made of the blocks that lie in it and the rows at its two ends. Percentiles and the most
+A window then consists of the blocks inside it and the rows at its two ends. Percentiles and the most
 frequent value need every row.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from zlens.catalog.aggregation import Question, named
 from zlens.catalog.expressions import quote
 
-#: How aggregates of parts are put together.
+#: How to combine the aggregates of parts.
 _TOGETHER = {
     "sum": "sum",
     "count": "sum",
@@ -27,7 +27,7 @@ _OF_ALL_ROWS = frozenset({"p50", "p95", "mode"})
 
 
 class Parts:
-    """Writes aggregates as those of parts, and keeps what each part has to tell."""
+    """Writes aggregates over parts, and collects the parts that they need."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -44,7 +44,7 @@ class Parts:
             )
             return f"{function}({part}, {time})"
         total = f"{_TOGETHER[function]}({part})"
-        # A sum of whole numbers is wider than they are.
+        # A sum of integers is wider than they are.
         return f"CAST({total} AS BIGINT)" if function == "count" else total
 
     def _name(self, part: str) -> str:
@@ -57,18 +57,18 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The times after `start` up to `end`, in seconds since 1970; None: from the first, to the last."""
+    """The times after `start` up to `end`, in seconds since 1970; None: unbounded."""
 
     start: float | None = None
     end: float | None = None
 
     def condition(self) -> str:
-        """SQL of the rows that lie in it."""
-        held = [_after(self.start)] if self.start is not None else []
-        return " AND ".join(held + ([_until(self.end)] if self.end is not None else [])) or "true"
+        """SQL of the condition on its rows."""
+        conditions = [_after(self.start)] if self.start is not None else []
+        return " AND ".join(conditions + ([_until(self.end)] if self.end is not None else [])) or "true"
 
     def blocks(self, width: float) -> tuple[str, str]:
-        """SQL of the blocks that lie in it whole, and of its rows that are in none of them."""
+        """SQL of the blocks entirely inside it, and of its rows that are in none of them."""
         blocks, rows = [], []
         if self.start is not None:
             first = math.floor(self.start / width) + 1
@@ -81,7 +81,7 @@ class Window:
         return " AND ".join(blocks) or "true", " OR ".join(f"({row})" for row in rows) or "false"
 
     def spans(self, width: float) -> bool:
-        """Whether blocks lie in it."""
+        """Whether it contains blocks."""
         if self.start is None or self.end is None:
             return True
         return math.floor(self.start / width) + 1 < math.floor(self.end / width)
@@ -104,20 +104,23 @@ def _before(seconds: float) -> str:
 
 
 def split(question: Question) -> tuple[Question | None, Question | None]:
-    """The statistics that blocks give, and those that need every row."""
+    """The statistics that blocks can give, and those that need every row."""
 
     def of(names: Sequence[str]) -> Question | None:
-        wanted = [(column, [what for what in told if what in names]) for column, told in question.wanted]
-        wanted = [(column, told) for column, told in wanted if told]
-        return replace(question, wanted=wanted) if wanted else None
+        selected = [
+            (column, [statistic for statistic in statistics if statistic in names])
+            for column, statistics in question.wanted
+        ]
+        selected = [(column, statistics) for column, statistics in selected if statistics]
+        return replace(question, wanted=selected) if selected else None
 
-    told = {what for _, told in question.wanted for what in told}
-    return of([*(told - _OF_ALL_ROWS)]), of([*(told & _OF_ALL_ROWS)])
+    requested = {statistic for _, requested in question.wanted for statistic in requested}
+    return of([*(requested - _OF_ALL_ROWS)]), of([*(requested & _OF_ALL_ROWS)])
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """A question in blocks of `width` seconds: one without buckets, whose rows do not come together."""
+    """A question in blocks of `width` seconds: one without buckets, whose rows are not merged."""
 
     question: Question
     width: float
@@ -132,16 +135,16 @@ class Blocks:
         """SELECT of the answer for a window.
 
         kept     the table of parts
-        groups   SQL of what holds for the columns that the question groups by
+        groups   SQL of conditions on the columns that the question groups by
         """
-        parts, shown = self._parts()
+        parts, items = self._parts()
         blocks, rows = (" AND ".join([*groups, f"({block})"]) for block in window.blocks(self.width))
         ends = replace(self.question, where=f"{self.question.where} AND {rows}")
         keys = ", ".join(map(quote, self.question.keys()))
         names = ", ".join(quote(f"part{place}") for place in range(len(parts.shown())))
         inside = f"SELECT {keys}, {names} FROM {kept} WHERE {blocks}"
         union = f"({inside}\nUNION ALL\n{ends.grouped(parts.shown(), *ends.source())})"
-        return self.question.grouped(shown, union, "true")
+        return self.question.grouped(items, union, "true")
 
     def _parts(self) -> tuple[Parts, list[str]]:
         parts = Parts()
@@ -149,11 +152,15 @@ class Blocks:
 
 
 def joined(question: Question, first: str, second: str) -> str:
-    """SELECT of the statistics of a question from two answers that have some of them each."""
+    """SELECT of a question's statistics from two answers, each with some of them."""
     keys = list(map(quote, question.keys()))
     same = " AND ".join(f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in keys)
-    some, _ = split(question)
-    mine = {named(column, what) for column, told in (some.wanted if some else ()) for what in told}
-    shown = [f"a.{key}" for key in keys]
-    shown += [f"{'a' if name in mine else 'b'}.{quote(name)}" for name in question.names()]
-    return f"SELECT {', '.join(shown)} FROM (\n{first}\n) AS a JOIN (\n{second}\n) AS b ON {same}"
+    blockwise, _ = split(question)
+    from_blocks = {
+        named(column, statistic)
+        for column, statistics in (blockwise.wanted if blockwise else ())
+        for statistic in statistics
+    }
+    items = [f"a.{key}" for key in keys]
+    items += [f"{'a' if name in from_blocks else 'b'}.{quote(name)}" for name in question.names()]
+    return f"SELECT {', '.join(items)} FROM (\n{first}\n) AS a JOIN (\n{second}\n) AS b ON {same}"

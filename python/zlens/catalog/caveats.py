@@ -1,6 +1,6 @@
-"""Known faults of the data: what a level of z/VM does not record, or records wrongly, with its APAR.
+"""Known faults of the data: what a level of z/VM does not record or records wrongly, with its APAR.
 
-One file per fault in `caveats/`; `caveats/_skeleton.toml` is one to copy.
+One file per fault in `caveats/`; copy `caveats/_skeleton.toml` to add one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from zlens.schema.facts import FACTS
 from zlens.schema.kinds import Choice, Key, Many, Spec, Text
 
 STATUSES = ("verified", "verified-secondary", "derived")
-#: The operating system a fault is of, and the sources whose systems may have it.
+#: The operating system of a fault, and the sources whose systems may have it.
 _OF = {"z/VM": ("zvm-monitor",), "z/OS": ("smf", "rmf-xml", "rmf3-xml")}
 
 
@@ -26,9 +26,9 @@ class Caveat:
     """One fault.
 
     of              the operating system: z/VM or z/OS
-    first, before   its levels: from `first` on, up to but not including `before`; '' is open
-    apar            the APAR that corrects it, '' where none is named
-    reports         short names of reports whose columns it touches
+    first, before   its levels: from `first` up to but not including `before`; '' is open
+    apar            the APAR that corrects it, '' if none is named
+    reports         short names of the reports whose columns it affects
     records         monitor records; measures: columns (`device.queued`) or whole measures
     """
 
@@ -54,7 +54,7 @@ class Caveat:
         return f"{self.of} before {self.before}" if self.before else f"{self.of}, every level"
 
     def holds(self, release: str | None) -> bool:
-        """Whether a level has it; a level that is not known may have it, which is not said of it."""
+        """Whether a level has it; False for an unknown level, although it may have it."""
         level = layouts.release_key(release)[:2]
         if not level:
             return False
@@ -74,7 +74,7 @@ def root() -> Path:
 
 @cache
 def caveats() -> tuple[Caveat, ...]:
-    """All of them, by id."""
+    """All caveats, by id."""
     return tuple(_read(path) for path in sorted(root().glob("*.toml")) if not path.name.startswith("_"))
 
 
@@ -87,7 +87,7 @@ _CAVEAT = Spec(
         Key("from", _TEXT, "the first level that has it", default=""),
         Key("before", _TEXT, "the first level that does not", default=""),
         Key("apar", _TEXT, "the APAR that corrects it", default=""),
-        *(Key(name, _NAMES, "what it touches", default=()) for name in ("reports", "records", "measures")),
+        *(Key(name, _NAMES, "what it affects", default=()) for name in ("reports", "records", "measures")),
         Key("text", _TEXT, "the fault"),
         Key("source", _TEXT, "where it is described"),
         Key("status", _TEXT, "how well it is known"),
@@ -102,63 +102,63 @@ def _read(path: Path) -> Caveat:
 
 
 def of_report(name: str, systems: Iterable[Mapping[str, object]]) -> list[Caveat]:
-    """The faults that touch a report of systems with these levels."""
+    """The faults that affect a report of systems with these levels."""
     levels = [(system.get("source"), str(system.get("release") or "")) for system in systems]
     return [
-        each
-        for each in about(report=name)
-        if any(source in _OF[each.of] and each.holds(level) for source, level in levels)
+        caveat
+        for caveat in about(report=name)
+        if any(source in _OF[caveat.of] and caveat.holds(level) for source, level in levels)
     ]
 
 
 def about(*, report: str = "", measure: str = "", record: str = "") -> list[Caveat]:
-    """The faults that touch a report, a measure (`table` or `table.column`) or a record, of any level."""
+    """The faults of any level that affect a report, a measure (`table` or `table.column`) or a record."""
     table = measure.partition(".")[0]
     return [
-        each
-        for each in caveats()
-        if report in each.reports
-        or record in each.records
-        or (measure and (measure in each.measures or table in each.measures))
-        or (measure and measure == table and any(m.startswith(f"{table}.") for m in each.measures))
+        caveat
+        for caveat in caveats()
+        if report in caveat.reports
+        or record in caveat.records
+        or (measure and (measure in caveat.measures or table in caveat.measures))
+        or (measure and measure == table and any(name.startswith(f"{table}.") for name in caveat.measures))
     ]
 
 
-def lines(found: Iterable[Caveat]) -> list[str]:
-    """What explain says of them."""
-    return [f"{each.levels}: {each.note()}; {each.source} [{each.id}]" for each in found]
+def lines(faults: Iterable[Caveat]) -> list[str]:
+    """Their lines in `zlens explain`."""
+    return [f"{caveat.levels}: {caveat.note()}; {caveat.source} [{caveat.id}]" for caveat in faults]
 
 
 def check() -> list[str]:
-    """Everything wrong with them, a sentence each."""
-    found = []
+    """Everything wrong with the caveats, one sentence each."""
+    problems = []
     try:
-        every = caveats()
+        known_caveats = caveats()
     except CatalogError as error:
         return [str(error)]
-    for each in every:
-        where = f"{root() / each.id}.toml"
-        if not (root() / f"{each.id}.toml").is_file():
-            found.append(f"{root()}: no file is named after {each.id}; name it so")
-        if not each.text or not each.source or each.status not in STATUSES:
-            found.append(f"{where}: text, source or status is missing; give all three")
-        if not (each.reports or each.records or each.measures):
-            found.append(f"{where}: it touches nothing; name a report, a record or a measure")
-        for name in each.measures:
+    for caveat in known_caveats:
+        where = f"{root() / caveat.id}.toml"
+        if not (root() / f"{caveat.id}.toml").is_file():
+            problems.append(f"{root()}: no file is named after {caveat.id}; rename it")
+        if not caveat.text or not caveat.source or caveat.status not in STATUSES:
+            problems.append(f"{where}: text, source or status is missing; add it")
+        if not (caveat.reports or caveat.records or caveat.measures):
+            problems.append(f"{where}: it affects nothing; name a report, a record or a measure")
+        for name in caveat.measures:
             table, _, column = name.partition(".")
-            known = table in metrics.tables()
-            if not known or (column and metrics.table(table).column(column) is None):
-                found.append(f"{where}: {name} is not a measure; name one")
-        found += [
+            is_measure = table in metrics.tables()
+            if not is_measure or (column and metrics.table(table).column(column) is None):
+                problems.append(f"{where}: {name} is not a measure; name one")
+        problems += [
             f"{where}: {record} is not a record of the catalog; name one"
-            for record in each.records
+            for record in caveat.records
             if record not in layouts.records()
         ]
-        if each.of not in _OF:
-            found.append(f"{where}: of is {each.of!r}; use {' or '.join(_OF)}")
-        found += [
+        if caveat.of not in _OF:
+            problems.append(f"{where}: of is {caveat.of!r}; use {' or '.join(_OF)}")
+        problems += [
             f"{where}: {level!r} is not a level; write it as 6.3"
-            for level in (each.first, each.before)
+            for level in (caveat.first, caveat.before)
             if level and not layouts.release_key(level)
         ]
-    return found
+    return problems

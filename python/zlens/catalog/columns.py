@@ -1,4 +1,4 @@
-"""Columns of raw tables: what they are, and which of them a field of a record gives."""
+"""Columns of raw tables, and which of them a field of a record gives."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def field_parts(field: Field) -> list[Part]:
 
 
 def column_type(field: Field) -> str:
-    """What the decoder makes of a field: int, text, ascii, hex or time."""
+    """The decoder's type for a field: int, text, ascii, hex or time."""
     number = field.type != "character" or field.kind in ("counter", "timer", "sampled", "gauge", "flags")
     short = 0 < field.length <= _INT_MAX
     if field.kind == "time" and field.length == 8:

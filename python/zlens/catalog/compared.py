@@ -1,4 +1,4 @@
-"""What is compared, as the catalog declares it: groups of metrics, and the facts that must be alike."""
+"""What `compare` compares: groups of metrics, and the facts that must be alike."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that must be alike, why, and the query over a table that tells it of each system."""
+    """Something that must be alike, why, and the query that gives it for each system."""
 
     name: str
     table: str
@@ -55,7 +55,7 @@ class Fact:
 
 @cache
 def declared() -> tuple[Metric, ...]:
-    """All metrics in their order; CatalogError where a file is wrong."""
+    """All metrics in their order; CatalogError if a file is wrong."""
     return read(_ROOT)
 
 
@@ -68,12 +68,12 @@ _METRIC = Spec(
         Key("heading", _TEXT, "what it is called"),
         Key("unit", _TEXT, "its unit", default=None),
         Key("by", Many(_TEXT, into=tuple), "columns whose values get rows of their own", default=()),
-        Key("where", Named(_WORDS), "what columns are to be", default={}),
+        Key("where", Named(_WORDS), "the values that columns must have", default={}),
         Key("form", Choice(FORMS), "how it is compared", default="ratio"),
         Key("direction", Choice(DIRECTIONS), "what is better", default="none"),
         Key("criterion", Flag(), "whether IBM's criterion is about it", default=False),
         Key("across", Flag(), "whether it is compared across generations", default=False),
-        Key("scale", Number(), "what it is multiplied with for its unit", default=1.0),
+        Key("scale", Number(), "factor that converts it to its unit", default=1.0),
         Key("published", _TEXT, "where the comparison is published", default=""),
     )
 )
@@ -89,7 +89,7 @@ _FACT = Spec(
         Key("name", _TEXT, "what it is"),
         Key("table", _TEXT, "the measure"),
         Key("why", _TEXT, "why it must be alike"),
-        Key("query", _TEXT, "what tells it of each system"),
+        Key("query", _TEXT, "the query that gives it for each system"),
     ),
     Fact,
 )
@@ -98,13 +98,15 @@ _FACT = Spec(
 def read(root: Path) -> tuple[Metric, ...]:
     """The metrics of the files of a folder."""
     files = [(path, document.load(path, _GROUP, "the group")) for path in sorted(root.glob("[!_]*.toml"))]
-    files.sort(key=lambda each: each[1]["order"])
-    found = [_metric(data["title"], entry, str(path)) for path, data in files for entry in data["metric"]]
-    keys = [metric.key for metric in found]
+    files.sort(key=lambda file: file[1]["order"])
+    metric_list = [
+        _metric(data["title"], entry, str(path)) for path, data in files for entry in data["metric"]
+    ]
+    keys = [metric.key for metric in metric_list]
     for key in keys:
         if keys.count(key) > 1:
             raise CatalogError(f"{key} is compared twice", file=str(root), cure="leave one of them out")
-    return tuple(found)
+    return tuple(metric_list)
 
 
 def _metric(group: str, entry: dict[str, Any], path: str) -> Metric:
@@ -113,34 +115,34 @@ def _metric(group: str, entry: dict[str, Any], path: str) -> Metric:
     columns = {column.name: column for column in table.columns}
     column = columns.get(entry["column"])
     if column is None or column.type not in ("int", "float"):
-        raise CatalogError(f"{name} is no column of numbers", file=path)
+        raise CatalogError(f"{name} is not a numeric column", file=path)
     unit = column.unit if entry["unit"] is None else entry["unit"]
     metric = Metric(group, **entry | {"unit": unit, "where": tuple(entry["where"].items())})
-    for other in (*metric.by, *(name for name, _ in metric.where)):
-        if other not in columns:
-            raise CatalogError(f"{name}: {table.name} has no column {other!r}", file=path)
+    for condition in (*metric.by, *(name for name, _ in metric.where)):
+        if condition not in columns:
+            raise CatalogError(f"{name}: {table.name} has no column {condition!r}", file=path)
     if "mean" not in aggregation.gives(column) or column.unweighted:
         raise CatalogError(f"{name} has no mean", file=path, expected="a column with a weight")
     if set(metric.by) - set(table.key):
         raise CatalogError(f"{name}: by takes columns of the key", file=path, expected=", ".join(table.key))
     try:
-        together = aggregation.merged(table, metric.by, [name for name, _ in metric.where])
+        merges = aggregation.merged(table, metric.by, [name for name, _ in metric.where])
     except QueryError as error:
         raise CatalogError(f"{name}: {error.message}", file=path, expected=error.expected) from None
-    if together and aggregation.across(column) == "none":
+    if merges and aggregation.across(column) == "none":
         raise CatalogError(f"{name}: rows of several {', '.join(table.key)} give no value", file=path)
     return metric
 
 
 @cache
 def facts() -> tuple[Fact, ...]:
-    """What must be alike for two runs to be comparable."""
+    """The facts that must be alike for two runs to be comparable."""
     entries: list[Fact] = document.load(_FACTS, Spec((Key("fact", Many(_FACT), default=[]),)))["fact"]
     return tuple(entries)
 
 
 def check() -> list[str]:
-    """What is wrong in these files, a sentence each."""
+    """Everything wrong in these files, one sentence each."""
     try:
         declared()
         facts()

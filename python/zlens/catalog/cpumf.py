@@ -1,6 +1,6 @@
 """The CPU Measurement Facility: which machine counts what under which number, and the metrics built from it.
 
-Facts are the files of the machine generations (`generations`) and, for what all machines have in common,
+The facts are the files of the machine generations (`generations`) and, for what all machines have in common,
 those of `facts/machines/common`. A metric is a formula over counters (letter of the set and number: B0, P33,
 C65, E145, M448), a few other names, and metrics of the same generation. `cpumf_formulas` turns them into SQL.
 """
@@ -16,7 +16,7 @@ from typing import Any
 from zlens.catalog import expressions, generations
 from zlens.errors import CatalogError
 
-#: The shares of L1 misses: which counters they name says what sourced them.
+#: The shares of L1 misses: the counters they name tell where the lines came from.
 SHARES = ("l15p", "l2lp", "l2rp", "l2p", "l3p", "l4lp", "l4rp", "memp")
 
 _COUNTER = re.compile(r"([A-Z])(\d{1,3})")
@@ -35,10 +35,10 @@ class Counter:
 class CounterSet:
     """A set of counters with consecutive numbers.
 
-    letter   by which formulas name its counters
+    letter   the letter by which formulas name its counters
     smf      type of the set in SMF 113
-    version  cfvn or csvn: the counter version that tells its size
-    sizes    (from, to, counters): how many it has in which versions, reserved numbers included
+    version  cfvn or csvn: the counter version that determines its size
+    sizes    (from, to, counters): its number of counters by version, including reserved numbers
     """
 
     name: str
@@ -50,7 +50,7 @@ class CounterSet:
     text: str
 
     def size(self, version: int | None) -> int | None:
-        """How many counters the set has; None where that version has none or nobody knows."""
+        """The number of counters in the set; None if that version has none or is unknown."""
         for first, last, counters in self.sizes:
             if version is not None and first <= version and (last is None or version <= last):
                 return counters
@@ -58,13 +58,13 @@ class CounterSet:
 
     @property
     def most(self) -> int:
-        """The most counters it has on any machine."""
+        """The largest number of counters it has on any machine."""
         return max(counters for _, _, counters in self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A formula that is told besides the one in use, or where none is known well enough."""
+    """An alternative formula, besides the one in use or where none is known well enough."""
 
     formula: str
     status: str
@@ -73,10 +73,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """How one machine generation gives a metric. No formula: it cannot be computed from counters alone.
+    """How one machine generation computes a metric. No formula: counters alone do not give it.
 
-    needs     the set that a machine must have, where no formula names its counters
-    variants  other formulas; where there is none in use, the first one, to those who ask for it
+    needs     the set that a machine must have, if no formula names its counters
+    variants  other formulas; if none is in use, the first of them is for users who allow it
     """
 
     name: str
@@ -106,7 +106,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """left <= right, or the counters are not what they are taken for."""
+    """left <= right must hold, or the counters do not mean what they are taken to mean."""
 
     name: str
     left: str
@@ -118,7 +118,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """The LSPR workload category of what `when` says of l1mp and rni."""
+    """The LSPR workload category for a condition `when` on l1mp and rni."""
 
     when: str
     category: str
@@ -134,24 +134,24 @@ class HintTable:
 
 
 def linux_facts() -> Mapping[str, Any]:
-    """How Linux calls counters besides the names of the generations."""
+    """Linux names of counters, besides the names of the generations."""
     return generations.common("linux")
 
 
 @cache
 def alike() -> dict[str, tuple[str, ...]]:
-    """Generations that names of counters may not tell apart, by what the two are called together."""
+    """Generations that counter names may not distinguish, by their joint name."""
     stated = {name: generations.facts(name).get("alike") for name in generations.names()}
-    return {f"{other} or {name}": (other, name) for name, other in stated.items() if other is not None}
+    return {f"{older} or {name}": (older, name) for name, older in stated.items() if older is not None}
 
 
 def sources() -> dict[str, str]:
-    """The sources that the files call by one word."""
+    """The sources that the files abbreviate."""
     return dict(generations.common("architecture")["sources"])
 
 
 def _source(text: str) -> str:
-    """A source in full."""
+    """A source with its abbreviations expanded."""
     return "; ".join(sources().get(part, part) for part in text.split("; "))
 
 
@@ -173,12 +173,12 @@ def sets() -> dict[str, CounterSet]:
 
 
 def _sizes(facts: Mapping[str, Any]) -> tuple[tuple[int, int | None, int], ...]:
-    """What a set's facts say of its sizes; else each generation says it for its own version."""
+    """The sizes in a set's facts; otherwise each generation gives the size for its own version."""
     if "sizes" in facts:
         return tuple((size["from"], size.get("to"), size["counters"]) for size in facts["sizes"])
     sizes: list[tuple[int, int, int]] = []
-    for own in map(generations.facts, generations.names()):
-        version, counters = own[facts["version"]], own["extended_counters"]
+    for generation_facts in map(generations.facts, generations.names()):
+        version, counters = generation_facts[facts["version"]], generation_facts["extended_counters"]
         if sizes and sizes[-1][1:] == (version - 1, counters):
             sizes[-1] = (sizes[-1][0], version, counters)
         else:
@@ -187,13 +187,13 @@ def _sizes(facts: Mapping[str, Any]) -> tuple[tuple[int, int | None, int], ...]:
 
 
 def sizes(cfvn: int | None, csvn: int | None) -> dict[str, int | None]:
-    """How many counters each set has with these counter versions; None: no such set, or nobody knows."""
+    """The number of counters in each set for these counter versions; None: no such set, or unknown."""
     versions = {"cfvn": cfvn, "csvn": csvn}
-    return {name: each.size(versions[each.version]) for name, each in sets().items()}
+    return {name: counter_set.size(versions[counter_set.version]) for name, counter_set in sets().items()}
 
 
 def names() -> dict[str, tuple[str, str]]:
-    """What formulas may name besides counters and metrics: the role that gives it, and what it is."""
+    """Names that formulas may use besides counters and metrics: the role that gives each, and what it is."""
     return {
         name: (facts["role"], facts["text"])
         for name, facts in generations.common("architecture")["names"].items()
@@ -201,16 +201,16 @@ def names() -> dict[str, tuple[str, str]]:
 
 
 def _set_of(number: int) -> str:
-    for each in sets().values():
-        if each.first <= number < each.first + each.most:
-            return each.name
+    for counter_set in sets().values():
+        if counter_set.first <= number < counter_set.first + counter_set.most:
+            return counter_set.name
     raise CatalogError(f"counter {number} is in no set", expected=_NUMBERED)
 
 
 def _counters(facts: Mapping[str, Any]) -> dict[int, Counter]:
     return {
-        int(number): Counter(int(number), _set_of(int(number)), each["name"], each["text"])
-        for number, each in facts.items()
+        int(number): Counter(int(number), _set_of(int(number)), counter["name"], counter["text"])
+        for number, counter in facts.items()
     }
 
 
@@ -220,21 +220,23 @@ def common_counters() -> dict[int, Counter]:
 
 
 def number_of(name: str) -> int | None:
-    """The number of a counter as formulas name it (E145); None for what is no counter's name."""
+    """The number of a counter as formulas name it (E145); None if the name is not a counter's."""
     match = _COUNTER.fullmatch(name)
     if match is None:
         return None
     number = int(match[2])
-    each = next((each for each in sets().values() if each.letter == match[1]), None)
-    if each is None or not each.first <= number < each.first + each.most:
-        raise CatalogError(f"{name} is no counter", expected=_NUMBERED)
+    counter_set = next(
+        (counter_set for counter_set in sets().values() if counter_set.letter == match[1]), None
+    )
+    if counter_set is None or not counter_set.first <= number < counter_set.first + counter_set.most:
+        raise CatalogError(f"{name} is not a counter", expected=_NUMBERED)
     return number
 
 
 def numbers_in(formulas: Iterable[str]) -> list[int]:
     """The counters that formulas name, in order."""
-    found = {number_of(name) for formula in formulas for name in expressions.names(formula)}
-    return sorted(number for number in found if number is not None)
+    numbers = {number_of(name) for formula in formulas for name in expressions.names(formula)}
+    return sorted(number for number in numbers if number is not None)
 
 
 def common_metrics() -> dict[str, Metric]:
@@ -244,7 +246,7 @@ def common_metrics() -> dict[str, Metric]:
 
 
 def _common_on(generation: str) -> dict[str, Metric]:
-    """The same with their status on one generation."""
+    """The common metrics with their status on one generation."""
     metrics = common_metrics()
     statuses = generations.facts(generation).get("statuses", {})
     return metrics | {name: replace(metrics[name], status=status) for name, status in statuses.items()}
@@ -265,15 +267,17 @@ def _metric(name: str, facts: Mapping[str, Any]) -> Metric:
 def generation(name: str) -> Generation:
     """One machine generation with all its counters and metrics."""
     facts = generations.facts(name)
-    sized = sizes(facts["cfvn"], facts["csvn"])
+    set_sizes = sizes(facts["cfvn"], facts["csvn"])
     shared = {
         number: counter
         for number, counter in common_counters().items()
-        if number - sets()[counter.set].first < (sized[counter.set] or 0)
+        if number - sets()[counter.set].first < (set_sizes[counter.set] or 0)
     }
     counters = {**shared, **_counters(facts["counters"])}
     metrics = {**_common_on(name), **_weighed(name)}
-    metrics |= {metric: _metric(metric, each) for metric, each in facts.get("metrics", {}).items()}
+    metrics |= {
+        metric: _metric(metric, metric_facts) for metric, metric_facts in facts.get("metrics", {}).items()
+    }
     return Generation(
         name,
         facts["text"],
@@ -284,12 +288,12 @@ def generation(name: str) -> Generation:
         facts.get("note", ""),
         facts["basis"],
         dict(sorted(counters.items())),
-        {metric: each for metric, each in metrics.items() if _is_of(each, metrics, counters, sized)},
+        {metric.name: metric for metric in metrics.values() if _is_of(metric, metrics, counters, set_sizes)},
     )
 
 
 def may_be_counter(name: str) -> bool:
-    """Whether a name has the form of a counter's (E145), or stands in the text of a file."""
+    """Whether a name has the form of a counter's (E145), or occurs in a file."""
     files = generations.root().rglob("*.toml")
     return _COUNTER.fullmatch(name) is not None or any(
         f'"{name}"' in path.read_text(encoding="utf-8") for path in files
@@ -297,7 +301,7 @@ def may_be_counter(name: str) -> bool:
 
 
 def own_metrics(name: str) -> set[str]:
-    """The metrics that the file of a generation itself defines."""
+    """The metrics that the file of a generation defines."""
     return set(generations.facts(name).get("metrics", {}))
 
 
@@ -305,24 +309,26 @@ def _is_of(
     metric: Metric,
     metrics: Mapping[str, Metric],
     counters: Mapping[int, Counter],
-    sized: Mapping[str, int | None],
+    set_sizes: Mapping[str, int | None],
 ) -> bool:
     """Whether a generation has all counters and metrics that a metric is built from."""
-    if metric.needs and not sized[metric.needs]:
+    if metric.needs and not set_sizes[metric.needs]:
         return False
     for name in (name for formula in _formulas(metric) for name in expressions.names(formula)):
         number = number_of(name)
         if number is not None and number not in counters:
             return False
         if number is None and name not in names():
-            other = metrics.get(name)
-            if other is None or not _is_of(other, metrics, counters, sized):
+            referenced = metrics.get(name)
+            if referenced is None or not _is_of(referenced, metrics, counters, set_sizes):
                 return False
     return True
 
 
 def _formulas(metric: Metric) -> list[str]:
-    return [f for f in (metric.formula, *(variant.formula for variant in metric.variants)) if f]
+    return [
+        formula for formula in (metric.formula, *(variant.formula for variant in metric.variants)) if formula
+    ]
 
 
 # RNI and finite CPI
@@ -357,22 +363,24 @@ def _number(value: float) -> str:
 
 def _weighed(name: str) -> dict[str, Metric]:
     """The metrics of a generation that are built from weights."""
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for kind in ("rni", "finite"):
         facts = generations.facts(name).get(kind)
         if facts is None:
             continue
-        told = _by_numbers(kind, name, facts.get("numbers"))
+        formulas = _by_numbers(kind, name, facts.get("numbers"))
         variants = [
-            (_by_numbers(kind, name, each["numbers"]), each["status"], _source(each["source"]))
-            for each in facts.get("variants", [])
+            (_by_numbers(kind, name, variant["numbers"]), variant["status"], _source(variant["source"]))
+            for variant in facts.get("variants", [])
         ]
         for metric in ("rni",) if kind == "rni" else ("est_finite_cpi", "est_scpl1m"):
-            found[metric] = replace(
-                _metric(metric, {**facts, "formula": told.get(metric, "")}),
-                variants=tuple(Variant(each[metric], status, source) for each, status, source in variants),
+            metrics[metric] = replace(
+                _metric(metric, {**facts, "formula": formulas.get(metric, "")}),
+                variants=tuple(
+                    Variant(variant[metric], status, source) for variant, status, source in variants
+                ),
             )
-    return found
+    return metrics
 
 
 def _by_numbers(kind: str, generation: str, numbers: list[float] | None) -> dict[str, str]:
@@ -384,22 +392,24 @@ def _by_numbers(kind: str, generation: str, numbers: list[float] | None) -> dict
 # The generation of a record
 
 
-def choose(machine_type: str | None, csvn: int | None, told: str | None = None) -> tuple[str | None, str]:
-    """The generation whose formulas hold, and why: by machine type, and by counter version without one.
+def choose(
+    machine_type: str | None, csvn: int | None, named_generation: str | None = None
+) -> tuple[str | None, str]:
+    """The generation whose formulas apply, and why: by machine type, or by counter version without one.
 
-    `told` is what the names of the counters say, where nothing else says it. A type that nobody knows has no
-    generation, whatever its version: the meaning of its extended counters may be another. So has a type whose
-    record gives a version that is not of its generation.
+    `named_generation` is the generation by counter names, for records without either. An unknown type has no
+    generation, whatever its version: its extended counters may have other meanings. Neither has a type whose
+    record gives a version of another generation.
     """
     type = (machine_type or "").strip()
     by_version = {generations.facts(name)["csvn"]: name for name in generations.names()}
     if not type:
         if csvn in by_version:
             return by_version[csvn], BY_VERSION
-        if csvn is None and told is not None:
-            return told, BY_NAMES
-        unknown = "" if csvn is None else f" and counter version {csvn} is not known"
-        return None, f"no machine type{unknown}: {COMMON_ONLY}"
+        if csvn is None and named_generation is not None:
+            return named_generation, BY_NAMES
+        version = "" if csvn is None else f" and counter version {csvn} is not known"
+        return None, f"no machine type{version}: {COMMON_ONLY}"
     machine = generations.types().get(type)
     if machine is None:
         return None, f"machine type {type} is not known: {COMMON_ONLY}"
@@ -414,17 +424,17 @@ BY_NAMES = "names of counters"
 COMMON_ONLY = "only metrics that all machines have in common"
 
 
-# What must hold, and what follows
+# What must hold between counters
 
 
 @cache
 def balances() -> tuple[Balance, ...]:
-    """What must hold between counters, if they are what they are taken for."""
+    """Relations that must hold between counters if they mean what they are taken to mean."""
     return tuple(Balance(**facts) for facts in generations.common("balances")["balance"])
 
 
 def sourced(name: str) -> list[int]:
-    """The counters of a generation that say where the lines of L1 misses came from."""
+    """The counters of a generation that show where the lines of L1 misses came from."""
     metrics = generation(name).metrics
     return [
         number
@@ -442,5 +452,5 @@ def hint_table() -> HintTable:
         facts["source"],
         facts["note"],
         tuple(name for name in generations.names() if generations.facts(name)["workload_hint"]),
-        tuple(Hint(**each) for each in facts["hint"]),
+        tuple(Hint(**hint) for hint in facts["hint"]),
     )

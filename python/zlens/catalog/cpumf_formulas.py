@@ -1,8 +1,8 @@
 """From the metrics of CPU MF to formulas over the role `counter`, and from there to SQL.
 
 A metric that all machines compute alike is one formula; where generations differ, it is a case over
-`counter.generation`, with the metrics it is built from put in its place for each generation by itself.
-The private view `_counted` adds that column to the role, and leaves out systems that `_breach` names.
+`counter.generation`, with the metrics it is built from inlined separately for each generation.
+The private view `_counted` adds that column to the role, and omits the systems that `_breach` names.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from zlens.catalog.cpumf_weights import USER, Weights
 from zlens.catalog.expressions import literal
 from zlens.errors import CatalogError
 
-#: The generations that an input's counters are of, None among them where one has none; None: any may be.
+#: The generations of an input's counters, including None if one is unknown; None: any may occur.
 Present = frozenset[str | None] | None
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset({"and", "or", "not", "is", "null", "coalesce"})
 
-#: RNI that is known this well, or from the user's own weights, gives a hint as sure as the table of hints.
+#: If RNI is known this well, or uses the user's own weights, the hint is as sure as the table of hints.
 _KNOWN_WELL = ("verified", "verified-secondary", USER)
 
 
@@ -32,7 +32,7 @@ _KNOWN_WELL = ("verified", "verified-secondary", USER)
 class Trust:
     """What the user trusts beyond what the catalog is sure of.
 
-    unverified  show metrics whose formula is unverified
+    unverified  whether to show metrics with an unverified formula
     weights     the user's own numbers for RNI and finite CPI
     """
 
@@ -40,13 +40,13 @@ class Trust:
     weights: Weights = field(default_factory=Weights)
 
 
-#: What is shown unless the user says otherwise.
+#: What is shown by default.
 SURE = Trust()
 
 
 @dataclass(frozen=True, slots=True)
 class StatedFormula:
-    """A formula in the names of its counters, and how well it is known with all it is built from."""
+    """A formula over counters, with the weakest status of everything it is built from."""
 
     formula: str
     status: str
@@ -55,16 +55,16 @@ class StatedFormula:
 def told(
     generation: str | None, name: str, trust: Trust = SURE, keep: Container[str] = ()
 ) -> StatedFormula | None:
-    """A metric of a generation (None: of any machine), over nothing but counters; None if it has none.
+    """A metric of a generation (None: of any machine) over counters only; None if it has none.
 
-    The names of `keep` stay as they are: metrics that stand in other columns of the same row.
+    Names in `keep` stay as they are: metrics that are other columns of the same row.
     """
     metrics = cpumf.generation(generation).metrics if generation else cpumf.common_metrics()
     metric = metrics.get(name)
-    own = _own(generation, metric, trust) if metric else None
-    if own is None:
+    stated = _own(generation, metric, trust) if metric else None
+    if stated is None:
         return None
-    statuses = [own.status]
+    statuses = [stated.status]
 
     def put(match: re.Match[str]) -> str:
         word = match[0]
@@ -72,25 +72,25 @@ def told(
             return word
         part = told(generation, word, trust, keep)
         if part is None:
-            raise _NotThereError
+            raise _MissingMetricError
         statuses.append(part.status)
         return word if word in keep else f"({part.formula})"
 
     try:
-        formula = _NAME.sub(put, own.formula)
-    except _NotThereError:
+        formula = _NAME.sub(put, stated.formula)
+    except _MissingMetricError:
         return None
-    # What is built from something doubtful is as doubtful, however well its own formula is known.
-    doubtful = next((each for each in ("unverified", USER) if each in statuses), own.status)
+    # A formula is as doubtful as its most doubtful part, whatever its own status.
+    doubtful = next((status for status in ("unverified", USER) if status in statuses), stated.status)
     return StatedFormula(formula, doubtful)
 
 
-class _NotThereError(Exception):
-    """A metric is built from one that the generation has not."""
+class _MissingMetricError(Exception):
+    """A metric is built from one that the generation does not have."""
 
 
 def _own(generation: str | None, metric: Metric, trust: Trust) -> StatedFormula | None:
-    """A metric's formula with the names of other metrics in it."""
+    """A metric's formula, with the names of other metrics in it."""
     if generation and generation in trust.weights.rni and metric.name == "rni":
         return StatedFormula(cpumf.rni_formula(generation, trust.weights.rni[generation]), USER)
     if generation and generation in trust.weights.finite:
@@ -108,30 +108,30 @@ def _own(generation: str | None, metric: Metric, trust: Trust) -> StatedFormula 
 
 
 def columns() -> list[str]:
-    """The columns that can be told by generation."""
-    found = dict.fromkeys(cpumf.common_metrics())
+    """The columns that can differ by generation."""
+    names = dict.fromkeys(cpumf.common_metrics())
     for generation in generations.names():
-        found.update(dict.fromkeys(cpumf.generation(generation).metrics))
-    return [*found, *_SPECIAL]
+        names.update(dict.fromkeys(cpumf.generation(generation).metrics))
+    return [*names, *_SPECIAL]
 
 
 def column_formula(name: str, trust: Trust = SURE, keep: Container[str] = (), present: Present = None) -> str:
-    """The formula of a column over roles of `counter` and columns of `keep`; '' where no machine gives it.
+    """The formula of a column over roles of `counter` and columns of `keep`; '' if no machine has one.
 
-    `present` are the generations that may be among the rows: formulas of others are left out.
+    `present` are the generations that may occur in the rows: formulas of others are left out.
     """
     if name in _SPECIAL:
         return _SPECIAL[name](trust, present)
 
     def formula(generation: str | None) -> str:
-        found = told(generation, name, trust, keep)
-        return over_roles(found.formula, keep) if found else ""
+        stated = told(generation, name, trust, keep)
+        return over_roles(stated.formula, keep) if stated else ""
 
     return _by_generation(formula, present)
 
 
 def over_roles(formula: str, keep: Container[str] = ()) -> str:
-    """A formula with the roles that give its counters and other names in their places."""
+    """A formula with counters and other names replaced by the roles that give them."""
 
     def put(match: re.Match[str]) -> str:
         word = match[0]
@@ -150,46 +150,52 @@ def over_roles(formula: str, keep: Container[str] = ()) -> str:
 
 
 def _by_generation(formula: Callable[[str | None], str], present: Present = None) -> str:
-    """One case over the generation; that of any machine (None) stands for those that have no other."""
+    """One case over the generation; the formula for any machine (None) is the default."""
     common = formula(None)
     groups: dict[str, list[str]] = {}
     for generation in generations.names() if present is None else _among(present):
         groups.setdefault(formula(generation), []).append(generation)
     branches = {}
-    for each, members in groups.items():
-        # Two generations that nothing tells apart have what both compute alike.
+    for formula_text, members in groups.items():
+        # For two generations that cannot be distinguished, only what both compute alike applies.
         pairs = [name for name, alike in cpumf.alike().items() if set(alike) <= set(members)]
-        branches[each] = [one for one in (*members, *pairs) if present is None or one in present]
-    needed = {each: named for each, named in branches.items() if named and each != common}
+        branches[formula_text] = [
+            member for member in (*members, *pairs) if present is None or member in present
+        ]
+    needed = {
+        formula_text: members_present
+        for formula_text, members_present in branches.items()
+        if members_present and formula_text != common
+    }
     if not needed:
         return common
     if present is not None and len(needed) == 1:
-        ((each, named),) = needed.items()
-        if present <= set(named):
-            return each
+        ((formula_text, members_present),) = needed.items()
+        if present <= set(members_present):
+            return formula_text
     cases = []
-    for each, named in needed.items():
-        cases.append(" or ".join(f"counter.generation = '{name}'" for name in named))
-        cases.append(each or "null")
+    for formula_text, members_present in needed.items():
+        cases.append(" or ".join(f"counter.generation = '{name}'" for name in members_present))
+        cases.append(formula_text or "null")
     return f"case({', '.join([*cases, common] if common else cases)})"
 
 
 def _among(present: frozenset[str | None]) -> list[str]:
-    """The generations that the rows may be of; of two that nothing tells apart, both."""
-    alike = {each for name, both in cpumf.alike().items() if name in present for each in both}
+    """The generations that the rows may have; for an indistinguishable pair, both."""
+    alike = {member for name, pair in cpumf.alike().items() if name in present for member in pair}
     return [generation for generation in generations.names() if generation in present or generation in alike]
 
 
 def _of_status(name: str) -> Callable[[Trust, Present], str]:
-    """The status of a metric's formula as it is used, or would be if the user allowed it."""
+    """The status of a metric's formula as used, or as it would be if the user allowed it."""
 
     def formula(trust: Trust, present: Present) -> str:
         def status(generation: str | None) -> str:
             if generation is None or name not in cpumf.generation(generation).metrics:
                 return ""
             metric = cpumf.generation(generation).metrics[name]
-            found = told(generation, name, trust) or _own(generation, metric, trust) or metric
-            return literal(found.status)
+            stated = told(generation, name, trust) or _own(generation, metric, trust) or metric
+            return literal(stated.status)
 
         return _by_generation(status, present)
 
@@ -198,13 +204,13 @@ def _of_status(name: str) -> Callable[[Trust, Present], str]:
 
 def _hint(trust: Trust, present: Present) -> str:
     """The workload category, from the columns l1mp and rni."""
-    cases = ", ".join(f"{each.when}, {literal(each.category)}" for each in cpumf.hint_table().hints)
-    return _by_generation(lambda name: f"case({cases})" if _hinted(name, trust) else "", present)
+    cases = ", ".join(f"{hint.when}, {literal(hint.category)}" for hint in cpumf.hint_table().hints)
+    return _by_generation(lambda name: f"case({cases})" if _hint_rni(name, trust) else "", present)
 
 
 def _hint_status(trust: Trust, present: Present) -> str:
     def status(generation: str | None) -> str:
-        rni = _hinted(generation, trust)
+        rni = _hint_rni(generation, trust)
         if rni is None:
             return ""
         if rni.status in _KNOWN_WELL:
@@ -214,8 +220,8 @@ def _hint_status(trust: Trust, present: Present) -> str:
     return _by_generation(status, present)
 
 
-def _hinted(generation: str | None, trust: Trust) -> StatedFormula | None:
-    """RNI of a generation that the table of hints is for, as far as the user trusts it."""
+def _hint_rni(generation: str | None, trust: Trust) -> StatedFormula | None:
+    """RNI of a generation that the table of hints covers, if the user trusts it."""
     if generation is None or generation not in cpumf.hint_table().generations:
         return None
     return told(generation, "rni", trust)
@@ -240,7 +246,7 @@ _SPECIAL: dict[str, Callable[[Trust, Present], str]] = {
 
 
 def generation_sql() -> str:
-    """The machine generation of a row of the role `counter`: as cpumf.choose tells it."""
+    """The machine generation of a row of the role `counter`, as cpumf.choose determines it."""
     versions = " ".join(f"WHEN {cpumf.generation(name).csvn} THEN '{name}'" for name in generations.names())
     types = " ".join(
         f"WHEN {_type_in(name)} AND coalesce(counter.csvn, {cpumf.generation(name).csvn}) "
@@ -252,7 +258,7 @@ def generation_sql() -> str:
 
 
 _NO_TYPE = "coalesce(trim(counter.machine_type), '') = ''"
-#: What the names of the counters say, where no version of the record says more.
+#: The generation by counter names, if the record has no version.
 _TOLD = "CASE WHEN counter.csvn IS NULL THEN counter.told_generation END"
 
 
@@ -263,11 +269,11 @@ def _type_in(generation: str) -> str:
 
 def generation_by_sql() -> str:
     """How the generation of a row was chosen, or why there is none."""
-    known = ", ".join(str(cpumf.generation(name).csvn) for name in generations.names())
+    versions = ", ".join(str(cpumf.generation(name).csvn) for name in generations.names())
     types = ", ".join(map(literal, generations.types()))
     only = literal(f": {cpumf.COMMON_ONLY}")
     return (
-        f"CASE WHEN {_NO_TYPE} THEN CASE WHEN counter.csvn IN ({known}) THEN {literal(cpumf.BY_VERSION)} "
+        f"CASE WHEN {_NO_TYPE} THEN CASE WHEN counter.csvn IN ({versions}) THEN {literal(cpumf.BY_VERSION)} "
         f"WHEN {_TOLD} IS NOT NULL THEN {literal(cpumf.BY_NAMES)} "
         "ELSE 'no machine type' || coalesce(' and counter version ' || counter.csvn || ' is not known', '') "
         f"|| {only} END "
@@ -280,49 +286,49 @@ def generation_by_sql() -> str:
 
 @cache
 def breaches_sql(present: Present = None) -> str:
-    """What contradicts itself in a row of counters: a list with NULL for what is well."""
+    """The contradictions in a row of counters: a list with NULL for each check that passes."""
     tests = []
     for balance in cpumf.balances():
-        left, right = (_resolved(side, present) for side in (balance.left, balance.right))
-        found, allowed = (_compiled(side) for side in (left, right))
-        limit = _compiled(f"({right}) * {1 + balance.tolerance!r} + {balance.slack!r}")
-        tests.append(_breach(f"{found} > {limit}", balance.name, balance.text, found, allowed))
-    for each in cpumf.sets().values():
-        sized = f"counter.{each.name}_counters"
-        right = f"CASE {_sizes_by_version(each)} END"
+        left, right = (_resolve_side(side, present) for side in (balance.left, balance.right))
+        actual, allowed = (_compile(side) for side in (left, right))
+        limit = _compile(f"({right}) * {1 + balance.tolerance!r} + {balance.slack!r}")
+        tests.append(_breach(f"{actual} > {limit}", balance.name, balance.text, actual, allowed))
+    for counter_set in cpumf.sets().values():
+        actual_size = f"counter.{counter_set.name}_counters"
+        right = f"CASE {_sizes_by_version(counter_set)} END"
         tests.append(
             _breach(
-                f"{sized} <> {right}",
-                f"size of the {each.name} set",
-                f"the {each.name} counter set has not the size that its version says",
-                sized,
+                f"{actual_size} <> {right}",
+                f"size of the {counter_set.name} set",
+                f"the {counter_set.name} counter set does not have the size of its version",
+                actual_size,
                 right,
             )
         )
     return f"[{', '.join(tests)}]"
 
 
-def _breach(condition: str, name: str, text: str, found: str, allowed: str) -> str:
+def _breach(condition: str, name: str, text: str, actual: str, allowed: str) -> str:
     return (
         f"CASE WHEN NOT coalesce(counter.lost, false) AND {condition} THEN "
         f"{{'balance': {literal(name)}, 'text': {literal(text)}, "
-        f"'found': CAST({found} AS DOUBLE), 'allowed': CAST({allowed} AS DOUBLE)}} END"
+        f"'found': CAST({actual} AS DOUBLE), 'allowed': CAST({allowed} AS DOUBLE)}} END"
     )
 
 
-def _sizes_by_version(each: cpumf.CounterSet) -> str:
+def _sizes_by_version(counter_set: cpumf.CounterSet) -> str:
     branches = []
-    for first, last, counters in each.sizes:
-        upper = "" if last is None else f" AND counter.{each.version} <= {last}"
-        branches.append(f"WHEN counter.{each.version} >= {first}{upper} THEN {counters}")
+    for first, last, counters in counter_set.sizes:
+        upper = "" if last is None else f" AND counter.{counter_set.version} <= {last}"
+        branches.append(f"WHEN counter.{counter_set.version} >= {first}{upper} THEN {counters}")
     return " ".join(branches)
 
 
-def _resolved(side: str, present: Present) -> str:
-    """A side of a balance over roles; SOURCED is what the shares of the generation name."""
+def _resolve_side(side: str, present: Present) -> str:
+    """A side of a balance over roles; SOURCED is the sum of the counters behind the generation's shares."""
     if side != "SOURCED":
         return over_roles(side)
-    # Where no generation has any, there is nothing to compare.
+    # If no generation has any, there is nothing to compare.
     return (
         _by_generation(
             lambda name: " + ".join(f"counter.c{number}" for number in cpumf.sourced(name)) if name else "",
@@ -332,7 +338,7 @@ def _resolved(side: str, present: Present) -> str:
     )
 
 
-def _compiled(formula: str) -> str:
+def _compile(formula: str) -> str:
     return expressions.compile_sql(formula, lambda name: name)
 
 
@@ -342,7 +348,7 @@ def summed_names() -> list[str]:
 
 
 def counter_sums_sql(wanted: Collection[str] | None) -> str:
-    """Sums over processors of those of `summed_names` that are wanted; `part` is what of one counts."""
+    """Sums over processors of the wanted `summed_names`; `part` is the share of a processor that counts."""
     return "".join(
         f",\n    CASE WHEN count({name}) = count(*) THEN sum({name} * part) END AS {name}"
         for name in summed_names()
@@ -352,13 +358,15 @@ def counter_sums_sql(wanted: Collection[str] | None) -> str:
 
 @cache
 def _used_numbers() -> list[int]:
-    every = [metric for name in generations.names() for metric in cpumf.generation(name).metrics.values()]
-    formulas = [metric.formula for metric in every]
-    formulas += [variant.formula for metric in every for variant in metric.variants]
+    all_metrics = [
+        metric for name in generations.names() for metric in cpumf.generation(name).metrics.values()
+    ]
+    formulas = [metric.formula for metric in all_metrics]
+    formulas += [variant.formula for metric in all_metrics for variant in metric.variants]
     return cpumf.numbers_in(formula for formula in formulas if formula)
 
 
-#: What the SQL files of the measures may leave for the catalog to fill in.
+#: Placeholders in the SQL files of the measures, which the catalog fills in.
 PLACES: dict[str, Callable[[Present, Collection[str] | None], str]] = {
     "generation": lambda *_: generation_sql(),
     "generation_by": lambda *_: generation_by_sql(),

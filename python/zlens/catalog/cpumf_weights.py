@@ -5,7 +5,7 @@
 
 `rni` is a factor and one weight for each share that the generation weighs (z10: L2LP, L2RP, MEMP; later L3P,
 L4LP, L4RP, MEMP): rni = factor * (weight * share + ...) / 100. `finite` is a and b of est_finite_cpi =
-(a + b * rni) * (B3 + B5) / B1. What is computed from them has the status `user`.
+(a + b * rni) * (B3 + B5) / B1. Values computed from them have the status `user`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zlens.catalog import cpumf, generations
 from zlens.errors import InputError
 from zlens.schema import user_files
 
-#: The status of what is computed from the user's numbers.
+#: The status of values computed from the user's numbers.
 USER = "user"
 
 _CURE = "write a line like: z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [0.57, 0.1] }"
@@ -27,14 +27,14 @@ _CURE = "write a line like: z196 = { rni = [1.6, 0.4, 1.0, 2.4, 7.5], finite = [
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Numbers by generation; a generation that is not there keeps those of the catalog."""
+    """Numbers by generation; a generation without numbers keeps those of the catalog."""
 
     rni: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     finite: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def read(path: str) -> Weights:
-    """The weights in a file; InputError when it cannot be read or is not what it should be."""
+    """The weights in a file; InputError if it cannot be read or is invalid."""
     text = user_files.decoded(
         user_files.content(path, user_files.HAND_WRITTEN, "file of weights", _CURE), path, _CURE
     )
@@ -56,7 +56,7 @@ def parse(text: str, path: str) -> Weights:
             )
         if not isinstance(line, dict) or not line or set(line) - {"rni", "finite"}:
             raise InputError(
-                f"{generation} gives neither rni nor finite, or something else",
+                f"{generation} has neither rni nor finite, or has unknown keys",
                 file=path,
                 expected="{ rni = [numbers], finite = [a, b] } or one of the two",
                 cure=_CURE,
@@ -64,28 +64,28 @@ def parse(text: str, path: str) -> Weights:
         shares = ", ".join(term.upper() for term in cpumf.rni_terms(generation))
         if "rni" in line:
             count = 1 + len(cpumf.rni_terms(generation))
-            said = f"{count} numbers: the factor, and the weights of {shares}"
-            rni[generation] = _numbers(line["rni"], count, f"{generation}: rni", said, path)
+            expected = f"{count} numbers: the factor, and the weights of {shares}"
+            rni[generation] = _numbers(line["rni"], count, f"{generation}: rni", expected, path)
         if "finite" in line:
-            said = "2 numbers: a and b of (a + b * rni) * (B3 + B5) / B1"
-            finite[generation] = _numbers(line["finite"], 2, f"{generation}: finite", said, path)
+            expected = "2 numbers: a and b of (a + b * rni) * (B3 + B5) / B1"
+            finite[generation] = _numbers(line["finite"], 2, f"{generation}: finite", expected, path)
     return Weights(rni, finite)
 
 
-def _numbers(value: Any, count: int, what: str, expected: str, path: str) -> tuple[float, ...]:
+def _numbers(value: Any, count: int, subject: str, expected: str, path: str) -> tuple[float, ...]:
     if not isinstance(value, list) or len(value) != count:
-        found = f"has {len(value)} values" if isinstance(value, list) else "is no list"
-        raise InputError(f"{what} {found}", file=path, expected=expected, cure=_CURE)
-    for each in value:
+        problem = f"has {len(value)} values" if isinstance(value, list) else "is not a list"
+        raise InputError(f"{subject} {problem}", file=path, expected=expected, cure=_CURE)
+    for number in value:
         # true and false are numbers to Python
-        if isinstance(each, bool) or not isinstance(each, int | float) or not _usable(each):
+        if isinstance(number, bool) or not isinstance(number, int | float) or not _usable(number):
             raise InputError(
-                f"{what} has {each!r} among its values",
+                f"{subject} has {number!r} among its values",
                 file=path,
                 expected="numbers from 0 to 1000",
                 cure=_CURE,
             )
-    return tuple(float(each) for each in value)
+    return tuple(float(number) for number in value)
 
 
 def _usable(value: float) -> bool:

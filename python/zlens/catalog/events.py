@@ -1,6 +1,6 @@
-"""Events: which records say that something happened, and the question that lists them all.
+"""Events: which records report that something happened, and the query that lists them all.
 
-They are those of facts/zvm/events.toml, which says what its keys mean.
+They are in facts/zvm/events.toml, which explains its keys.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ def _listed() -> tuple[dict[str, Any], ...]:
 
 
 def events() -> list[dict[str, Any]]:
-    """The records that say something happened, as facts/zvm/events.toml lists them."""
+    """The records that report events, as listed in facts/zvm/events.toml."""
     return list(_listed())
 
 
 def _template_sql(template: str, columns: frozenset[str]) -> str | None:
-    """SQL of a text with {FIELD} places; None where the table has not all of them."""
+    """SQL of a text with {FIELD} placeholders; None if the table lacks one of the fields."""
     parts: list[str] = []
-    at = 0
+    position = 0
     for match in PLACE.finditer(template):
-        if match.start() > at:
-            parts.append(expressions.literal(template[at : match.start()]))
+        if match.start() > position:
+            parts.append(expressions.literal(template[position : match.start()]))
         column = match[1].lower()
         if column not in columns:
             return None
@@ -44,19 +44,19 @@ def _template_sql(template: str, columns: frozenset[str]) -> str | None:
         elif match[3]:
             sql = coded(sql, match[3])
         parts.append(f"coalesce(CAST({sql} AS VARCHAR), '')")
-        at = match.end()
-    if at < len(template):
-        parts.append(expressions.literal(template[at:]))
+        position = match.end()
+    if position < len(template):
+        parts.append(expressions.literal(template[position:]))
     return " || ".join(parts) or "''"
 
 
 def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
     """SQL of the parts of a detail whose fields the table has, and which are not NULL.
 
-    A part that tells what something was before is told where it is something else now.
+    A part that shows an earlier value is included only if the value has changed.
     """
     parts = [part for part in ([detail] if isinstance(detail, str) else detail) if part]
-    found = []
+    texts = []
     for part in parts:
         text = _template_sql(part, columns)
         if text is None:
@@ -68,16 +68,16 @@ def _detail_sql(detail: str | list[str], columns: frozenset[str]) -> str:
                 for name in before
             )
             text = f"CASE WHEN {differ} THEN {text} END"
-        found.append(text)
-    if not found:
+        texts.append(text)
+    if not texts:
         return "NULL" if parts else "''"
-    return found[0] if len(found) == 1 else f"concat_ws(', ', {', '.join(found)})"
+    return texts[0] if len(texts) == 1 else f"concat_ws(', ', {', '.join(texts)})"
 
 
 def _events_of(event: Mapping[str, Any], columns: frozenset[str]) -> tuple[str, frozenset[str], list[str]]:
-    """Where the rows of an event come from, with their columns and what must hold of them.
+    """The source of an event's rows, with their columns and conditions.
 
-    An event that names what changes is told by the rows in which that is not what it was in the row before.
+    An event with `changes` consists of the rows in which one of these fields differs from the row before.
     """
     conditions = []
     if event.get("where"):
@@ -100,7 +100,7 @@ def _events_of(event: Mapping[str, Any], columns: frozenset[str]) -> tuple[str, 
 
 
 def sql(tables: Mapping[str, frozenset[str]]) -> str:
-    """SELECT of all recorded events over the raw tables there are, and of counters that were reset."""
+    """SELECT of all recorded events over the available raw tables, and of counter resets."""
     parts: list[str] = []
     for event in events():
         if event["table"] not in tables:
@@ -123,19 +123,19 @@ def sql(tables: Mapping[str, frozenset[str]]) -> str:
 
 def reads(tables: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
     """The columns of the raw tables that the SELECT of events reads."""
-    found: dict[str, set[str]] = {}
+    columns_read: dict[str, set[str]] = {}
     for event in events():
         columns = tables.get(event["table"])
         if columns is None:
             continue
         detail = event["detail"]
         texts = [event["subject"], *([detail] if isinstance(detail, str) else detail)]
-        named = {match[1].lower().removesuffix(".before") for text in texts for match in PLACE.finditer(text)}
+        names = {match[1].lower().removesuffix(".before") for text in texts for match in PLACE.finditer(text)}
         if event.get("where"):
-            named.update(expressions.names(event["where"]))
-        named.update(name.lower() for name in event.get("changes", []))
-        named |= {"system", "source", "tod" if "tod" in columns else "interval_end"}
+            names.update(expressions.names(event["where"]))
+        names.update(name.lower() for name in event.get("changes", []))
+        names |= {"system", "source", "tod" if "tod" in columns else "interval_end"}
         if "changes" in event:
-            named |= {"interval_end", "file", "offset"}
-        found.setdefault(event["table"], set()).update(named & columns)
-    return found
+            names |= {"interval_end", "file", "offset"}
+        columns_read.setdefault(event["table"], set()).update(names & columns)
+    return columns_read

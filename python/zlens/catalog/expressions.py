@@ -1,7 +1,7 @@
-"""The formula language of the catalog, and its way into SQL.
+"""The formula language of the catalog, and its translation into SQL.
 
 A formula is text in a catalog file, so it is parsed against a short list of what is allowed and never
-spliced into SQL. What there is:
+spliced into SQL. The elements are:
 
     numbers, 'text', true, false, null
     names                column, or entity.role
@@ -10,9 +10,9 @@ spliced into SQL. What there is:
                          case(condition, value, condition, value, ..., [otherwise])
     aggregates           sum avg min max count any_value last
 
-Three rules keep NULL and arithmetic honest. Arithmetic is done in floating point, so that no counter can
-overflow a query. A division by zero is NULL, and so is a result that is not finite. `greatest` and `least`
-are NULL when one of their arguments is, where SQL would pass over it and so invent a value.
+Three rules keep NULL and arithmetic honest. Arithmetic is in floating point, so that no counter can
+overflow a query. Division by zero gives NULL, and so does a result that is not finite. `greatest` and `least`
+are NULL if one of their arguments is, where SQL would ignore it and so invent a value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from zlens.errors import CatalogError
 
 Resolve = Callable[[str], str]
 
-#: Formulas are written by people; one nested deeper than this is not.
+#: People write formulas; none of theirs is nested deeper than this.
 MAX_DEPTH = 40
 
 AGGREGATES = frozenset({"sum", "total", "avg", "min", "max", "count", "any_value", "last"})
@@ -105,8 +105,8 @@ def _tokens(formula: str) -> Iterator[_Token]:
     while position < len(formula):
         match = _TOKEN.match(formula, position)
         if match is None:
-            what = "text without a closing quote" if formula[position] == "'" else "not part of a formula"
-            raise _wrong(formula, position, f"{formula[position : position + 12]!r} is {what}")
+            problem = "text without a closing quote" if formula[position] == "'" else "not part of a formula"
+            raise _wrong(formula, position, f"{formula[position : position + 12]!r} is {problem}")
         if match.lastgroup != "space":
             yield _Token(str(match.lastgroup), match.group(), position)
         position = match.end()
@@ -131,7 +131,7 @@ class _Parser:
         return _wrong(self.formula, self.token.position, message)
 
     def take(self, *texts: str) -> str | None:
-        """The present token's text, and one step on, if it is one of these symbols or keywords."""
+        """The current token's text, and one step forward, if it is one of these symbols or keywords."""
         token = self.token
         if token.kind in ("symbol", "name") and token.text in texts:
             self.at += 1
@@ -140,13 +140,13 @@ class _Parser:
 
     def expect(self, text: str) -> None:
         if self.take(text) is None:
-            found = repr(self.token.text) if self.token.text else "the end"
-            raise self.wrong(f"{text!r} should stand here, not {found}")
+            actual = repr(self.token.text) if self.token.text else "the end"
+            raise self.wrong(f"expected {text!r} here, not {actual}")
 
     def whole(self) -> Node:
         node = self.either()
         if self.token.kind != "end":
-            raise self.wrong(f"{self.token.text!r} is not expected here")
+            raise self.wrong(f"unexpected {self.token.text!r}")
         return node
 
     def either(self) -> Node:
@@ -178,7 +178,7 @@ class _Parser:
         if operator:
             node = Node("binary", _COMPARISONS[operator], (node, self.sum()))
             if self.token.text in _COMPARISONS:
-                raise self.wrong("comparisons do not chain; join them by `and`")
+                raise self.wrong("comparisons do not chain; join them with `and`")
         if self.take("is"):
             negated = self.take("not")
             self.expect("null")
@@ -212,7 +212,7 @@ class _Parser:
             return node
         if token.kind == "number":
             if float(token.text) == float("inf"):
-                raise self.wrong(f"{token.text} is no number that can be computed with")
+                raise self.wrong(f"{token.text} is too large")
             self.at += 1
             return Node("number", token.text)
         if token.kind == "text":
@@ -225,16 +225,16 @@ class _Parser:
             if token.text not in _KEYWORDS:
                 self.at += 1
                 return self.call(token) if self.take("(") else Node("name", token.text)
-        found = f"{token.text!r} is" if token.text else "the formula ends"
-        raise self.wrong(f"{found} where a value should stand")
+        actual = f"{token.text!r} is" if token.text else "the formula ends"
+        raise self.wrong(f"{actual} where a value is expected")
 
     def call(self, name: _Token) -> Node:
         if name.text not in FUNCTIONS:
-            message = f"there is no function {name.text!r} (there are {', '.join(sorted(FUNCTIONS))})"
+            message = f"there is no function {name.text!r} (available: {', '.join(sorted(FUNCTIONS))})"
             raise _wrong(self.formula, name.position, message)
         aggregate = name.text in AGGREGATES
         if aggregate and self.in_aggregate:
-            raise _wrong(self.formula, name.position, "an aggregate stands within an aggregate")
+            raise _wrong(self.formula, name.position, "an aggregate is nested in an aggregate")
         self.in_aggregate = self.in_aggregate or aggregate
         arguments: list[Node] = []
         if not self.take(")"):
@@ -243,9 +243,15 @@ class _Parser:
                 arguments.append(self.either())
             self.expect(")")
         self.in_aggregate = self.in_aggregate and not aggregate
-        least, most = FUNCTIONS[name.text]
-        if len(arguments) < least or (most is not None and len(arguments) > most):
-            number = str(least) if most == least else f"{least} to {most}" if most else f"at least {least}"
+        minimum, maximum = FUNCTIONS[name.text]
+        if len(arguments) < minimum or (maximum is not None and len(arguments) > maximum):
+            number = (
+                str(minimum)
+                if maximum == minimum
+                else f"{minimum} to {maximum}"
+                if maximum
+                else f"at least {minimum}"
+            )
             raise _wrong(
                 self.formula, name.position, f"{name.text} takes {number} arguments, not {len(arguments)}"
             )
@@ -254,7 +260,7 @@ class _Parser:
 
 @cache
 def parse(formula: str) -> Node:
-    """The formula as a tree; CatalogError with the position of what is wrong."""
+    """The formula as a tree; CatalogError with the position of the problem."""
     return _Parser(formula).whole()
 
 
@@ -282,7 +288,7 @@ def _is_whole(node: Node) -> bool:
 
 
 def _is_float(node: Node) -> bool:
-    """Whether the SQL of a node is a floating-point number as it stands."""
+    """Whether the SQL of a node is a floating-point number without a cast."""
     if node.kind == "number":
         return not _is_whole(node)
     return node.kind in ("binary", "unary") and node.value in _ARITHMETIC
@@ -355,7 +361,7 @@ class _Compiler:
             # A sum with an unknown part is unknown.
             return total(values[0])
         if name == "last":
-            # The last value there is: arg_max passes over rows whose value is NULL.
+            # The last known value: arg_max ignores rows whose value is NULL.
             return f"arg_max({values[0]}, {self.resolve('interval_end')})"
         if name == "count" and not values:
             return "count(*)"
@@ -370,8 +376,8 @@ def total(sql: str) -> str:
 def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
     """SQL of a formula. `resolve` gives the SQL of a name (`busy_pct`, `processor.user_time`).
 
-    With the type of the column (int, float, text, bool, time) the result is of that type, and a float that
-    is not finite, or an int that does not fit, is NULL.
+    With the type of the column (int, float, text, bool, time) the result has that type; a float that is not
+    finite, or an int that does not fit, is NULL.
     """
     node = parse(formula)
     compiler = _Compiler(resolve)
@@ -393,8 +399,8 @@ def compile_sql(formula: str, resolve: Resolve, type: str = "") -> str:
 def compile_columns(columns: Iterable[tuple[str, str, str]], resolve: Resolve) -> dict[str, str]:
     """SQL of the columns of one table, given as (name, formula, type) in their order.
 
-    A formula may name an earlier column of the same table, whose formula is put in its place; every other
-    name, and a column without a formula, is left to `resolve`.
+    A formula may name an earlier column of the same table, whose formula is inlined; every other name, and
+    a column without a formula, is left to `resolve`.
     """
     plain: dict[str, str] = {}
     compiled: dict[str, str] = {}

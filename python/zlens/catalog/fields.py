@@ -1,11 +1,11 @@
-"""What stands in a record: fields, sections of entries, and counters that several records hold together."""
+"""The contents of a record: fields, sections of entries, and counters that span several records."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-#: Kinds whose differences between two samples mean something.
+#: Kinds whose difference between two samples is meaningful.
 DIFFERENCED = ("counter", "timer", "sampled")
 
 
@@ -14,7 +14,7 @@ class Field:
     """One field of a record or of a section entry.
 
     `length` is that of one element as on IBM's pages; an array has `count` elements numbered from
-    `first`. A `length` of 0 is text that runs to the end of the record. The name `*` is a reserved
+    `first`. A `length` of 0 means text that runs to the end of the record. The name `*` is a reserved
     area. An overlay names bytes that another field covers too.
     """
 
@@ -51,7 +51,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class CounterSet:
-    """One set of joined counters: its name as in cpumf, its bit, its own place if each set has one."""
+    """One set of joined counters: its name in cpumf, its bit, and its own place if each set has one."""
 
     name: str
     bit: int
@@ -61,12 +61,12 @@ class CounterSet:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """How records that continue each other are joined; all but `sets` are fields of the record.
+    """How to join records that continue each other; everything but `sets` is a field of the record.
 
-    `more` has the bit `more_bit` on where another record follows, in which the fields of `same` are the
+    `more` has the bit `more_bit` set if another record follows, in which the fields of `same` are the
     same and whose time is at most `within_us` microseconds later. The section's `offset` and `length`
-    say where the counters of all sets are, unless each set says so. `active` tells which sets there are,
-    `cfvn` and `csvn` are the counter versions that tell their sizes.
+    locate the counters of all sets, unless each set has its own. `active` shows which sets are present;
+    `cfvn` and `csvn` are the counter versions that determine their sizes.
     """
 
     more: str
@@ -82,21 +82,24 @@ class Join:
     @property
     def names(self) -> tuple[str, ...]:
         """All fields of the record that it needs."""
-        own = [name for each in self.sets for name in (each.offset, each.length) if name]
-        needed = (self.more, *self.same, self.active, self.cfvn, self.csvn, *own)
+        places = [name for counters in self.sets for name in (counters.offset, counters.length) if name]
+        needed = (self.more, *self.same, self.active, self.cfvn, self.csvn, *places)
         return (*needed, self.length) if self.length else needed
 
     def renamed(self, name: Callable[[str], str]) -> Join:
-        """The same of a record whose fields are called otherwise."""
+        """The same join with its fields renamed."""
 
         def maybe(old: str | None) -> str | None:
             return None if old is None else name(old)
 
-        sets = (replace(each, offset=maybe(each.offset), length=maybe(each.length)) for each in self.sets)
+        sets = (
+            replace(counters, offset=maybe(counters.offset), length=maybe(counters.length))
+            for counters in self.sets
+        )
         return Join(
             more=name(self.more),
             more_bit=self.more_bit,
-            same=tuple(name(each) for each in self.same),
+            same=tuple(name(counters) for counters in self.same),
             within_us=self.within_us,
             length=maybe(self.length),
             active=name(self.active),
@@ -109,39 +112,42 @@ class Join:
         """A number for each set and a counter for each number that any machine has."""
         from zlens.catalog import cpumf
 
-        known = cpumf.sets()
+        machine_sets = cpumf.sets()
         counts = [
-            Field(f"{each.name}_counters", number, 2, "unsigned", "gauge", "stated", "count",
-                  f"counters in the {each.name} set; NULL: no such set")
-            for number, each in enumerate(self.sets)
+            Field(f"{counters.name}_counters", number, 2, "unsigned", "gauge", "stated", "count",
+                  f"counters in the {counters.name} set; NULL: no such set")
+            for number, counters in enumerate(self.sets)
         ]  # fmt: skip
         counters = [
             Field(f"c{number}", number, 8, "unsigned", "counter", "stated", "count", f"counter {number}")
-            for each in self.sets
-            for number in range(known[each.name].first, known[each.name].first + known[each.name].most)
+            for counters in self.sets
+            for number in range(
+                machine_sets[counters.name].first,
+                machine_sets[counters.name].first + machine_sets[counters.name].most,
+            )
         ]
         return [*((field, "count") for field in counts), *((field, "counter") for field in counters)]
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Entries behind the fixed part of a record.
+    """Entries after the fixed part of a record.
 
     `offset` (of the first entry, from the record's start), `stride` (bytes from one entry to the
-    next) and `count` are names of fields of the fixed part, or numbers where no field says it;
+    next) and `count` are names of fields of the fixed part, or numbers if no field gives them;
     a `count` of None means entries up to the record's end. `length` is how much of an entry is
-    described; more than a `stride` that is a number means that an entry goes on behind the next ones.
-    `arrays` are such entries: each is one element of every array of the record that is named, under the
-    name it has here; what was said of places follows from theirs. `match` (a field of the fixed part and
-    the hex bytes it begins with) tells payloads of one record apart. `within` names the section whose
-    entry `offset`, `stride` and `count` are fields of; the offset then counts from that entry.
+    described; if it exceeds a numeric `stride`, an entry overlaps the next ones.
+    `arrays` are such entries: each is one element of every named array of the record, under the
+    name it has here; the places follow from theirs. `match` (a field of the fixed part and
+    the hex bytes it begins with) distinguishes payloads of one record. `within` names the section whose
+    entry has the fields `offset`, `stride` and `count`; the offset then counts from that entry.
 
-    `bound` is the field of the fixed part that says how many bytes there are from the first entry on,
-    `inner` the two fields of the entry that say where its data begin and how many bytes they have.
-    `equal` are two fields of an entry that differ where it was changed while it was copied. `ordinal`
+    `bound` is the field of the fixed part with the number of bytes from the first entry on,
+    `inner` the two fields of the entry with the offset and length of its data.
+    `equal` are two fields of an entry that differ if it was changed while it was copied. `ordinal`
     names a column for the number of the entry, from 1. `texts` begin at `texts_at` of the entry, each
-    behind its length of two bytes, and `tail` is what follows them, counted from there. `join`: records
-    are joined, and a row is what several of them count.
+    after its two-byte length, and `tail` is what follows them, counted from there. `join`: records
+    are joined, and a row contains what several of them count.
     """
 
     name: str
@@ -170,38 +176,38 @@ class Section:
 
     @property
     def derived(self) -> bool:
-        """Whether it follows from what the record is, and stands as no table of its own on a page."""
+        """Whether it is derived from the record, and has no table of its own on a page."""
         return bool(self.match or self.within or self.arrays or self.join)
 
     def placed(self, fields: Iterable[Field]) -> Section | None:
-        """The section where the arrays it is made of stand among these fields; None where they do not."""
-        known = {field.name: field for field in fields}
-        found = [(name, known[array]) for name, array in self.arrays if array in known]
-        if not self.arrays or len(found) < len(self.arrays):
+        """The section placed by its arrays among these fields; None if they are missing."""
+        by_name = {field.name: field for field in fields}
+        arrays = [(name, by_name[array]) for name, array in self.arrays if array in by_name]
+        if not self.arrays or len(arrays) < len(self.arrays):
             return None if self.arrays else self
-        first = min(array.offset for _, array in found)
+        first = min(array.offset for _, array in arrays)
         elements = tuple(
             replace(array, name=name, offset=array.offset - first, count=1, overlay=False)
-            for name, array in found
+            for name, array in arrays
         )
         return replace(
             self,
             offset=first,
-            stride=found[0][1].length,
-            count=min(array.count for _, array in found),
+            stride=arrays[0][1].length,
+            count=min(array.count for _, array in arrays),
             length=max(element.end for element in elements),
             fields=elements,
         )
 
     @property
     def rows(self) -> tuple[tuple[Field, str], ...]:
-        """The fields of a row that are not those of its record, and the part of the row each stands in."""
-        found = [(field, "entry") for field in self.fields]
+        """The fields of a row that are not its record's, and the part of the row that contains each."""
+        parts = [(field, "entry") for field in self.fields]
         if self.ordinal:
-            found.append((_number(self.ordinal), "ordinal"))
-        found += [(_text_field(name), "string") for name in self.texts]
-        found += [(field, "tail") for field in self.tail]
-        return tuple(found) if self.join is None else (*found, *self.join.fields())
+            parts.append((_number(self.ordinal), "ordinal"))
+        parts += [(_text_field(name), "string") for name in self.texts]
+        parts += [(field, "tail") for field in self.tail]
+        return tuple(parts) if self.join is None else (*parts, *self.join.fields())
 
 
 def _number(name: str) -> Field:

@@ -1,7 +1,7 @@
-"""Machine generations: each is one file of `facts/machines`, which has all that is known of it.
+"""Machine generations: each is one file of `facts/machines`, with everything known about it.
 
-A generation is there because its file is: nothing lists them. `cpumf` reads counters and metrics from the
-files, `machines` curves of capacity. What all generations have in common is in the folder `common`.
+A generation exists because its file does: nothing lists them. `cpumf` reads counters and metrics from the
+files, `machines` reads capacity curves. Facts common to all generations are in the folder `common`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zlens.schema.facts import FACTS
 
 @dataclass(frozen=True, slots=True)
 class MachineType:
-    """A machine type. ghz: its nominal speed, where it is known; the speed in the record is what counts."""
+    """A machine type. ghz: its nominal speed, if known; calculations use the speed in the record."""
 
     type: str
     generation: str
@@ -36,7 +36,7 @@ def root() -> Path:
 
 @cache
 def facts(name: str) -> Mapping[str, Any]:
-    """What the file of a generation says."""
+    """The facts in the file of a generation."""
     if name not in names():
         raise CatalogError(f"there is no machine generation {name!r}", expected=", ".join(names()))
     return _files()[name]
@@ -44,19 +44,19 @@ def facts(name: str) -> Mapping[str, Any]:
 
 @cache
 def common(name: str) -> Mapping[str, Any]:
-    """What one of the files for all generations says."""
+    """The facts in one of the files for all generations."""
     return document.facts(root() / "common" / f"{name}.toml")
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The generations, the oldest first: each counts with a higher counter second version number."""
+    """The generations, oldest first: each has a higher counter second version number than the one before."""
     return tuple(sorted(_files(), key=lambda name: _files()[name]["csvn"]))
 
 
 @cache
 def types() -> dict[str, MachineType]:
-    """The machine types that are known."""
+    """The known machine types."""
     return {
         type: MachineType(
             type,

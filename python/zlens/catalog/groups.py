@@ -16,15 +16,15 @@
     [member]
     "ZVM2" = 1.25
 
-`*` stands for any characters and `?` for one, capitals or not; devices may be a range of numbers. The first
-pattern that fits decides. What fits none stays as it is, and so does all that a left out section is about.
+`*` matches any characters and `?` one, regardless of case; devices may be a range of numbers. The first
+matching pattern decides. What matches none stays as it is, and so does everything whose section is missing.
 A group row adds its members' rates and amounts and weights their times by rate: the aggregation that
-facts/measures states of each column (catalog/aggregation.py); facts/groups.toml says which measures show
-groups. With the line `show = "mean"` before the sections, what is added
-otherwise is the mean of the members, so that the row tells of an average one.
+facts/measures states for each column (catalog/aggregation.py); facts/groups.toml lists the measures that show
+groups. With the line `show = "mean"` before the sections, what would be added is
+the mean of the members instead, so that the row describes an average one.
 
-[member] is of the members of a cluster, for reports that put their guests together: as how many seconds a
-second of theirs counts.
+[member] is for members of a cluster, in reports that combine their guests: how many seconds one
+second of theirs counts as.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from zlens.schema.facts import FACTS
 
 #: The sections of the user's file.
 KINDS = ("guest", "device", "volume", "partition")
-#: What one row of a group shows of what is added up.
+#: How a group row shows amounts: added or averaged.
 SHOWN = ("sum", "mean")
 
-#: The section with the factors of the user's for members of a cluster.
+#: The section with the user's factors for members of a cluster.
 MEMBER = "member"
 
 _CURE = 'write lines like "LNX*" = "linux" under [guest], [device], [volume] or [partition]'
@@ -58,9 +58,9 @@ _WIDEST = 32
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Patterns and the group of what fits them, by kind, in the order they are tried.
+    """Patterns and the group of what matches them, by kind, in the order they are tried.
 
-    factors: as how many seconds a second of a member of a cluster counts.
+    factors: how many seconds one second of a member of a cluster counts as.
     """
 
     patterns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Grouping:
 
 
 def read(path: str) -> Groups:
-    """The groups in a file; InputError when it cannot be read or is not what it should be."""
+    """The groups in a file; InputError if it cannot be read or is invalid."""
     text = user_files.decoded(
         user_files.content(path, user_files.HAND_WRITTEN, "file of groups", _CURE), path, _CURE
     )
@@ -97,7 +97,7 @@ def parse(text: str, path: str) -> Groups:
     for kind, section in data.items():
         if kind not in KINDS or not isinstance(section, dict):
             raise InputError(
-                f"has {kind!r}", file=path, expected=", ".join(f"[{k}]" for k in KINDS), cure=_CURE
+                f"has {kind!r}", file=path, expected=", ".join(f"[{name}]" for name in KINDS), cure=_CURE
             )
         patterns[kind] = tuple(_pattern(kind, pattern, group, path) for pattern, group in section.items())
     if sum(map(len, patterns.values())) > _MOST:
@@ -113,7 +113,7 @@ def _factors(section: Any, path: str) -> dict[str, float]:
         number = isinstance(factor, int | float) and not isinstance(factor, bool)
         if not number or not 0 < factor < math.inf:
             raise InputError(
-                f"[{MEMBER}] {member!r} leads to {factor!r}",
+                f"[{MEMBER}] {member!r} is {factor!r}",
                 file=path,
                 expected="a number above 0",
                 cure=cure,
@@ -122,20 +122,22 @@ def _factors(section: Any, path: str) -> dict[str, float]:
 
 
 def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
-    what = f"[{kind}] {pattern!r}"
+    entry = f"[{kind}] {pattern!r}"
     if not isinstance(group, str) or not group.strip() or not group.isprintable() or len(group) > _WIDEST:
         raise InputError(
-            f"{what} leads to {group!r}",
+            f"{entry} is {group!r}",
             file=path,
             expected=f"the name of a group: 1 to {_WIDEST} characters",
             cure=_CURE,
         )
     if not pattern.strip() or len(pattern) > 4 * _WIDEST:
-        raise InputError(f"{what} is no pattern", file=path, expected="a name with * or ? in it", cure=_CURE)
+        raise InputError(
+            f"{entry} is not a pattern", file=path, expected="a name with * or ? in it", cure=_CURE
+        )
     limits = _RANGE.fullmatch(pattern.strip())
     if kind == "device" and "-" in pattern and (limits is None or int(limits[1], 16) > int(limits[2], 16)):
         raise InputError(
-            f"{what} is no range of devices",
+            f"{entry} is not a range of devices",
             file=path,
             expected="two device numbers, the lower first: 2000-20DF",
         )
@@ -144,28 +146,28 @@ def _pattern(kind: str, pattern: str, group: Any, path: str) -> tuple[str, str]:
 
 @cache
 def groupings() -> dict[str, Grouping]:
-    """How measures show groups, by measure; CatalogError where the catalog's file is wrong."""
+    """How measures show groups, by measure; CatalogError if the catalog's file is wrong."""
     path = FACTS / "groups.toml"
     data = document.facts(path)
-    found = {}
+    groupings = {}
     for table, facts in data.items():
-        known = {column.name for column in metrics.table(table).columns}
+        columns = {column.name for column in metrics.table(table).columns}
         match, merge = facts["match"], facts.get("merge", [])
-        if not {*match, *merge} <= known:
+        if not {*match, *merge} <= columns:
             raise CatalogError(f"{table}: match or merge names no column", file=str(path))
-        found[table] = Grouping(tuple(match.items()), frozenset(merge))
-    return found
+        groupings[table] = Grouping(tuple(match.items()), frozenset(merge))
+    return groupings
 
 
 def applies(name: str, groups: Groups | None) -> bool:
-    """Whether rows of a measure are put together by the user's groups."""
+    """Whether the user's groups merge rows of a measure."""
     if groups is None or name not in groupings():
         return False
     return any(groups.patterns.get(kind) for _, kind in groupings()[name].match)
 
 
 def sql(name: str, rows: str, groups: Groups | None) -> str:
-    """The rows of a measure with those that fit a pattern put together; the same rows where none can."""
+    """The rows of a measure with those that match a pattern merged; the same rows if none can."""
     if groups is None or name not in groupings():
         return rows
     grouping = groupings()[name]
@@ -191,10 +193,10 @@ def sql(name: str, rows: str, groups: Groups | None) -> str:
     )
     selected, keys = [], ['"#group"', '"#row"']
     for column in table.columns:
-        made, key = _column(table, grouping, column, keyed, groups.mean)
+        expression, key = _column(table, grouping, column, keyed, groups.mean)
         if key:
             keys.append(key)
-        selected.append(f"CAST({made} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}")
+        selected.append(f"CAST({expression} AS {SQL_TYPES[column.type]}) AS {expressions.quote(column.name)}")
     return f"SELECT {', '.join(selected)} FROM ({inner}) GROUP BY {', '.join(keys)}"
 
 
@@ -216,7 +218,7 @@ def _fits(column: str, pattern: str, kind: str) -> str:
 def _column(
     table: metrics.Table, grouping: Grouping, column: metrics.Column, keyed: str, mean: bool
 ) -> tuple[str, str | None]:
-    """SQL of a column of the grouped rows, and what to group by for it."""
+    """SQL of a column of the grouped rows, and the expression to group by for it."""
     name = expressions.quote(column.name)
     if column.name == keyed:
         return f'coalesce("#group", any_value({name}))', None
@@ -229,13 +231,13 @@ def _column(
     if column.name == "seconds":
         return "max(seconds)", None
     if column.name == "flag":
-        # A stub or a gap of a single member leaves the others what they are.
+        # A stub or a gap of a single member does not flag the others.
         return "CASE WHEN count(flag) = count(*) THEN max(flag) END", None
-    # A member that has only just come has no differences yet: it takes part from the next interval on.
+    # A member that has just appeared has no differences yet: it takes part from the next interval on.
     among = '"#known"' if column.aggregate in aggregation.COUNTED else "true"
     return _of_one(name, aggregation.together(column, among, average=mean).value), None
 
 
 def _of_one(name: str, otherwise: str) -> str:
-    """What a row shows as it is where it stands for one subject."""
+    """The original value for a row of one subject, another expression for groups."""
     return f"CASE WHEN count(*) = 1 THEN any_value({name}) ELSE {otherwise} END"

@@ -1,4 +1,4 @@
-"""What an exporter of the Hardware Management Console tells: `hmc/metrics.toml`."""
+"""The metrics of an exporter of the Hardware Management Console: `hmc/metrics.toml`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from zlens.catalog.columns import Column
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
-#: What the metrics are of.
+#: The subjects of the metrics.
 PARTS = ("partition", "processor", "pool")
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric: of what, in which column, of which type of processor (None: in a label, or of all)."""
+    """One metric: its subject, its column, and its processor type (None: in a label, or all types)."""
 
     part: str
     column: str
@@ -43,10 +43,10 @@ def facts() -> Facts:
     metrics: dict[str, Metric] = {}
     columns: dict[str, tuple[Column, ...]] = {}
     for part in PARTS:
-        found: dict[str, Column] = {}
+        part_columns: dict[str, Column] = {}
         for entry in data[part]:
             column = _column(entry["column"])
-            found.setdefault(column.name, column)
+            part_columns.setdefault(column.name, column)
             typed = "{type}" in entry["metric"]
             for word, cpu_type in types.items() if typed else (("", None),):
                 metrics[entry["metric"].replace("{type}", word)] = Metric(
@@ -58,7 +58,7 @@ def facts() -> Facts:
                     entry.get("none"),
                     entry.get("alone", False),
                 )
-        columns[part] = tuple(found.values())
+        columns[part] = tuple(part_columns.values())
     return Facts(metrics, columns, types)
 
 

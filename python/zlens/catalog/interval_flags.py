@@ -1,4 +1,4 @@
-"""When an interval is odd: longer or shorter than is usual for its system (facts/intervals.toml)."""
+"""When an interval is odd: longer or shorter than usual for its system (facts/intervals.toml)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from zlens.schema.facts import FACTS
 
 _FACTS = document.facts(FACTS / "intervals.toml")
 
-#: An interval longer than this many usual ones leaves a gap; one shorter than this part of one is a stub.
+#: An interval longer than GAP usual ones has a gap; one shorter than SHORT of a usual one is a stub.
 GAP: float = _FACTS["gap_factor"]
 SHORT: float = _FACTS["short_factor"]
 
 
 def flag(seconds: float | None, nominal: float | None) -> str | None:
-    """gap or short, where an interval is not of the usual length."""
+    """gap or short, if an interval does not have the usual length."""
     if not nominal or seconds is None:
         return None
     return "gap" if seconds > GAP * nominal else "short" if seconds < SHORT * nominal else None

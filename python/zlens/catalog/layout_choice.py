@@ -1,4 +1,4 @@
-"""Which layout a record is decoded with, and which pages a file would need for more.
+"""Which layout a record is decoded with, and which pages would add fields for a file.
 
 A layout is chosen by domain, record number and length; then by the CALLEVEL bits of the system
 configuration record; then by release. Later releases append fields, so a layout also serves
@@ -42,15 +42,15 @@ class Need:
 
     record: str
     title: str
-    #: Name of the page, such as MRSYTPRP; None when the record is not known at all.
+    #: Name of the page, such as MRSYTPRP; None for an unknown record.
     page: str | None
     url: str | None
     #: no layout, partial or longer
     reason: str
-    #: Most bytes of one record that are not decoded now.
+    #: Most bytes of one record that are currently not decoded.
     bytes: int
     lengths: tuple[int, ...]
-    #: What is decoded with now, such as `5.3`; None for no layout.
+    #: The current layout, such as `5.3`; None for no layout.
     decoded_with: str | None
 
 
@@ -66,29 +66,35 @@ def choose(
     """The layout for records of this length.
 
     `callevel` are the bits of the system configuration record and `release` its release, if known.
-    `needed` are the fields a caller wants; a field on which layouts disagree is left out either
-    way, but only a needed one is told (None: all are needed). The release `zlens-sim` stands for files
-    written with our own pack, and only for them is it used.
+    `needed` are the fields that a caller wants; a field on which layouts disagree is left out in any
+    case, but only a needed one is reported (None: all are needed). The release `zlens-sim` stands for files
+    written with zlens' own pack, which is used for no other files.
     """
-    own = catalog.sim_layouts(record) if release == SIM else []
-    fitting = [x for x in own or catalog.layouts(record, root) if _allowed(x, callevel)]
+    sim_layouts = catalog.sim_layouts(record) if release == SIM else []
+    fitting = [
+        layout for layout in sim_layouts or catalog.layouts(record, root) if _allowed(layout, callevel)
+    ]
     if not fitting:
-        found = LayoutProblem("no_layout", f"no layout is known for {record}", max(length - HEADER_LENGTH, 0))
-        return Choice(record, length, None, (found,))
+        problem = LayoutProblem(
+            "no_layout", f"no layout is known for {record}", max(length - HEADER_LENGTH, 0)
+        )
+        return Choice(record, length, None, (problem,))
     group = _by_length(fitting, length)
     chosen, rivals = _by_release(group, release)
     problems: list[LayoutProblem] = []
-    layout = _agreed(chosen, rivals, needed, problems)
+    layout = _agreed_layout(chosen, rivals, needed, problems)
     if length > layout.length:
-        layout = _longer(layout, fitting, length, problems)
+        layout = _for_longer_records(layout, fitting, length, problems)
     elif length < layout.length:
-        what = f"records of {length} bytes are shorter than the layout of {_called(layout)} ({layout.length})"
-        problems.append(LayoutProblem("short", what, 0))
+        detail = (
+            f"records of {length} bytes are shorter than the layout of {_label(layout)} ({layout.length})"
+        )
+        problems.append(LayoutProblem("short", detail, 0))
     if not layout.complete:
-        known = _known_end(layout)
-        if known < length:
-            what = f"of {_called(layout)} only the first {known} bytes are known"
-            problems.append(LayoutProblem("long", what, length - known))
+        known_end = _known_end(layout)
+        if known_end < length:
+            detail = f"of {_label(layout)} only the first {known_end} bytes are known"
+            problems.append(LayoutProblem("long", detail, length - known_end))
     return Choice(record, length, user_roles.of_layout(layout), tuple(problems))
 
 
@@ -99,33 +105,34 @@ def needs(
     callevel: bytes | None = None,
     root: Path | None = None,
 ) -> list[Need]:
-    """Which record pages would add fields, for record ids and the lengths seen of each."""
-    found = []
+    """The record pages that would add fields, for record ids and the lengths seen of each."""
+    needed_pages = []
     for record in sorted(inventory, key=catalog.record_key):
         lengths = tuple(sorted(set(inventory[record])))
         choices = [
-            choose(record, n, callevel=callevel, release=release, needed=(), root=root) for n in lengths
+            choose(record, length, callevel=callevel, release=release, needed=(), root=root)
+            for length in lengths
         ]
-        lost = [sum(p.bytes for p in choice.problems) for choice in choices]
-        if not any(lost):
+        undecoded = [sum(problem.bytes for problem in choice.problems) for choice in choices]
+        if not any(undecoded):
             continue
-        worst = choices[lost.index(max(lost))]
+        worst = choices[undecoded.index(max(undecoded))]
         layout = worst.layout
         head = catalog.head(record, root)
         page = head.dsect if head else None
-        found.append(
+        needed_pages.append(
             Need(
                 record=record,
                 title=head.title if head else "not known to the catalog",
                 page=page,
                 url=page_url(page, release) if page else None,
                 reason="no layout" if layout is None else "longer" if layout.complete else "partial",
-                bytes=max(lost),
+                bytes=max(undecoded),
                 lengths=lengths,
-                decoded_with=None if layout is None else _called(layout),
+                decoded_with=None if layout is None else _label(layout),
             )
         )
-    return found
+    return needed_pages
 
 
 #: Releases whose record pages are published, under the older and the newer address.
@@ -134,7 +141,7 @@ _NEW_PAGES = ("7.3", "7.4", "7.5")
 
 
 def page_url(page: str, release: str | None) -> str:
-    """Where IBM publishes a record page; that of the newest release when the release is not known."""
+    """The address of IBM's record page; that of the newest release if the release is unknown."""
     short = ".".join(str(part) for part in release_key(release)[:2])
     digits = short.replace(".", "")
     if short in _OLD_PAGES:
@@ -145,7 +152,7 @@ def page_url(page: str, release: str | None) -> str:
 
 
 def _allowed(layout: Layout, callevel: bytes | None) -> bool:
-    """Whether the bits that a layout asks for are on; bit 0 is the leftmost."""
+    """Whether the bits that a layout requires are on; bit 0 is the leftmost."""
     for bit in layout.callevel:
         if callevel is None or bit // 8 >= len(callevel) or not callevel[bit // 8] & (0x80 >> bit % 8):
             return False
@@ -155,17 +162,18 @@ def _allowed(layout: Layout, callevel: bytes | None) -> bool:
 def _by_length(fitting: list[Layout], length: int) -> list[Layout]:
     """The layouts of the best length: the greatest not above the record's, else the smallest above.
 
-    A layout of which only some fields are known is taken only where its length is nearer and it knows
-    more bytes of the record.
+    A partial layout is chosen only if its length is nearer and it knows more bytes of the record.
     """
-    full = _nearest([x for x in fitting if x.complete], length)
-    partial = _nearest([x for x in fitting if not x.complete], length)
+    full = _nearest([layout for layout in fitting if layout.complete], length)
+    partial = _nearest([layout for layout in fitting if not layout.complete], length)
     if not full or not partial:
         return full or partial
     if _distance(full[0], length) <= _distance(partial[0], length):
         return full
-    more = max(_known_bytes(x, length) for x in partial) > max(_known_bytes(x, length) for x in full)
-    return partial if more else full
+    partial_knows_more = max(_known_bytes(layout, length) for layout in partial) > max(
+        _known_bytes(layout, length) for layout in full
+    )
+    return partial if partial_knows_more else full
 
 
 def _distance(layout: Layout, length: int) -> tuple[bool, int]:
@@ -175,38 +183,40 @@ def _distance(layout: Layout, length: int) -> tuple[bool, int]:
 def _nearest(fitting: list[Layout], length: int) -> list[Layout]:
     if not fitting:
         return []
-    within = [x.length for x in fitting if x.length <= length]
-    best = max(within) if within else min(x.length for x in fitting)
-    group = [x for x in fitting if x.length == best]
+    within = [layout.length for layout in fitting if layout.length <= length]
+    best = max(within) if within else min(layout.length for layout in fitting)
+    group = [layout for layout in fitting if layout.length == best]
     # A layout whose bits are on was written for just this change.
-    asked = [x for x in group if x.callevel]
-    return asked or group
+    by_callevel = [layout for layout in group if layout.callevel]
+    return by_callevel or group
 
 
 def _by_release(group: list[Layout], release: str | None) -> tuple[Layout, list[Layout]]:
-    """The layout of the nearest release, not a newer one first, and the others that fit as well."""
+    """The layout of the nearest release, preferring one that is not newer, and the others that fit."""
     key = release_key(release)
 
     def order(layout: Layout) -> tuple[bool, list[int], bool]:
-        own = release_key(layout.release)
-        newer = own > key
+        layout_key = release_key(layout.release)
+        newer = layout_key > key
         # Nearest first: backwards among the older ones, forwards among the newer ones.
-        return newer, [part if newer else -part for part in own], layout.pack == BUILTIN
+        return newer, [part if newer else -part for part in layout_key], layout.pack == BUILTIN
 
     if not key:
-        ordered = sorted(group, key=lambda x: (release_key(x.release), x.pack != BUILTIN), reverse=True)
+        ordered = sorted(
+            group, key=lambda layout: (release_key(layout.release), layout.pack != BUILTIN), reverse=True
+        )
         return ordered[0], ordered[1:]
     ordered = sorted(group, key=order)
     chosen = ordered[0]
     if release_key(chosen.release) == key:
-        return chosen, [x for x in ordered[1:] if release_key(x.release) == key]
+        return chosen, [layout for layout in ordered[1:] if release_key(layout.release) == key]
     return chosen, ordered[1:]
 
 
-def _agreed(
+def _agreed_layout(
     layout: Layout, rivals: list[Layout], needed: Collection[str] | None, problems: list[LayoutProblem]
 ) -> Layout:
-    """The layout without the fields that a rival has at another place or as another kind."""
+    """The layout without the fields that a rival has at another offset or as another kind."""
     dropped: dict[str, Layout] = {}
     for rival in rivals:
         for field in layout.fields:
@@ -216,80 +226,95 @@ def _agreed(
         return layout
     for name, rival in dropped.items():
         if needed is None or name in needed:
-            both = f"{_called(layout)} and {_called(rival)}"
-            what = f"the layouts of {both} both fit and differ in {name}, which is not decoded"
-            problems.append(LayoutProblem("no_layout", what, 0))
+            releases = f"{_label(layout)} and {_label(rival)}"
+            detail = f"the layouts of {releases} both fit and differ in {name}, which is not decoded"
+            problems.append(LayoutProblem("no_layout", detail, 0))
     return _with_fields(layout, [f for f in layout.fields if f.name not in dropped])
 
 
 def _differs(field: Field, rival: Layout) -> bool:
-    other = rival.field(field.name)
-    if other is not None:
-        moved = (other.offset, other.length, other.count) != (field.offset, field.length, field.count)
-        kinds = {field.kind, other.kind} - {"unknown"}
+    rival_field = rival.field(field.name)
+    if rival_field is not None:
+        moved = (rival_field.offset, rival_field.length, rival_field.count) != (
+            field.offset,
+            field.length,
+            field.count,
+        )
+        kinds = {field.kind, rival_field.kind} - {"unknown"}
         return moved or len(kinds) > 1
     if field.overlay:
         return False
     return any(
-        f.offset < field.end and field.offset < f.end
-        for f in rival.fields
-        if not f.reserved and not f.overlay and f.length
+        other.offset < field.end and field.offset < other.end
+        for other in rival.fields
+        if not other.reserved and not other.overlay and other.length
     )
 
 
-def _longer(layout: Layout, fitting: list[Layout], length: int, problems: list[LayoutProblem]) -> Layout:
-    """A layout for a record that goes on behind it."""
+def _for_longer_records(
+    layout: Layout, fitting: list[Layout], length: int, problems: list[LayoutProblem]
+) -> Layout:
+    """A layout for a record that is longer than it."""
     if layout.variable:
         return layout
     if layout.stable_to is not None:
-        kept = [f for f in layout.fields if f.end <= layout.stable_to]
-        what = (
-            f"records of {length} bytes are longer than the layout of {_called(layout)} ({layout.length}) "
+        stable_fields = [field for field in layout.fields if field.end <= layout.stable_to]
+        detail = (
+            f"records of {length} bytes are longer than the layout of {_label(layout)} ({layout.length}) "
             f"and differ from byte {layout.stable_to} on"
         )
-        problems.append(LayoutProblem("long", what, length - layout.stable_to))
-        return _with_fields(layout, kept)
+        problems.append(LayoutProblem("long", detail, length - layout.stable_to))
+        return _with_fields(layout, stable_fields)
     tail, later = _tail(layout, fitting, length)
     if later is not None:
         return replace(
             layout,
             length=length,
             fields=(*layout.fields, *tail),
-            note=f"from byte {layout.length} on as {_called(later)}",
+            note=f"from byte {layout.length} on as {_label(later)}",
         )
     if layout.complete:
-        what = f"records of {length} bytes are longer than the layout of {_called(layout)} ({layout.length})"
-        problems.append(LayoutProblem("long", what, length - layout.length))
+        detail = f"records of {length} bytes are longer than the layout of {_label(layout)} ({layout.length})"
+        problems.append(LayoutProblem("long", detail, length - layout.length))
     return layout
 
 
 def _tail(layout: Layout, fitting: list[Layout], length: int) -> tuple[list[Field], Layout | None]:
-    """Fields behind a layout's end from the nearest longer layout, if that begins as this one does."""
-    longer = sorted((x for x in fitting if x.complete and x.length > length), key=lambda x: x.length)
-    for other in longer:
-        if any(not f.reserved and _differs(f, other) for f in layout.fields):
+    """Fields beyond a layout's end from the nearest longer layout, if that begins as this one does."""
+    longer = sorted(
+        (layout for layout in fitting if layout.complete and layout.length > length),
+        key=lambda layout: layout.length,
+    )
+    for candidate in longer:
+        if any(not field.reserved and _differs(field, candidate) for field in layout.fields):
             continue
-        return [f for f in other.fields if f.offset >= layout.length and f.end <= length], other
+        return [
+            field for field in candidate.fields if field.offset >= layout.length and field.end <= length
+        ], candidate
     return [], None
 
 
 def _with_fields(layout: Layout, fields: list[Field]) -> Layout:
-    names = {f.name for f in fields}
+    names = {field.name for field in fields}
     return replace(
         layout,
         fields=tuple(fields),
-        subject=tuple(n for n in layout.subject if n in names),
-        reset_on=tuple(n for n in layout.reset_on if n in names),
+        subject=tuple(name for name in layout.subject if name in names),
+        reset_on=tuple(name for name in layout.reset_on if name in names),
         sections=tuple(
-            s
-            for s in layout.sections
-            if all(p in names for p in (s.offset, s.stride, s.count) if isinstance(p, str))
+            section
+            for section in layout.sections
+            if all(
+                place in names
+                for place in (section.offset, section.stride, section.count)
+                if isinstance(place, str)
+            )
         ),
     )
 
 
 def _known_bytes(layout: Layout, length: int) -> int:
-    """Bytes of a record that fields other than reserved ones cover."""
+    """The number of bytes of a record that fields other than reserved ones cover."""
     covered: set[int] = set()
     for field in layout.fields:
         if not field.reserved:
@@ -298,8 +323,8 @@ def _known_bytes(layout: Layout, length: int) -> int:
 
 
 def _known_end(layout: Layout) -> int:
-    return max((f.end for f in layout.fields), default=HEADER_LENGTH)
+    return max((field.end for field in layout.fields), default=HEADER_LENGTH)
 
 
-def _called(layout: Layout) -> str:
+def _label(layout: Layout) -> str:
     return layout.release if layout.pack in (BUILTIN, SIM) else f"pack {layout.pack}"

@@ -1,4 +1,4 @@
-"""The files of records: their keys, and what must fit together in them. `_skeleton.toml` shows every key."""
+"""The files of records: their keys and how these must fit together. `_skeleton.toml` shows every key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLACE = Either(_SIZE, _TEXT)
 
 
 def _field(at: int, len: int, type: Any, **values: Any) -> Field:
-    # What a reserved area holds is not known: it is bytes. _typed refuses any other field without a type.
+    # The content of a reserved area is unknown: it is bytes. _typed rejects any other field without a type.
     kind = "character" if type is None and values["name"] == "*" else type
     return Field(offset=at, length=len, type=kind, **values)
 
@@ -32,16 +32,16 @@ _FIELDS = Many(
             Key("name", _TEXT, "the name on its page"),
             Key("at", _SIZE, "its offset"),
             Key("len", _SIZE, "its length in bytes"),
-            Key("type", _TEXT, "how its bytes are read", default=None),
+            Key("type", _TEXT, "how to read its bytes", default=None),
             Key("kind", _TEXT, "what it is", default="unknown"),
             Key("kind_status", _TEXT, "how well that is known", default="unknown"),
             Key("unit", _TEXT, "what it counts", default=None),
             Key("text", _TEXT, "what the page says of it", default=None),
             Key("direction", _TEXT, "whether it counts up", default=None),
-            Key("overlay", Flag(), "whether it lies over another", default=False),
+            Key("overlay", Flag(), "whether it overlays another", default=False),
             Key("count", _COUNT, "how many elements it has", default=1),
-            Key("first", _SIZE, "the number of the first of them", default=1),
-            Key("note", _TEXT, "what else there is to say", default=None),
+            Key("first", _SIZE, "the number of its first element", default=1),
+            Key("note", _TEXT, "a remark", default=None),
         ),
         _field,
     ),
@@ -49,7 +49,7 @@ _FIELDS = Many(
 )
 _JOIN = Spec(
     (
-        Key("more", _TEXT, "the field that says that more follows"),
+        Key("more", _TEXT, "the field that shows whether more follows"),
         Key("more_bit", _COUNT, "its bit"),
         Key("same", _NAMES, "fields that are the same in all parts", default=()),
         Key("within_us", Integer(), "how far apart parts may be, in microseconds"),
@@ -77,7 +77,7 @@ _JOIN = Spec(
     Join,
 )
 _MATCH = Spec(
-    (Key("field", _TEXT, "a field of an entry"), Key("hex", _TEXT, "what it is")),
+    (Key("field", _TEXT, "a field of an entry"), Key("hex", _TEXT, "its value")),
     lambda field, hex: (field, hex),
 )
 _SECTION = Spec(
@@ -85,37 +85,37 @@ _SECTION = Spec(
         Key("name", _TEXT, "its name"),
         Key("title", _TEXT, "what it is"),
         Key("length", _SIZE, "the length of an entry", default=None),
-        Key("offset", _PLACE, "where it begins: a number, or the field that says it", default=None),
-        Key("stride", _PLACE, "from entry to entry: a number, or the field that says it", default=None),
-        Key("count", _PLACE, "how many entries: a number, or the field that says it", default=None),
+        Key("offset", _PLACE, "where it begins: a number, or the field that gives it", default=None),
+        Key("stride", _PLACE, "from entry to entry: a number, or the field that gives it", default=None),
+        Key("count", _PLACE, "how many entries: a number, or the field that gives it", default=None),
         Key("fields", _FIELDS, "the fields of an entry", default=()),
-        Key("subject", _NAMES, "fields that tell entries apart", default=()),
-        Key("subject_kind", _TEXT, "what an entry is of", default=None),
+        Key("subject", _NAMES, "fields that identify entries", default=()),
+        Key("subject_kind", _TEXT, "the subject of an entry", default=None),
         Key("match", _MATCH, "which entries belong to it", default=None),
         Key("within", _TEXT, "the section it is in", default=None),
         Key("source", _TEXT, "where it is described"),
         Key("status", _TEXT, "how well it is known"),
-        Key("note", _TEXT, "what else there is to say", default=None),
-        Key("bound", _TEXT, "the field that says where it ends", default=None),
+        Key("note", _TEXT, "a remark", default=None),
+        Key("bound", _TEXT, "the field with its end", default=None),
         Key("inner", _PAIR, "fields with place and number of what is in an entry", default=None),
         Key("equal", _PAIR, "fields that are equal", default=None),
         Key("ordinal", _TEXT, "the name of an entry's number", default=None),
         Key("texts_at", _SIZE, "where texts begin", default=0),
         Key("texts", _NAMES, "the names of texts", default=()),
-        Key("tail", _FIELDS, "fields behind the texts", default=()),
+        Key("tail", _FIELDS, "fields after the texts", default=()),
         Key("arrays", Named(_TEXT), "arrays of the record that are its columns", default={}),
-        Key("join", _JOIN, "how parts in several records are put together", default=None),
+        Key("join", _JOIN, "how to combine parts in several records", default=None),
     ),
 )
 _LAYOUT = Spec(
     (
         Key("release", _TEXT, "the release"),
         Key("length", _SIZE, "the length of the record"),
-        Key("variable", Flag(), "whether that is the least", default=False),
+        Key("variable", Flag(), "whether that is the minimum", default=False),
         Key("complete", Flag(), "whether all its fields are known", default=False),
         Key("source", _TEXT, "where it is described"),
         Key("status", _TEXT, "how well it is known"),
-        Key("note", _TEXT, "what else there is to say", default=None),
+        Key("note", _TEXT, "a remark", default=None),
         Key("fields", _FIELDS, "its fields", default=()),
         Key("section", Many(_SECTION), "its sections", default=()),
         Key("callevel", Many(Integer(0, LARGEST), into=tuple), "bits that must be on", default=()),
@@ -132,12 +132,12 @@ _HEAD = (
     Key("title", _TEXT, "its title"),
     Key("kind", _TEXT, "sample or event"),
     Key("lengths", Named(_SIZE, 0), "its length by release", default={}),
-    Key("variable", Flag(), "whether these are the least", default=False),
-    Key("note", _TEXT, "what else there is to say", default=None),
+    Key("variable", Flag(), "whether these are the minimum", default=False),
+    Key("note", _TEXT, "a remark", default=None),
 )
 _SHARED = (
-    Key("subject", _NAMES, "fields that tell what it is of", default=()),
-    Key("subject_kind", _TEXT, "what that is", default=None),
+    Key("subject", _NAMES, "fields that identify its subject", default=()),
+    Key("subject_kind", _TEXT, "the kind of subject", default=None),
     Key("reset_on", _NAMES, "fields whose change resets its counters", default=()),
     Key("layout", Many(_LAYOUT), "its layouts", default=()),
 )
@@ -146,21 +146,23 @@ _FILE = Spec((*_HEAD, *_SHARED))
 
 
 def head(text: str, pack: str, path: str) -> Head:
-    """What a record is, from the lines of its file before its layouts."""
+    """The head of a record, from the lines of its file before its layouts."""
     values = _ONLY_HEAD.check(document.parsed(text, path, cure=_CURE), "", Problem(path, text=text))
     return _head(values, pack)
 
 
 def file(text: str, pack: str, path: str) -> RecordFile:
-    """A record and its layouts from the text of its file; CatalogError says what is wrong in it."""
+    """A record and its layouts from the text of its file; CatalogError if something is wrong in it."""
     problem = Problem(path, text=text)
     values = _FILE.check(document.parsed(text, path, cure=_CURE), "", problem)
-    known = _head(values, pack)
+    head_values = _head(values, pack)
     layouts = [
-        _layout(entry, known, values, f"layout[{at}]", problem)
-        for at, entry in enumerate(values["layout"], 1)
+        _layout(entry, head_values, values, f"layout[{number}]", problem)
+        for number, entry in enumerate(values["layout"], 1)
     ]
-    return RecordFile(known, values["subject"], values["subject_kind"], values["reset_on"], tuple(layouts))
+    return RecordFile(
+        head_values, values["subject"], values["subject_kind"], values["reset_on"], tuple(layouts)
+    )
 
 
 def _head(values: dict[str, Any], pack: str) -> Head:
@@ -169,24 +171,24 @@ def _head(values: dict[str, Any], pack: str) -> Head:
 
 
 def _layout(
-    entry: dict[str, Any], known: Head, shared: dict[str, Any], where: str, problem: Problem
+    entry: dict[str, Any], head_values: Head, shared: dict[str, Any], where: str, problem: Problem
 ) -> Layout:
     fields: tuple[Field, ...] = entry["fields"]
     _typed(fields, f"{where}.fields", problem)
     names = {field.name for field in fields}
     sections = [
-        _section(section, fields, f"{where}.section[{at}]", problem)
-        for at, section in enumerate(entry.pop("section"), 1)
+        _section(section, fields, f"{where}.section[{number}]", problem)
+        for number, section in enumerate(entry.pop("section"), 1)
     ]
     return Layout(
         **entry,
-        record=known.record,
-        domain=known.domain,
-        number=known.number,
-        dsect=known.dsect,
-        title=known.title,
-        kind=known.kind,
-        pack=known.pack,
+        record=head_values.record,
+        domain=head_values.domain,
+        number=head_values.number,
+        dsect=head_values.dsect,
+        title=head_values.title,
+        kind=head_values.kind,
+        pack=head_values.pack,
         # A partial layout may lack some of what identifies a subject or resets it.
         subject=tuple(name for name in shared["subject"] if name in names),
         subject_kind=shared["subject_kind"],
@@ -199,7 +201,7 @@ def _section(entry: dict[str, Any], fields: tuple[Field, ...], where: str, probl
     _typed(entry["fields"], f"{where}.fields", problem)
     _typed(entry["tail"], f"{where}.tail", problem)
     if entry["arrays"]:
-        # Where they stand follows from the arrays.
+        # Their places follow from the arrays.
         entry |= {"length": 0, "offset": 0, "stride": 1, "count": 0}
     for key in ("length", "offset", "stride"):
         if entry[key] is None:
@@ -211,7 +213,7 @@ def _section(entry: dict[str, Any], fields: tuple[Field, ...], where: str, probl
 
 
 def _typed(fields: tuple[Field, ...], where: str, problem: Problem) -> None:
-    for at, field in enumerate(fields, 1):
+    for number, field in enumerate(fields, 1):
         if field.type is None:
-            here = f"{where}[{at}]"
+            here = f"{where}[{number}]"
             raise problem.wrong(f"{here}.type is missing ({field.name})", "add type", where=here)

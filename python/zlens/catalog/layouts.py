@@ -1,8 +1,8 @@
 """Record layouts of z/VM monitor data, read from one TOML file per record.
 
-The built-in catalog stands beside this file in `monitor/`; layout packs that the user imported
-stand in the pack root, one directory per pack, and hold files of the same form. Parsing TOML is
-slow, so nothing is read before it is asked for, and a record's head (title, class, known
+The built-in catalog is in `monitor/`, next to this file; layout packs that the user imported
+are in the pack root, one directory per pack, with files of the same form. Parsing TOML is
+slow, so nothing is read before it is needed, and a record's head (title, class, known
 lengths) is read without its fields.
 """
 
@@ -63,14 +63,14 @@ __all__ = [
 ]
 
 BUILTIN = "zlens"
-#: The pack of our own layouts, and the release that says a file is written with it. Of some fields it is
-#: known that there are, not where: what is shown of them needs files of which we say where they stand.
+#: The pack of our own layouts, and the release that marks files written with it. Some fields are known to
+#: exist, but not where: showing them needs files in which zlens itself decides their offsets.
 #: No other file is ever decoded with it.
 SIM = "zlens-sim"
-#: What the system configuration record of such a file gives as its release.
+#: The release in the system configuration record of such a file.
 SIM_MARK = "ZLENSSIM"
 HEADER_LENGTH = 20
-#: No place, length or number of elements in a record can be larger.
+#: The largest offset, length or number of elements in a record.
 LARGEST = 0xFFFF
 
 TYPES = ("unsigned", "signed", "character", "bitstring")
@@ -97,9 +97,9 @@ UNITS = (
     "cpercent",
     "2048ths",
 )
-#: How the bytes of a text or identifier are to be read: characters, packed decimal digits, or just bytes.
+#: How to read the bytes of a text or identifier: characters, packed decimal digits, or just bytes.
 ENCODINGS = ("ebcdic", "ascii", "packed", "hex")
-#: What is known about a layout; the last one is used where several placings fit and data must decide.
+#: What is known about a layout; the last one is for several possible placements, between which data decide.
 STATUS = (
     "verified",
     "linux",
@@ -115,7 +115,7 @@ CLASSES = ("sample", "event", "sample-config", "event-config", "event+sample", "
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a record is, without its fields."""
+    """A record without its fields."""
 
     record: str
     domain: int
@@ -155,7 +155,7 @@ class Layout:
     sections: tuple[Section, ...]
     #: CALLEVEL bits of the system configuration record that must be on for this layout.
     callevel: tuple[int, ...] = ()
-    #: A longer record shares this layout only up to here (None: all of it).
+    #: A longer record shares this layout only up to this byte (None: all of it).
     stable_to: int | None = None
 
     def field(self, name: str) -> Field | None:
@@ -194,7 +194,7 @@ def monitor_root() -> Path:
 
 @cache
 def sim_root() -> Path:
-    """The directory of our own layouts, used for files that say so and no other."""
+    """The directory of zlens' own layouts, used only for files that are marked so."""
     return FACTS / "zvm" / "sim"
 
 
@@ -205,7 +205,7 @@ def pack_root() -> Path:
 
 @cache
 def _pack_root(data: str | None, *_: str | None) -> Path:
-    # Asked for by the hundred; all that it depends on is in the environment.
+    # Called hundreds of times; it depends only on the environment.
     if data:
         return Path(data) / "packs"
     import platformdirs
@@ -231,7 +231,7 @@ def file_name(record: str) -> str:
 
 
 def release_key(release: str | None) -> tuple[int, ...]:
-    """A release as numbers, so that 5.3 < 5.4 < 6.1; () when it is not known, and for our own pack."""
+    """A release as numbers, so that 5.3 < 5.4 < 6.1; () if it is unknown, and for zlens' own pack."""
     return tuple(int(part) for part in re.findall(r"\d+", release or ""))
 
 
@@ -240,20 +240,20 @@ def packs(root: Path | None = None) -> list[str]:
     base = pack_root() if root is None else root
     if not base.is_dir():
         return []
-    names = [p.name for p in base.iterdir() if p.is_dir() and not p.name.startswith(".")]
-    return sorted(names, key=lambda n: (release_key(n), n))
+    names = [path.name for path in base.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    return sorted(names, key=lambda name: (release_key(name), name))
 
 
 def records(root: Path | None = None) -> list[str]:
-    """Ids of all known records in order, from the names of the files alone."""
+    """Ids of all known records in order, from the file names alone."""
     base = pack_root() if root is None else root
-    found = set()
+    keys = set()
     for directory in [monitor_root(), *(base / name for name in packs(base))]:
         for path in directory.iterdir():
             match = _NAME.fullmatch(path.name)
             if match:
-                found.add((int(match[1]), int(match[2])))
-    return [record_id(*key) for key in sorted(found)]
+                keys.add((int(match[1]), int(match[2])))
+    return [record_id(*key) for key in sorted(keys)]
 
 
 def files(record: str, root: Path | None = None) -> list[tuple[str, Path]]:
@@ -266,28 +266,28 @@ def files(record: str, root: Path | None = None) -> list[tuple[str, Path]]:
 
 
 def heads(record: str, root: Path | None = None) -> list[Head]:
-    """What a record is, from every file that describes it; no field is parsed."""
+    """The head of a record from every file that describes it; no field is parsed."""
     return [_head(str(path), pack) for pack, path in files(record, root)]
 
 
 def head(record: str, root: Path | None = None) -> Head | None:
-    """What a record is, the built-in description first."""
-    found = heads(record, root)
-    return found[0] if found else None
+    """The head of a record, the built-in description first."""
+    descriptions = heads(record, root)
+    return descriptions[0] if descriptions else None
 
 
 def bare(record: str) -> Layout | None:
-    """An event record of which nothing is known but its title, as a layout without fields."""
-    known = head(record)
-    if known is None or not known.kind.startswith("event"):
+    """An event record of which only the title is known, as a layout without fields."""
+    head_of_record = head(record)
+    if head_of_record is None or not head_of_record.kind.startswith("event"):
         return None
     return Layout(
-        record=known.record,
-        domain=known.domain,
-        number=known.number,
-        dsect=known.dsect,
-        title=known.title,
-        kind=known.kind,
+        record=head_of_record.record,
+        domain=head_of_record.domain,
+        number=head_of_record.number,
+        dsect=head_of_record.dsect,
+        title=head_of_record.title,
+        kind=head_of_record.kind,
         release="",
         length=HEADER_LENGTH,
         variable=True,
@@ -305,29 +305,29 @@ def bare(record: str) -> Layout | None:
 
 
 def layouts(record: str, root: Path | None = None) -> list[Layout]:
-    """Every layout known for a record: built in, then the user's packs."""
+    """Every known layout of a record: built in, then the user's packs."""
     return [layout for pack, path in files(record, root) for layout in _file(str(path), pack).layouts]
 
 
 def sim_records() -> list[str]:
-    """Ids of the records that our own pack describes, in order."""
-    found = [_NAME.fullmatch(path.name) for path in sim_root().iterdir()]
-    return [record_id(*key) for key in sorted((int(m[1]), int(m[2])) for m in found if m)]
+    """Ids of the records that zlens' own pack describes, in order."""
+    matches = [_NAME.fullmatch(path.name) for path in sim_root().iterdir()]
+    return [record_id(*key) for key in sorted((int(match[1]), int(match[2])) for match in matches if match)]
 
 
 def sim_layouts(record: str) -> list[Layout]:
-    """The layouts of a record in our own pack; mostly none, and then files of it have the ordinary ones."""
+    """The layouts of a record in zlens' own pack; without any, its files use the ordinary ones."""
     path = sim_root() / file_name(record)
     return list(_file(str(path), SIM).layouts) if path.is_file() else []
 
 
 def read(path: Path, pack: str = BUILTIN) -> RecordFile:
-    """Reads one record file, unknown keys and wrong types being errors."""
+    """Reads one record file; unknown keys and wrong types are errors."""
     return _file(str(path), pack)
 
 
 def forget() -> None:
-    """Drops what was read, so that changed files are read again."""
+    """Drops the cache, so that changed files are read again."""
     _head.cache_clear()
     _file.cache_clear()
 
@@ -345,7 +345,7 @@ def _file(path: str, pack: str) -> RecordFile:
 
 
 def parse(text: str, pack: str = BUILTIN, path: str = "<text>") -> RecordFile:
-    """Reads the text of a record file."""
+    """Parses the text of a record file."""
     from zlens.catalog import layout_file
 
     return layout_file.file(text, pack, path)

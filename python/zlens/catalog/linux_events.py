@@ -1,7 +1,7 @@
-"""Events of Linux that stand for counters of CPU MF: by name, by number, and which machines have such names.
+"""Linux events that stand for counters of CPU MF: by name, by number, and the machines that have such names.
 
-A name may have another number on another generation, and only some have it: the names of a file together tell
-the generations that they can be of.
+A name may have different numbers on different generations, and only some have it: the names in a file
+together show which generations it can come from.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _CONFIG = re.compile(r"(?:event|config)=(0[xX][0-9a-fA-F]{1,4}|\d{1,5})")
 _LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\((\d{1,3})\)")
 _SHORT = re.compile(r"([BPCEMU])(\d{1,3})")
 
-#: What lshwc calls a counter that the kernel has no name for.
+#: The name that lshwc gives a counter without a kernel name.
 _UNDEFINED = "COUNTER"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What an event is. name: of the counter, in capitals, where a file names it; number: where it is told.
+    """An event. name: of the counter, in capitals, if a file names it; number: if it is given.
 
     undefined: the system itself has no name for the number.
     """
@@ -50,7 +50,7 @@ NOTHING = Event()
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The generations that the names of a file can be of. told: as one word where that can be said."""
+    """The generations that the names in a file can belong to. told: their joint name, if there is one."""
 
     generations: tuple[str, ...]
 
@@ -61,34 +61,37 @@ class Machine:
         return next((name for name, alike in cpumf.alike().items() if alike == self.generations), None)
 
     def number(self, event: Event) -> int | None:
-        """The number of a counter; None where these generations do not agree on it."""
+        """The number of a counter; None if these generations do not agree on it."""
         if event.number is not None:
             return event.number
-        found = names().get(event.name or "", {})
-        numbers = {found[name] for name in self.generations if name in found}
+        by_generation = names().get(event.name or "", {})
+        numbers = {by_generation[name] for name in self.generations if name in by_generation}
         return numbers.pop() if len(numbers) == 1 else None
 
 
 @cache
 def names() -> dict[str, dict[str, int]]:
     """The number of every name by generation."""
-    found: dict[str, dict[str, int]] = {}
+    numbers: dict[str, dict[str, int]] = {}
     for name in generations.names():
         for number, counter in cpumf.generation(name).counters.items():
-            found.setdefault(counter.name.upper(), {})[name] = number
+            numbers.setdefault(counter.name.upper(), {})[name] = number
     for old, new in linux_facts()["renamed"].items():
-        found[old.upper()] = found[new.upper()]
-    return found
+        numbers[old.upper()] = numbers[new.upper()]
+    return numbers
 
 
 @cache
 def known(number: int) -> bool:
     """Whether a counter set of any machine has that number."""
-    return any(each.first <= number < each.first + each.most for each in cpumf.sets().values())
+    return any(
+        counter_set.first <= number < counter_set.first + counter_set.most
+        for counter_set in cpumf.sets().values()
+    )
 
 
 def event(text: str) -> Event:
-    """What an event is that perf printed; NOTHING for one that is no counter of CPU MF."""
+    """The event that perf printed; NOTHING if it is not a counter of CPU MF."""
     match = _EVENT.fullmatch(text.strip())
     if match is None:
         return NOTHING
@@ -106,13 +109,13 @@ def event(text: str) -> Event:
     config = _CONFIG.search(body)
     if config is not None:
         return _numbered(int(config[1], 0))
-    # Further parameters, such as another name to print, stand behind the name.
+    # Further parameters, such as another name to print, follow the name.
     name = body.split(",")[0].upper()
     return Event(name) if name in names() else NOTHING
 
 
 def label(text: str, number: int | None = None) -> Event:
-    """What a column of lshwc is: NAME(number), Counter(number), E145, U145; or a name beside its number."""
+    """The event of an lshwc column: NAME(number), Counter(number), E145, U145; or a name with its number."""
     text = text.strip().upper()
     if number is not None:
         if not known(number):
@@ -123,26 +126,29 @@ def label(text: str, number: int | None = None) -> Event:
         return Event(text, number)
     match = _LABEL.fullmatch(text)
     if match is not None:
-        found = _numbered(int(match[2]))
-        if not found.counter:
+        numbered = _numbered(int(match[2]))
+        if not numbered.counter:
             return NOTHING
         if match[1] == _UNDEFINED:
-            return Event(None, found.number, undefined=True)
-        return Event(match[1] if match[1] in names() else None, found.number)
+            return Event(None, numbered.number, undefined=True)
+        return Event(match[1] if match[1] in names() else None, numbered.number)
     short = _SHORT.fullmatch(text)
     if short is None:
         return Event(text) if text in names() else NOTHING
-    found = _numbered(int(short[2]))
-    if short[1] == "U" and found.counter:
-        return Event(None, found.number, undefined=True)
-    letters = {each.letter: each for each in cpumf.sets().values()}
-    of = letters.get(short[1])
-    right = of is not None and found.number is not None and of.first <= found.number < of.first + of.most
-    return found if right else NOTHING
+    numbered = _numbered(int(short[2]))
+    if short[1] == "U" and numbered.counter:
+        return Event(None, numbered.number, undefined=True)
+    counter_set = next((other for other in cpumf.sets().values() if other.letter == short[1]), None)
+    in_set = (
+        counter_set is not None
+        and numbered.number is not None
+        and counter_set.first <= numbered.number < counter_set.first + counter_set.most
+    )
+    return numbered if in_set else NOTHING
 
 
 def is_label(text: str) -> bool:
-    """Whether the text is what lshwc writes over a counter's column; other tools number theirs alike."""
+    """Whether the text is an lshwc heading of a counter's column; other tools number theirs alike."""
     match = _LABEL.fullmatch(text.strip().upper())
     if match is None:
         return _SHORT.fullmatch(text.strip().upper()) is not None and label(text).counter
@@ -157,12 +163,16 @@ def _numbered(number: int) -> Event:
 
 
 def machine(events: Iterable[Event]) -> Machine:
-    """The generations that have all these names, under these numbers where they are told."""
-    left = list(generations.names())
-    for each in events:
-        if each.undefined and each.number is not None:
-            left = [name for name in left if each.number not in cpumf.generation(name).counters]
-        elif each.name is not None:
-            found = names()[each.name]
-            left = [name for name in left if name in found and each.number in (None, found[name])]
-    return Machine(tuple(left))
+    """The generations that have all these names, with these numbers if they are given."""
+    candidates = list(generations.names())
+    for event in events:
+        if event.undefined and event.number is not None:
+            candidates = [name for name in candidates if event.number not in cpumf.generation(name).counters]
+        elif event.name is not None:
+            by_generation = names()[event.name]
+            candidates = [
+                name
+                for name in candidates
+                if name in by_generation and event.number in (None, by_generation[name])
+            ]
+    return Machine(tuple(candidates))

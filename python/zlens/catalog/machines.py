@@ -1,4 +1,4 @@
-"""What machines state of the capability of many processors: the curves of their generations' files."""
+"""The capability that machines state for many processors: the curves in their generations' files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from zlens.catalog import generations
 from zlens.catalog.layouts import STATUS
 from zlens.errors import CatalogError
 
-#: What STSI states a factor in: 65,536 of them are 1. Derived: no text at hand states the denominator; with
-#: it the arrays of z196, z13 and z15 give factors of the size that is published of such machines.
+#: The unit of a factor in STSI: 65,536 of them are 1. Derived: no text at hand states the denominator; with
+#: it the arrays of z196, z13 and z15 give factors of the size that is published for such machines.
 WHOLE = 65_536
 #: Processors and their capacity adjustment factor.
 Point = tuple[int, float]
@@ -21,12 +21,12 @@ Point = tuple[int, float]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A curve of capacity adjustment factors and whose it is.
+    """A curve of capacity adjustment factors and the machine it belongs to.
 
-    generation  whose file has it
+    generation  the generation whose file has it
     type        machine type
-    capability  primary capability the machine states: it tells the curves of one type apart
-    secondary   the same of processors that run at full speed (IFL, zIIP), where it is another
+    capability  primary capability that the machine states: it distinguishes the curves of one type
+    secondary   the same for processors that run at full speed (IFL, zIIP), if it differs
     """
 
     name: str
@@ -45,7 +45,7 @@ class Machine:
 
 @cache
 def machines() -> dict[str, Machine]:
-    """All of them by name; CatalogError where a curve is not complete."""
+    """All machines by name; CatalogError if a curve is not complete."""
     curves: dict[str, Machine] = {}
     for generation in generations.names():
         for name, facts in generations.facts(generation).get("curves", {}).items():
@@ -78,7 +78,7 @@ def _curve(generation: str, name: str, facts: Mapping[str, Any]) -> Machine:
 
 @cache
 def complete() -> tuple[dict[int, float], ...]:
-    """Curves of full-speed processors that are known for every number of them."""
+    """Curves of full-speed processors that are known for every number of processors."""
     return tuple(
         dict(machine.curve)
         for machine in machines().values()
@@ -90,37 +90,37 @@ def of_type(type: str, capability: int | None) -> Machine | None:
     """The curve of a machine type at a capability: of equal capability, or the only one that names none."""
     alike = [machine for machine in machines().values() if machine.type == type]
     if capability is not None:
-        for one in alike:
-            if one.capability == capability:
-                return one
-    unnamed = [one for one in alike if one.capability is None]
+        for machine in alike:
+            if machine.capability == capability:
+                return machine
+    unnamed = [machine for machine in alike if machine.capability is None]
     return unnamed[0] if len(unnamed) == 1 else None
 
 
 def check() -> Iterator[str]:
-    """What is wrong with the curves, a sentence each."""
+    """Everything wrong with the curves, one sentence each."""
     try:
-        known = machines()
+        curves = machines()
     except CatalogError as error:
         yield error.message
         return
-    for name, one in known.items():
-        here = f"machines/{one.generation}.toml: curve {name}"
-        if one.type not in generations.facts(one.generation)["types"]:
-            yield f"{here}: {one.type} is no machine type of the {one.generation}"
-        if one.status not in STATUS:
-            yield f"{here}: status is {one.status!r}"
-        if not one.source:
+    for name, machine in curves.items():
+        here = f"machines/{machine.generation}.toml: curve {name}"
+        if machine.type not in generations.facts(machine.generation)["types"]:
+            yield f"{here}: {machine.type} is not a machine type of the {machine.generation}"
+        if machine.status not in STATUS:
+            yield f"{here}: status is {machine.status!r}"
+        if not machine.source:
             yield f"{here}: no source"
-        if one.curve[0] != (1, 1.0):
-            yield f"{here}: the factor of one processor is 1"
-        for (n, before), (more, after) in pairwise(one.curve):
+        if machine.curve[0] != (1, 1.0):
+            yield f"{here}: the factor of one processor must be 1"
+        for (count, before), (larger, after) in pairwise(machine.curve):
             if not 0 < after <= before:
-                yield f"{here}: the factor of {more} processors is above that of {n}, or not above 0"
-            elif more * after < n * before:
-                yield f"{here}: {more} processors are less than {n}"
+                yield f"{here}: the factor of {larger} processors is above that of {count}, or not above 0"
+            elif larger * after < count * before:
+                yield f"{here}: {larger} processors have less capacity than {count}"
 
 
 def from_adjustments(adjustments: Sequence[int]) -> list[Point]:
-    """The curve of what STSI states for 2, 3, ... processors (/proc/sysinfo, Adjustment 02-way and on)."""
+    """The curve from what STSI states for 2, 3, ... processors (/proc/sysinfo, Adjustment 02-way and on)."""
     return [(1, 1.0), *((n, value / WHOLE) for n, value in enumerate(adjustments, 2))]

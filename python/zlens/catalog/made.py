@@ -1,4 +1,4 @@
-"""Which systems are made up: those that zlens writes demo files of."""
+"""Which systems are synthetic: those in demo files that zlens writes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from zlens.schema.facts import FACTS
 @cache
 def _systems() -> frozenset[tuple[str, str]]:
     data = document.facts(FACTS / "made_systems.toml")
-    return frozenset((one["system"], one["serial"]) for one in data["made"])
+    return frozenset((entry["system"], entry["serial"]) for entry in data["made"])
 
 
 def is_made(system: str, serial: str | None) -> bool:
-    """Whether a system of this name on a machine of this serial number is one of ours."""
+    """Whether a system with this name on a machine with this serial number is one of ours."""
     return serial is not None and (system, serial.strip().lstrip("0")) in _systems()

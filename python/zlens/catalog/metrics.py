@@ -1,7 +1,7 @@
-"""Measures: the columns of every table that views read, as the catalog has them.
+"""Measures: the columns of every table that views read, from the catalog.
 
-One file of `metrics/` per table, read when it is first asked for; `_skeleton.toml` is one to copy, and Table
-and Column below say what the keys mean.
+One file of `metrics/` per table, read on first use; copy `_skeleton.toml` to add one. Table
+and Column below explain the keys.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zlens.schema.facts import FACTS
 from zlens.schema.kinds import Choice, Flag, Key, Many, Named, Prose, Spec, Text
 
 TYPES = ("int", "float", "text", "bool", "time")
-#: The kinds of columns, and what several rows of one subject give: see docs/aggregation.md.
+#: The kinds of columns, and how several rows of one subject aggregate: see docs/aggregation.md.
 AGGREGATES = {
     "key": "names the row",
     "counter": "added",
@@ -27,7 +27,7 @@ AGGREGATES = {
     "gauge": "averaged, with p50, p95 and maximum beside the mean",
     "state": "the last value",
 }
-#: What several subjects of one interval give, where the kind does not say it: see docs/aggregation.md.
+#: How several subjects of one interval aggregate, if the kind does not say it: see docs/aggregation.md.
 ACROSS = {
     "sum": "added",
     "mean": "mean by weight",
@@ -36,7 +36,7 @@ ACROSS = {
     "min": "the smallest",
     "none": "nothing",
 }
-#: What is known about a formula, and in which words it is told, best first.
+#: How well a formula is known, with the words that describe it, best first.
 STATUSES = {
     "verified": "read in a document of IBM, or found again in the figures that IBM's own program printed",
     "linux": "a metric that IBM wrote for Linux perf, turned into counter numbers",
@@ -97,19 +97,19 @@ BY = ("", "generation")
 class Column:
     """One column of a measure.
 
-    formula     over roles (entity.role) and earlier columns, compiled into SQL; '' where there is none
+    formula     over roles (entity.role) and earlier columns, compiled into SQL; '' if there is none
     by          'generation': the formula depends on the machine, see facts/machines
-    given       beside by: a formula over roles that tell the value itself; where they do, it is taken
-    published   the formula in its place with --as-published: rounded as published tables are
-    definition  the formula in words or counters, where nothing computes it yet or machines differ
-    aggregate   its kind, which says what several rows of one subject give: see AGGREGATES
-    weight      of a ratio or a gauge: a formula over columns of the row, proportional to its denominator
-    unweighted  of a ratio: why it has no weight, and so no mean over rows
-    across      what several subjects give: one of ACROSS, or `by` and a formula; '' = what the kind says
+    given       with by: a formula over roles that give the value itself; it takes precedence
+    published   the formula to use instead with --as-published: rounded as published tables are
+    definition  the formula in words or counters, if nothing computes it yet or machines differ
+    aggregate   its kind, which determines how several rows of one subject aggregate: see AGGREGATES
+    weight      for a ratio or a gauge: a formula over columns of the row, proportional to its denominator
+    unweighted  for a ratio: why it has no weight, and so no mean over rows
+    across      how several subjects aggregate: one of ACROSS, or `by` and a formula; '' = as the kind says
     among       the subjects that a sum over subjects needs: a formula over columns of the row; '' = all
     every       why --every gives another value than the mean of the rows it joins
-    scope       what one value is of: see SCOPES
-    needs       what must be in the input for it
+    scope       the scope of one value: see SCOPES
+    needs       what the input must contain for it
     status      how well its formula is known: see STATUSES
     """
 
@@ -139,12 +139,12 @@ class Column:
 class Table:
     """One measure. `key` and the leading columns identify a row; an empty table has no reader yet.
 
-    A lazy table is too large to keep: it is worked out for every question, as far as that needs it. `rows` is
-    the FROM clause that its formulas are over, with roles and helpers (catalog/helpers); empty where it is
-    made otherwise, or that no reader feeds yet. Rows that differ in a column of `apart` are never put
-    together: processor types, or a whole and its parts. `parts` has, of such a column, values that are parts
-    of one whole: rows with these may be. `records` names what gives the rows, for the page of an input that
-    has none.
+    A lazy table is too large to keep: it is computed for every query, as far as that needs it. `rows` is
+    the FROM clause of its formulas, with roles and helpers (catalog/helpers); empty if it is made
+    otherwise, or no reader feeds it yet. Rows that differ in a column of `apart` are never merged:
+    processor types, or a whole and its parts. `parts` lists, for such a column, values that are parts
+    of one whole: rows with these may be merged. `records` names the records that give the rows, for the page
+    of an input without them.
     """
 
     name: str
@@ -174,7 +174,7 @@ def _leading(name: str, type: str, unit: str, text: str, aggregate: str, source:
     return Column(name, type, unit, text, "", "", aggregate, "row", "", "derived", source, "")
 
 
-#: Every table begins with these, but for those marked plain.
+#: The columns that every table begins with, except those marked plain.
 LEADING = (
     _leading("system", "text", "", "system", "key", "the system the record or report names"),
     _leading("source", "text", "", "where the row comes from: zvm-monitor, rmf-xml", "key", "the reader"),
@@ -210,7 +210,7 @@ def tables() -> list[str]:
 
 @cache
 def _stems(folder: Path) -> tuple[str, ...]:
-    # Every question asks for them several times.
+    # Every query asks for them several times.
     return tuple(sorted(path.stem for path in folder.glob("[!_]*.toml") if path.stem != "aliases"))
 
 
@@ -256,30 +256,30 @@ _TABLE = Spec(
 
 
 def parse(text: str, path: str) -> Table:
-    """A measure from the text of its file; keys nobody knows and keys that are missing are errors."""
+    """A measure from the text of its file; unknown keys and missing keys are errors."""
     values = document.checked(text, path, _TABLE, "the measure")
     scope = values["scope"] or _scope(values["table"])
     columns: list[Column] = values.pop("column")
-    of = (column if column.scope else replace(column, scope=scope) for column in columns)
+    scoped = (column if column.scope else replace(column, scope=scope) for column in columns)
     leading = () if values["plain"] else LEADING
-    return Table(values.pop("table"), **values | {"scope": scope, "columns": (*leading, *of)})
+    return Table(values.pop("table"), **values | {"scope": scope, "columns": (*leading, *scoped)})
 
 
 def _scope(name: str) -> str:
-    """The scope of a table that does not say it: of its own name, of the machine, or of the system."""
+    """The scope of a table that does not state it: its own name, the machine, or the system."""
     return name if name in SCOPES else {"cec": "machine"}.get(name, "system")
 
 
 @cache
 def aliases() -> dict[str, tuple[str, str]]:
-    """Names that sources use, in plain form, and for each our `table.column` and whose name it is."""
+    """Names that other sources use, normalized, each with our `table.column` and its source."""
     path = root() / "aliases.toml"
     data = document.facts(path)
-    found: dict[str, tuple[str, str]] = {}
+    targets: dict[str, tuple[str, str]] = {}
     for source in data["source"]:
         for name, ours in source["names"].items():
-            found.setdefault(_plain(name), (ours, source["text"]))
-    return found
+            targets.setdefault(_plain(name), (ours, source["text"]))
+    return targets
 
 
 def _plain(name: str) -> str:
@@ -287,23 +287,23 @@ def _plain(name: str) -> str:
 
 
 def alias_of(name: str) -> str:
-    """Whose name an alias is; '' if it is none."""
+    """The source of an alias; '' if it is none."""
     return aliases().get(_plain(name), ("", ""))[1]
 
 
 def find(name: str) -> list[tuple[Table, Column]]:
-    """The columns a name may mean: `table.column`, a bare column of any table, or an alias."""
-    wanted = _plain(name)
-    own = columns_named(wanted)
-    return columns_named(aliases()[wanted][0]) if not own and wanted in aliases() else own
+    """The columns that a name may mean: `table.column`, a bare column of any table, or an alias."""
+    plain_name = _plain(name)
+    columns = columns_named(plain_name)
+    return columns_named(aliases()[plain_name][0]) if not columns and plain_name in aliases() else columns
 
 
 def columns_named(name: str) -> list[tuple[Table, Column]]:
-    """The columns of a name, as `table.column` or of any table; aliases are not looked at."""
-    of, dot, bare = name.rpartition(".")
-    searched = tables() if not dot else [of] if of in tables() else []
-    found = [(table(each), table(each).column(bare)) for each in searched]
-    return [(each, column) for each, column in found if column is not None]
+    """The columns with a name, as `table.column` or in any table; aliases are ignored."""
+    table_name, dot, bare = name.rpartition(".")
+    searched = tables() if not dot else [table_name] if table_name in tables() else []
+    pairs = [(table(name), table(name).column(bare)) for name in searched]
+    return [(measure, column) for measure, column in pairs if column is not None]
 
 
 def all_columns() -> Iterator[tuple[Table, Column]]:

@@ -1,8 +1,8 @@
 """Compiles layouts into the plans that the native decoder runs on.
 
 A record gives one raw table (`d0r2`) and one for each of its sections (`d0r16_cpudata`), whose rows
-are the entries with the columns of their record before their own. A plan's columns are those of all
-layouts in use; where a layout has no such field, the column is NULL.
+are the entries, preceded by the columns of their record. A plan has the columns of all layouts in
+use; a column is NULL for layouts without its field.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
     "table_names",
 ]
 
-#: Records of which each is a sample of the same subject; only these have differences.
+#: Classes of records that are samples of the same subject; only these have differences.
 SAMPLED_CLASSES = ("sample",)
 
 
@@ -54,7 +54,7 @@ def plans(record: str, choices: Mapping[int, Layout]) -> list[dict[str, Any]]:
 
 
 def plan(table: str, record: str, choices: Mapping[int, Layout]) -> dict[str, Any]:
-    """The plan of one table: what the native decoder reads as JSON."""
+    """The plan of one table, which the native decoder reads as JSON."""
     grouped: dict[Layout, list[int]] = {}
     for length, layout in sorted(choices.items()):
         grouped.setdefault(layout, []).append(length)
@@ -64,13 +64,13 @@ def plan(table: str, record: str, choices: Mapping[int, Layout]) -> dict[str, An
     if table == record.lower():
         used = list(grouped)
     else:
-        # Entries are found in one way per table; a layout that finds them otherwise gives no rows.
+        # Each table locates entries in one way; a layout that locates them otherwise gives no rows.
         used = [layout for layout in grouped if sections[layout] is not None]
         if not used:
             raise CatalogError(f"{record} has no table {table}", expected=", ".join(table_names(grouped)))
         first = _place(used[0], sections[used[0]])
         used = [layout for layout in used if _place(layout, sections[layout]) == first]
-    # The layout that says most gives the order of the columns.
+    # The most detailed layout determines the order of the columns.
     ordered = sorted(used, key=lambda layout: (-len(layout.fields), layout.length))
     builder = _Builder()
     for layout in ordered:
@@ -96,15 +96,15 @@ def plan(table: str, record: str, choices: Mapping[int, Layout]) -> dict[str, An
 
 
 def columns(plan: Mapping[str, Any]) -> list[Column]:
-    """The columns of a planned table as it leaves the decoder, without those that every raw table has."""
-    found = []
+    """The columns of a planned table as the decoder returns it, without those of every raw table."""
+    columns = []
     for column in plan["columns"]:
         kind = "text" if column["type"] in ("hex", "ascii") else column["type"]
-        found.append(Column(column["name"], kind, column["unit"], column["text"]))
+        columns.append(Column(column["name"], kind, column["unit"], column["text"]))
         if column["difference"]:
             text = f"difference of {column['name']} to the sample before"
-            found.append(Column(f"{column['name']}_d", "int", column["unit"], text))
-    return found
+            columns.append(Column(f"{column['name']}_d", "int", column["unit"], text))
+    return columns
 
 
 class _Builder:
@@ -124,18 +124,18 @@ class _Builder:
                 self.columns.append(_column(name, part, layout))
                 self._known.append(part.field.kind != "unknown")
             elif not self._known[index] and part.type == self.columns[index]["type"]:
-                # What one release does not say, another may.
+                # Another release may know the kind.
                 self.columns[index] = _column(name, part, layout)
                 self._known[index] = part.field.kind != "unknown"
 
     def fields(self, layout: Layout, section: Section | None) -> list[dict[str, Any]]:
         placed = []
         texts = iter(range(len(section.texts) if section else 0))
-        for part, where in _parts(layout, section):
+        for part, part_name in _parts(layout, section):
             index = self._index[part.name.lower()]
             column = self.columns[index]
             if column["type"] != part.type:
-                # Two releases disagree on what it is; the one that says most is followed.
+                # Two releases disagree on the type; the more detailed one is followed.
                 continue
             field = part.field
             placed.append(
@@ -144,25 +144,25 @@ class _Builder:
                     "offset": field.offset,
                     "length": field.span if part.element is None else field.length,
                     "signed": field.type == "signed",
-                    "part": where,
-                    "element": next(texts) if where == "string" else part.element,
+                    "part": part_name,
+                    "element": next(texts) if part_name == "string" else part.element,
                 }
             )
         return placed
 
 
 def _parts(layout: Layout, section: Section | None) -> list[tuple[Part, str]]:
-    """The columns of a row in order, and the part of the row each stands in."""
-    found = [
+    """The columns of a row in order, and the part of the row that contains each."""
+    parts = [
         (part, "record")
         for field in layout.fields
-        # What runs to the record's end is the entries themselves.
+        # A field that runs to the record's end is the entries themselves.
         if section is None or field.length
         for part in field_parts(field)
     ]
     if section:
-        found += [(part, where) for field, where in section.rows for part in field_parts(field)]
-    return found
+        parts += [(part, part_name) for field, part_name in section.rows for part in field_parts(field)]
+    return parts
 
 
 def _column(name: str, part: Part, layout: Layout) -> dict[str, Any]:
@@ -199,14 +199,16 @@ def _rule(field: Field) -> dict[str, Any]:
             and rule.get("unit", field.unit) == field.unit
             and rule.get("kind", field.kind) == field.kind
         ):
-            found: dict[str, Any] = rule
-            return found
-    raise CatalogError(f"no rule of differences.toml holds for {field.name}", expected="a rule without words")
+            matching: dict[str, Any] = rule
+            return matching
+    raise CatalogError(
+        f"no rule of differences.toml applies to {field.name}", expected="a rule for all fields"
+    )
 
 
 @cache
 def difference_facts() -> dict[str, Any]:
-    """How differences are made, as differences.toml says."""
+    """The rules for differences in differences.toml."""
     path = FACTS / "zvm" / "differences.toml"
     return document.facts(path)
 

@@ -1,4 +1,4 @@
-"""The types of processors, and what holds for each (facts/processor_types.toml)."""
+"""The types of processors and their properties (facts/processor_types.toml)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProcessorType:
 
 @cache
 def types() -> tuple[ProcessorType, ...]:
-    """All of them in the order in which they are listed."""
+    """All types in the order of the file."""
     try:
         return tuple(ProcessorType(name=name, **facts) for name, facts in document.facts(_FILE).items())
     except TypeError as error:
@@ -36,15 +36,15 @@ def types() -> tuple[ProcessorType, ...]:
 
 
 def modeled() -> tuple[str, ...]:
-    """The types that models and what-ifs know."""
-    return tuple(each.name for each in types() if each.modeled)
+    """The types that models and what-ifs support."""
+    return tuple(processor_type.name for processor_type in types() if processor_type.modeled)
 
 
 def full_speed() -> frozenset[str]:
     """The types that always run at full speed."""
-    return frozenset(each.name for each in types() if each.full_speed)
+    return frozenset(processor_type.name for processor_type in types() if processor_type.full_speed)
 
 
 def in_cpu_pools() -> tuple[str, ...]:
-    """The types that CPU pools of z/VM can limit."""
-    return tuple(each.name for each in types() if each.cpu_pool)
+    """The types that z/VM CPU pools can limit."""
+    return tuple(processor_type.name for processor_type in types() if processor_type.cpu_pool)

@@ -1,6 +1,6 @@
-"""Records as bytes, by layout: written for demo files and tests, and read back the plain way.
+"""Records as bytes, by layout: written for demo files and tests, and read back by simple code.
 
-The decoder proper is native; this one is slow and simple, and is what the native one is held against.
+The real decoder is native; this one is slow and simple, and serves to check it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RECORD_MAX = 0xFFFF
 _BLANKS = b"\x40\x00"
 _TEXT = (str, bytes)
 _place = itemgetter(0)
-#: By identity of a layout's fields, which are kept so that no others take their place.
+#: Keyed by the identity of a layout's fields, which are kept so that no others can have it.
 _NAMES: dict[int, tuple[Sequence[Field], dict[str, tuple[tuple[bool, int], Field]]]] = {}
 
 
@@ -30,16 +30,16 @@ def encode(
     entries: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     length: int | None = None,
 ) -> bytes:
-    """A record with these values by field name; fields without one are binary zeros.
+    """A record with these values by field name; fields without a value are binary zeros.
 
     Numbers are ints, text is str, hexadecimal is str or bytes, times are TOD values like `tod`, arrays
-    are lists. `entries` are the sections' entries by name of the section; the fields that tell where
-    they are and how many are filled in. `length` cuts the record or pads it with zeros.
+    are lists. `entries` are the sections' entries by section name; the fields with their place and
+    number are filled in. `length` cuts the record or pads it with zeros.
     """
-    given = dict(values)
-    known = _by_name(layout.fields)
-    for name in given:
-        if name not in known:
+    field_values = dict(values)
+    fields_by_name = _by_name(layout.fields)
+    for name in field_values:
+        if name not in fields_by_name:
             raise CatalogError(f"{layout.record} {layout.release} has no field {name}")
     data = bytearray(layout.length)
     tail = b""
@@ -47,11 +47,11 @@ def encode(
         section = layout.section(name)
         if section is None:
             raise CatalogError(f"{layout.record} {layout.release} has no section {name}")
-        tail += _entries(layout, section, rows, given, len(data) + len(tail))
-    # Overlays come last: whoever gives both a group and a part of it means the part.
-    written = [known[name] for name, value in given.items() if value is not None]
+        tail += _entries(layout, section, rows, field_values, len(data) + len(tail))
+    # Overlays come last: if both a group and a part of it are given, the part counts.
+    written = [fields_by_name[name] for name, value in field_values.items() if value is not None]
     for _, field in sorted(written, key=_place):
-        value = _field_bytes(field, given[field.name])
+        value = _field_bytes(field, field_values[field.name])
         if field.length == 0:
             tail += value
         else:
@@ -75,31 +75,32 @@ def encode(
 def decode(layout: Layout, data: bytes) -> dict[str, Any]:
     """The values of a record by field name, elements of arrays as NAME_1 and so on.
 
-    What stands beyond the record's end is None, as is a number above 2^63-1 and a TOD value of zero.
+    A value beyond the record's end is None, as is a number above 2^63-1 and a TOD value of zero.
     """
     return _decode(layout.fields, data)
 
 
 def decode_entries(layout: Layout, section: Section, data: bytes) -> list[dict[str, Any]]:
-    """The values of a section's entries, without those of their record; none of records that are joined."""
+    """The values of a section's entries, without those of their record; none for joined records."""
     if section.join is not None or not _matches(layout, section, data):
         return []
     if section.within is None:
         return [
-            _row(section, entry, number) for number, entry in _found(section, decode(layout, data), data, 0)
+            _row(section, entry, number)
+            for number, entry in _entries_of(section, decode(layout, data), data, 0)
         ]
     outer = layout.section(section.within)
     if outer is None or not _matches(layout, outer, data):
         return []
     record = decode(layout, data)
-    around = next(iter(_found(outer, record, data, 0)), None)
-    if around is None:
+    outer_entry = next(iter(_entries_of(outer, record, data, 0)), None)
+    if outer_entry is None:
         return []
     base = _number(outer.offset, record) or 0
     length = record[outer.bound] if outer.bound else None
     end = len(data) if length is None else min(base + length, len(data))
-    values = _decode(outer.fields, around[1])
-    return [_row(section, entry, number) for number, entry in _found(section, values, data[:end], base)]
+    values = _decode(outer.fields, outer_entry[1])
+    return [_row(section, entry, number) for number, entry in _entries_of(section, values, data[:end], base)]
 
 
 def _matches(layout: Layout, section: Section, data: bytes) -> bool:
@@ -114,10 +115,10 @@ def _number(place: str | int | None, values: Mapping[str, Any]) -> int | None:
     return values[place] if isinstance(place, str) else place
 
 
-def _found(
+def _entries_of(
     section: Section, values: Mapping[str, Any], data: bytes, base: int
 ) -> Iterator[tuple[int, bytes]]:
-    """Number and bytes of each entry, found by values of its record or of the entry around it."""
+    """Number and bytes of each entry, located by values of its record or of the entry around it."""
     offset, stride = _number(section.offset, values), _number(section.stride, values)
     count = _number(section.count, values)
     if offset is None or not stride or offset < (1 if base else HEADER_LENGTH) or stride < 0:
@@ -131,11 +132,11 @@ def _found(
             span = min(span, end - first)
     fitting = max((end - first - span) // stride + 1, 0) if end - first >= span else 0
     for number in range(fitting if count is None else min(max(count, 0), fitting)):
-        at = first + number * stride
+        start = first + number * stride
         if section.texts:
-            yield number + 1, data[at:end]
+            yield number + 1, data[start:end]
         else:
-            yield number + 1, data[at : at + span]
+            yield number + 1, data[start : start + span]
 
 
 def _row(section: Section, entry: bytes, number: int) -> dict[str, Any]:
@@ -156,46 +157,50 @@ def _ascii(raw: bytes) -> str:
 
 
 def _entries(
-    layout: Layout, section: Section, rows: Sequence[Mapping[str, Any]], given: dict[str, Any], at: int
+    layout: Layout,
+    section: Section,
+    rows: Sequence[Mapping[str, Any]],
+    field_values: dict[str, Any],
+    position: int,
 ) -> bytes:
-    """The bytes of a section's entries; tells the record where they are."""
+    """The bytes of a section's entries; adds their place to the record's values."""
     stride = (
         section.stride
         if isinstance(section.stride, int)
-        else given.setdefault(section.stride, section.length)
+        else field_values.setdefault(section.stride, section.length)
     )
     if isinstance(section.offset, str):
-        given.setdefault(section.offset, at)
-    elif section.offset != at:
-        raise CatalogError(f"section {section.name} stands at {section.offset}, not at {at}")
+        field_values.setdefault(section.offset, position)
+    elif section.offset != position:
+        raise CatalogError(f"section {section.name} is at {section.offset}, not at {position}")
     if isinstance(section.count, str):
-        given.setdefault(section.count, len(rows))
+        field_values.setdefault(section.count, len(rows))
     if section.match is not None:
         name, begins = section.match
         field = layout.field(name)
         if field is not None:
-            given.setdefault(name, bytes.fromhex(begins).ljust(field.length, b"\0"))
+            field_values.setdefault(name, bytes.fromhex(begins).ljust(field.length, b"\0"))
     if section.bound:
-        given.setdefault(section.bound, sum(len(_entry(layout, section, stride, row)) for row in rows))
+        field_values.setdefault(section.bound, sum(len(_entry(layout, section, stride, row)) for row in rows))
     return b"".join(_entry(layout, section, stride, row) for row in rows)
 
 
 def _entry(layout: Layout, section: Section, stride: int, row: Mapping[str, Any]) -> bytes:
-    """One entry, with its texts and with the entries inside it, which stand under their section's name."""
+    """One entry, with its texts and with the inner entries, given under their section's name."""
     values = dict(row)
-    inside = {
-        each.name: values.pop(each.name)
-        for each in layout.sections
-        if each.within == section.name and each.name in values
+    inner_rows = {
+        other.name: values.pop(other.name)
+        for other in layout.sections
+        if other.within == section.name and other.name in values
     }
-    behind = b""
+    trailing = b""
     for name in section.texts:
         text = str(values.pop(name, "")).encode("ascii", "replace")
-        behind += len(text).to_bytes(2) + text
+        trailing += len(text).to_bytes(2) + text
     if section.tail:
         tail = {field.name: values.pop(field.name) for field in section.tail if field.name in values}
-        behind += _fixed(section, section.tail, max(field.end for field in section.tail), tail)
-    for name, rows in inside.items():
+        trailing += _fixed(section, section.tail, max(field.end for field in section.tail), tail)
+    for name, rows in inner_rows.items():
         inner = layout.section(name)
         if inner is None:
             raise CatalogError(f"{layout.record} {layout.release} has no section {name}")
@@ -203,38 +208,38 @@ def _entry(layout: Layout, section: Section, stride: int, row: Mapping[str, Any]
             values.setdefault(inner.stride, inner.length) if isinstance(inner.stride, str) else inner.stride
         )
         if isinstance(inner.offset, str):
-            values.setdefault(inner.offset, stride + len(behind))
+            values.setdefault(inner.offset, stride + len(trailing))
         if isinstance(inner.count, str):
             values.setdefault(inner.count, len(rows))
-        behind += b"".join(_fixed(inner, inner.fields, step, each) for each in rows)
+        trailing += b"".join(_fixed(inner, inner.fields, step, other) for other in rows)
     if section.inner:
         begin = section.texts_at if section.texts else 0
         values.setdefault(section.inner[0], begin)
-        values.setdefault(section.inner[1], stride + len(behind) - int(values[section.inner[0]]))
-    return _fixed(section, section.fields, stride, values) + behind
+        values.setdefault(section.inner[1], stride + len(trailing) - int(values[section.inner[0]]))
+    return _fixed(section, section.fields, stride, values) + trailing
 
 
 def _fixed(section: Section, fields: Sequence[Field], length: int, values: Mapping[str, Any]) -> bytes:
-    known = _by_name(fields)
-    written = bytearray(length)
+    fields_by_name = _by_name(fields)
+    data_bytes = bytearray(length)
     for name, value in values.items():
-        if name not in known:
+        if name not in fields_by_name:
             raise CatalogError(f"section {section.name} has no field {name}")
         if value is not None:
-            _, field = known[name]
+            _, field = fields_by_name[name]
             data = _field_bytes(field, value)
-            # What was said to be shorter than described is cut off.
-            written[field.offset : field.end] = data[: max(length - field.offset, 0)]
-    return bytes(written)
+            # Anything beyond a length that was set shorter than described is cut off.
+            data_bytes[field.offset : field.end] = data[: max(length - field.offset, 0)]
+    return bytes(data_bytes)
 
 
 def _by_name(fields: Sequence[Field]) -> dict[str, tuple[tuple[bool, int], Field]]:
-    """Fields and the order they are written in; worked out once for the fields of a layout."""
-    known = _NAMES.get(id(fields))
-    if known is None or known[0] is not fields:
-        made = {field.name: ((field.overlay, at), field) for at, field in enumerate(fields)}
-        known = _NAMES[id(fields)] = (fields, made)
-    return known[1]
+    """Fields and the order in which they are written; computed once for the fields of a layout."""
+    cached = _NAMES.get(id(fields))
+    if cached is None or cached[0] is not fields:
+        ordered = {field.name: ((field.overlay, position), field) for position, field in enumerate(fields)}
+        cached = _NAMES[id(fields)] = (fields, ordered)
+    return cached[1]
 
 
 def _field_bytes(field: Field, value: Any) -> bytes:
@@ -273,15 +278,15 @@ def _text_bytes(field: Field, value: str | bytes, width: int) -> bytes:
 
 
 def _decode(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in fields:
         for part in field_parts(field):
             start = field.offset + (part.element or 0) * field.length
             width = field.span if part.element is None else field.length
             end = start + width if width else len(data)
             raw = data[start:end] if end <= len(data) and start <= len(data) else None
-            found[part.name] = None if raw is None else _value(part.type, field, raw)
-    return found
+            values[part.name] = None if raw is None else _value(part.type, field, raw)
+    return values
 
 
 def _value(kind: str, field: Field, raw: bytes) -> Any:

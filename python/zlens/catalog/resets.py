@@ -11,17 +11,17 @@ from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 PATH = FACTS / "zvm" / "resets.toml"
-#: The subject kind of evidence that concerns every counter of the system.
+#: The subject kind of evidence that affects every counter of the system.
 ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A record that tells of a reset.
+    """A record that reports a reset.
 
     `subject_kind` says whose counters; the values of `fields` name the subject in the order of the
-    subject's columns, fewer of them every subject that begins so, none every subject of that kind.
-    `time` is the field with the moment, None where it is the record's own time.
+    subject's columns; fewer values mean every subject that begins with them, none every subject of that kind.
+    `time` is the field with the moment, None for the record's own time.
     """
 
     record: str
@@ -41,7 +41,7 @@ def _facts() -> dict[str, Any]:
 
 @cache
 def evidence() -> tuple[Evidence, ...]:
-    """All evidence the catalog knows, read once."""
+    """All evidence in the catalog, read once."""
     return tuple(
         Evidence(
             record=item["record"],
@@ -58,12 +58,12 @@ def evidence() -> tuple[Evidence, ...]:
 
 
 def concerning(subject_kind: str | None) -> list[Evidence]:
-    """The evidence of a reset of subjects of that kind, that of everything included."""
+    """The evidence of a reset of subjects of that kind, including evidence that affects everything."""
     return [item for item in evidence() if item.subject_kind in (ALL, subject_kind)]
 
 
 def subject_kind(table: str) -> str | None:
-    """What the subjects of a raw table are: "" where its layout does not say, None without a layout."""
+    """The subject kind of a raw table: "" if its layout does not state it, None without a layout."""
     record, _, section = table.upper().partition("_")
     if record not in layouts.records():
         return None
@@ -76,7 +76,7 @@ def subject_kind(table: str) -> str | None:
 
 
 def subject_name(kind: str | None, subject: str) -> str:
-    """A subject of some kind, its values joined by `/`, as people call it: `device 0301` for `769`."""
+    """A subject of some kind, its values joined by `/`, in readable form: `device 0301` for `769`."""
     if kind is None:
         return subject
     if not subject:
@@ -84,8 +84,10 @@ def subject_name(kind: str | None, subject: str) -> str:
     values = subject.split("/")
     texts: list[str] = _facts()["subjects"].get(kind, [])
     words = [_word(text, value) for text, value in zip(texts, values, strict=False)]
-    rest = "/".join(values[len(words) :])
-    return ", ".join([*words, *([rest] if rest else [])]) if words else f"{kind} {rest}".strip()
+    remaining = "/".join(values[len(words) :])
+    return (
+        ", ".join([*words, *([remaining] if remaining else [])]) if words else f"{kind} {remaining}".strip()
+    )
 
 
 def _word(text: str, value: str) -> str:

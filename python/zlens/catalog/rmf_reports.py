@@ -1,4 +1,4 @@
-"""What the XML form of an RMF report holds: sections and columns, read from the catalog's `rmf/`."""
+"""The XML form of RMF reports: sections and columns, from the catalog's `rmf/`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zlens.schema.facts import FACTS
 TYPES = ("text", "int", "float", "bool", "time", "duration")
 #: "rest": everything that no other section takes, as text.
 SHAPES = ("interval", "variables", "table", "rest")
-#: The elements a report may stand in: of the Postprocessor, of Monitor III.
+#: The elements that may contain a report: of the Postprocessor, of Monitor III.
 ELEMENTS = ("postprocessor", "report")
 STATUS = ("verified", "carried", "derived", "unverified")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -23,7 +23,7 @@ _TAKE = re.compile(r"|brackets|block|place|headed|hexadecimal|letter [1-9]|equal
 
 @dataclass(frozen=True, slots=True)
 class ReportColumn:
-    """A column of a raw table and the text of the name or head it is found by."""
+    """A column of a raw table, and the name or heading that locates it."""
 
     name: str
     type: str
@@ -34,7 +34,7 @@ class ReportColumn:
     take: str = ""
     rename: dict[str, str] = field(default_factory=dict)
     not_applicable: tuple[str, ...] = ()
-    #: Holds for the rows that continue its own, too.
+    #: Applies to the rows that continue its own, too.
     above: bool = False
 
     @property
@@ -52,22 +52,22 @@ class Section:
     segment: str
     part: str
     columns: tuple[ReportColumn, ...]
-    #: The columns by the key of their head.
+    #: The columns by the key of their heading.
     heads: dict[str, tuple[ReportColumn, ...]]
-    #: What the rows of a table are: by type SUM, by the first cell, otherwise. Empty: rows are of one kind.
+    #: The kind of a table's rows: by type SUM, by the first cell, otherwise. Empty: rows are of one kind.
     row_kind_sum: str = ""
     row_kind_first: dict[str, str] = field(default_factory=dict)
     row_kind_other: str = ""
-    #: Or by the last letter of the cell under a head.
+    #: Or by the last letter of the cell under a heading.
     row_kind_head: str = ""
     row_kind_last: dict[str, str] = field(default_factory=dict)
-    #: Rows stand in blocks; the first row of one begins with this mark and names it.
+    #: Rows are in blocks; the first row of one begins with this mark and names it.
     block_mark: str = ""
-    #: A row without text under this head continues the row above.
+    #: A row without text under this heading continues the row above.
     continues: str = ""
-    #: Names and heads that RMF writes and no public page explains.
+    #: Names and headings that RMF writes and no public page explains.
     unexplained: frozenset[str] = frozenset()
-    #: A row may lack cells without loss when only this many leading cells hold something.
+    #: A row may lack cells without loss if only this many leading cells have content.
     short_rows: int = 0
 
     @property
@@ -81,7 +81,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """A raw table: the common columns, the row kind if rows are of several, those of its sections."""
+    """A raw table: the common columns, the row kind if there are several, and those of its sections."""
 
     name: str
     text: str
@@ -109,7 +109,7 @@ class Report:
         return next(section for section in self.sections.values() if section.shape == "rest")
 
     def find(self, segment: str, part: str, shape: str) -> Section | None:
-        """The section of a part of a segment, by the names as printed."""
+        """The section for a part of a segment, by the printed names."""
         return self.places.get((key(segment), key(part), shape))
 
 
@@ -117,7 +117,7 @@ _ROW_KIND = ReportColumn("row_kind", "text", "what the row is", "derived")
 
 
 def key(text: str) -> str:
-    """A name or head for comparing: blanks and case do not count."""
+    """A name or heading for comparison: blanks and case are ignored."""
     return "".join(text.split()).casefold()
 
 
@@ -129,13 +129,13 @@ def report(name: str) -> Report:
 
 
 def compile_report(facts: dict[str, Any], file: str) -> Report:
-    """A report of what a TOML file says; every fault of the file is a CatalogError."""
+    """A report from the facts of a TOML file; every fault of the file is a CatalogError."""
 
-    def fault(what: str) -> CatalogError:
-        return CatalogError(what, file=file)
+    def fault(problem: str) -> CatalogError:
+        return CatalogError(problem, file=file)
 
     def columns(rows: list[dict[str, Any]], where: str, *, headed: bool) -> tuple[ReportColumn, ...]:
-        made = []
+        columns = []
         for row in rows:
             try:
                 values = {**row, "not_applicable": tuple(row.get("not_applicable", ()))}
@@ -144,33 +144,36 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
                 raise fault(f"a column of {where}: {error}") from None
             checks: list[tuple[bool, str]] = [
                 (_NAME.fullmatch(column.name) is not None, "its name is not a lower-case name"),
-                (column.type in TYPES, f"its type is none of {', '.join(TYPES)}"),
-                (column.status in STATUS, f"its status is none of {', '.join(STATUS)}"),
+                (column.type in TYPES, f"its type is not one of {', '.join(TYPES)}"),
+                (column.status in STATUS, f"its status is not one of {', '.join(STATUS)}"),
                 (bool(column.text), "it has no text"),
-                (bool(column.head) == headed, "its head is missing or too much"),
+                (bool(column.head) == headed, "its head is missing or not allowed"),
                 (_TAKE.fullmatch(column.take) is not None, f"it cannot take {column.take!r}"),
             ]
-            for good, what in checks:
-                if not good:
-                    raise fault(f"column {column.name} of {where}: {what}")
-            made.append(column)
-        if len({column.name for column in made}) != len(made):
-            raise fault(f"two columns of {where} have one name")
-        return tuple(made)
+            for valid, problem in checks:
+                if not valid:
+                    raise fault(f"column {column.name} of {where}: {problem}")
+            columns.append(column)
+        if len({column.name for column in columns}) != len(columns):
+            raise fault(f"two columns of {where} have the same name")
+        return tuple(columns)
 
     try:
         common = columns(facts["common"], "common", headed=False)
         sections: dict[str, Section] = {}
         for row in facts["section"]:
             kinds = row.get("row_kind", {})
-            own = columns(row["column"], f"section {row['id']}", headed=True)
+            section_columns = columns(row["column"], f"section {row['id']}", headed=True)
             section = Section(
                 id=row["id"],
                 shape=row["shape"],
                 segment=row.get("segment", ""),
                 part=row.get("part", ""),
-                columns=own,
-                heads={key(c.head): tuple(o for o in own if key(o.head) == key(c.head)) for c in own},
+                columns=section_columns,
+                heads={
+                    key(c.head): tuple(other for other in section_columns if key(other.head) == key(c.head))
+                    for c in section_columns
+                },
                 row_kind_sum=kinds.get("sum", ""),
                 row_kind_first=kinds.get("first", {}),
                 row_kind_other=kinds.get("other", ""),
@@ -182,21 +185,21 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
                 short_rows=row.get("short_rows", 0),
             )
             if section.shape not in SHAPES or section.id in sections:
-                raise fault(f"section {section.id} has a wrong shape or stands twice")
+                raise fault(f"section {section.id} has a wrong shape or is defined twice")
             sections[section.id] = section
         tables = []
         for row in facts["table"]:
             names = tuple(row["sections"])
             of_sections = [sections[name] for name in names]
             kind = (_ROW_KIND,) if of_sections[0].has_row_kind else ()
-            all_columns = common + kind + tuple(c for s in of_sections for c in s.columns)
+            all_columns = common + kind + tuple(c for section in of_sections for c in section.columns)
             if len({column.name for column in all_columns}) != len(all_columns):
-                raise fault(f"two columns of table {row['name']} have one name")
+                raise fault(f"two columns of table {row['name']} have the same name")
             tables.append(ReportTable(row["name"], row["text"], names, all_columns))
         if [section.shape for section in sections.values()].count("rest") != 1:
-            raise fault("there is not one section for the rest")
+            raise fault("there must be exactly one section for the rest")
         if facts["element"] not in ELEMENTS:
-            raise fault(f"its element is none of {', '.join(ELEMENTS)}")
+            raise fault(f"its element is not one of {', '.join(ELEMENTS)}")
         unplaced = set(sections) - {name for table in tables for name in table.sections}
         if unplaced:
             raise fault(f"section {min(unplaced)} belongs to no table")
@@ -209,7 +212,10 @@ def compile_report(facts: dict[str, Any], file: str) -> Report:
             common=common,
             tables=tuple(tables),
             sections=sections,
-            places={(key(s.segment), key(s.part), s.shape): s for s in sections.values()},
+            places={
+                (key(section.segment), key(section.part), section.shape): section
+                for section in sections.values()
+            },
         )
     except KeyError as error:
         raise fault(f"{error.args[0]} is missing") from None

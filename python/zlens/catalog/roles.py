@@ -1,7 +1,7 @@
-"""Roles: the names by which measures call what a record holds, and their way into SQL.
+"""Roles: the names by which measures refer to the contents of records, and their translation into SQL.
 
 A role file says what an entity is and, per raw table, which field is which role; measures read the view
-`role.<entity>` and never a field. A role whose field a file's layouts do not have is NULL.
+`role.<entity>` and never a field. A role whose field is missing in a file's layouts is NULL.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SQL_TYPES = {
     "time": "TIMESTAMP WITH TIME ZONE",
 }
 AGGREGATES = ("sum", "mean", "last")
-#: What the name of a raw table ends with where it has the rows of all times, not of those selected alone.
+#: The suffix of a raw table's name that stands for its rows of all times, not only the selected ones.
 WHOLE = "#whole"
 OVER = ("sum", "max", "min", "any_value", "count")
 _KEYS = frozenset(
@@ -36,7 +36,7 @@ _KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role of an entity. aggregate says what --every does with it: sum, mean or last."""
+    """A role of an entity. aggregate is how --every aggregates it: sum, mean or last."""
 
     name: str
     type: str
@@ -47,7 +47,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A section of the same record whose fields are told beside those of a raw table."""
+    """A section of the same record whose fields are joined with those of a raw table."""
 
     table: str
     on: str
@@ -71,10 +71,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """What measures call by one name: its roles, and the tables they come from.
+    """What measures refer to by one name: its roles, and the tables they come from.
 
-    A lasting entity tells of a state: its rows hold from their time `tod` on until there is another, and are
-    of no interval.
+    A lasting entity describes a state: its rows apply from their time `tod` until the next one, and belong
+    to no interval.
     """
 
     name: str
@@ -97,7 +97,7 @@ def entities() -> list[str]:
 
 @cache
 def _stems(folder: Path) -> tuple[str, ...]:
-    # Asked for by the hundred: no file is added while a program runs.
+    # Called hundreds of times: no file is added while a program runs.
     return tuple(sorted(path.stem for path in folder.glob("[!_]*.toml")))
 
 
@@ -107,7 +107,7 @@ def _facts(name: str) -> dict[str, Any]:
 
 
 def entity(name: str) -> Entity:
-    """One entity with its roles, and the user's word on them; CatalogError if a file is wrong."""
+    """One entity with its roles, including the user's bindings; CatalogError if a file is wrong."""
     # Imported when needed: it reads entities itself.
     from zlens.catalog import user_roles
 
@@ -116,7 +116,7 @@ def entity(name: str) -> Entity:
 
 @cache
 def cataloged(name: str) -> Entity:
-    """One entity as the catalog has it; CatalogError if its file is wrong."""
+    """One entity as in the catalog; CatalogError if its file is wrong."""
     path = root() / f"{name}.toml"
     if not path.is_file():
         raise CatalogError(
@@ -126,23 +126,25 @@ def cataloged(name: str) -> Entity:
     roles: dict[str, Role] = {}
     for role, facts in _numbered(data["roles"]):
         if facts["type"] not in SQL_TYPES or facts["aggregate"] not in AGGREGATES:
-            raise CatalogError(f"role {role}: type or aggregate is not known", file=str(path))
+            raise CatalogError(f"role {role}: unknown type or aggregate", file=str(path))
         roles[role] = Role(role, facts["type"], facts.get("unit", ""), facts["text"], facts["aggregate"])
     origins: list[Origin] = []
     for block in data.get("from", []):
-        taken = dict(_numbered(block["roles"]))
-        for role, how in taken.items():
+        block_roles = dict(_numbered(block["roles"]))
+        for role, how in block_roles.items():
             unknown = set(how) - _KEYS
             if role not in roles or unknown or how.get("over", "sum") not in OVER:
-                what = f"has {', '.join(sorted(unknown))}" if unknown else "is not among the entity's roles"
-                raise CatalogError(f"{block['table']}: role {role} {what}", file=str(path))
+                problem = (
+                    f"has {', '.join(sorted(unknown))}" if unknown else "is not among the entity's roles"
+                )
+                raise CatalogError(f"{block['table']}: role {role} {problem}", file=str(path))
         origins.append(
             Origin(
                 block["table"],
                 block.get("source", ""),
                 block.get("where", ""),
                 bool(block.get("group")),
-                taken,
+                block_roles,
                 tuple(Join(join["table"], join["on"]) for join in block.get("join", [])),
                 block.get("began"),
             )
@@ -152,12 +154,16 @@ def cataloged(name: str) -> Entity:
 
 
 def lasting_tables() -> frozenset[str]:
-    """The raw tables that tell of states: what holds in an interval may have been told long before it."""
+    """The raw tables of states: what applies in an interval may have been recorded long before it."""
     texts = {name: (root() / f"{name}.toml").read_text(encoding="utf-8") for name in entities()}
-    # Most files need not be parsed to know that they say nothing of it.
+    # Most files need not be parsed to see that they have none.
     lasting = (entity(name) for name, text in texts.items() if "\nlasting" in text)
     return frozenset(
-        table for what in lasting if what.lasting for origin in what.origins for table in read(origin)
+        table
+        for lasting_entity in lasting
+        if lasting_entity.lasting
+        for origin in lasting_entity.origins
+        for table in read(origin)
     )
 
 
@@ -170,7 +176,7 @@ _RANGES = re.compile(r"([a-z_]+)\[([a-z0-9_ -]+)\]")
 
 
 def _numbered(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Entries; one named with ranges (`c[0-5 basic]`) once for each number, for which {n} stands."""
+    """Entries; one named with ranges (`c[0-5 basic]`) once for each number, which replaces {n}."""
     for name, facts in entries.items():
         match = _RANGES.fullmatch(name)
         if match is None:
@@ -203,7 +209,7 @@ def fields(how: Mapping[str, Any]) -> list[str]:
 
 
 def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
-    """A role's value in one decoded record (field name to value), None where the record has no such field."""
+    """A role's value in one decoded record (field name to value); None if the record has no such field."""
     for origin in entity(entity_name).origins:
         for field in fields(origin.roles.get(role, {})):
             if values.get(field) is not None:
@@ -212,17 +218,18 @@ def value_of(entity_name: str, role: str, values: Mapping[str, Any]) -> Any:
 
 
 def coded(sql: str, table: str) -> str:
-    """SQL that puts the words of a table of codes.toml in the place of codes; others stay, as text."""
+    """SQL that replaces codes by the words of a table in codes.toml; others stay, as text."""
     words = codes.words(table)
     branches = " ".join(
-        f"WHEN {expressions.literal(k)} THEN {expressions.literal(v)}" for k, v in sorted(words.items())
+        f"WHEN {expressions.literal(code)} THEN {expressions.literal(word)}"
+        for code, word in sorted(words.items())
     )
     text = f"CAST({sql} AS VARCHAR)"
     return f"CASE {text} {branches} ELSE {text} END"
 
 
 def scale_factor(name: str) -> float:
-    """What a raw unit is worth in the unit of measures."""
+    """The factor from a raw unit to the unit of measures."""
     unit = _facts("units.toml").get(name)
     if unit is None:
         raise CatalogError(f"there is no unit {name!r}", expected="one of facts/units.toml")
@@ -230,15 +237,17 @@ def scale_factor(name: str) -> float:
 
 
 def check() -> list[str]:
-    """What is wrong with the role files: a sentence each."""
-    found: list[str] = []
+    """Everything wrong with the role files, one sentence each."""
+    problems: list[str] = []
     for name in entities():
         try:
-            what = entity(name)
-            found += [
-                f"roles/{name}.toml: key {key} is not a role" for key in what.key if key not in what.roles
+            checked = entity(name)
+            problems += [
+                f"roles/{name}.toml: key {key} is not a role"
+                for key in checked.key
+                if key not in checked.roles
             ]
-            for origin in what.origins:
+            for origin in checked.origins:
                 for how in origin.roles.values():
                     if "codes" in how:
                         coded("x", how["codes"])
@@ -250,5 +259,5 @@ def check() -> list[str]:
                     if formula:
                         expressions.parse(formula)
         except (CatalogError, KeyError, TypeError) as error:
-            found.append(f"roles/{name}.toml: {error}")
-    return found
+            problems.append(f"roles/{name}.toml: {error}")
+    return problems

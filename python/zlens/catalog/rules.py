@@ -1,7 +1,7 @@
-"""Rules of `zlens findings`: what is worth telling about an input, as the catalog and the user have it.
+"""Rules of `zlens findings`: what is worth reporting about an input, from the catalog and the user.
 
-One file per rule, named after its id in lower case; `rules/_skeleton.toml` is one to copy, and Rule below
-says what the keys mean. A rule of the user's that has the id of a built-in one stands in its place.
+One file per rule, named after its id in lower case; copy `rules/_skeleton.toml` to add one. Rule below
+explains the keys. A user's rule with the id of a built-in one replaces it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from zlens.schema.facts import FACTS
 from zlens.schema.kinds import Choice, Key, Line, Many, Named, Number, Problem, Prose, Spec, Text
 from zlens.schema.toml_lines import line_of
 
-#: What a file of the folder can be.
+#: The kinds of rule files.
 KINDS = {
     "rule": "a condition that holds or does not",
-    "balance": "two numbers that are measured independently and must agree; it is always asked for",
-    "note": "something to know that nothing in the data decides; told by explain and not counted",
+    "balance": "two numbers that are measured independently and must agree; always checked",
+    "note": "something to know that the data cannot decide; shown by explain and not counted",
 }
-#: How bad it is, worst first.
+#: Severities, worst first.
 SEVERITIES = ("crit", "warn", "info")
-#: Where a threshold is from.
+#: Where a threshold comes from.
 CLASSES = {
-    "ibm": "the number, or the statement, is published by IBM",
+    "ibm": "the number or the statement is published by IBM",
     "ibm-qual": "IBM publishes the relation; the number is ours",
     "vendor": "published by another vendor",
-    "ours": "our own rule of thumb: off unless asked for, or held against a baseline",
+    "ours": "our own rule of thumb: off by default, except in a comparison with a baseline",
     "unverified": "believed to be published; the source was not seen",
 }
-#: How the value is held against the threshold T; the last two take no number.
+#: How the value is compared with the threshold T; the last two need no number.
 COMPARES = {
     ">": "above",
     ">=": "at or above",
@@ -45,7 +45,7 @@ COMPARES = {
     "holds": "the query says in a column `holds` which rows are findings",
     "exists": "every row of the query is a finding",
 }
-#: How the mean of the value is held against its mean in the baseline.
+#: How the mean of the value is compared with its mean in the baseline.
 BASELINES = {
     "rise": "the part by which it rose",
     "fall": "the part by which it fell",
@@ -55,13 +55,13 @@ BASELINES = {
 STATUSES = {
     "verified": "read in a document of IBM",
     "verified-secondary": "read in a source that is not IBM's",
-    "derived": "the relation is read, the number or the way of computing it is ours",
+    "derived": "the relation is published, the number or the calculation is ours",
     "unverified": "not confirmed by any source",
 }
 
-#: What a query gives one row of for everything it tests.
+#: The columns of a query, one row for everything it tests.
 COLUMNS = ("system", "source", "interval_end", "seconds", "subject", "value")
-#: What it may give besides.
+#: The optional columns.
 OPTIONAL = ("detail", "holds", "threshold")
 
 _ID = re.compile(r"[A-Z][A-Z0-9]*-[A-Z0-9]+")
@@ -72,16 +72,16 @@ class Rule:
     """One rule.
 
     condition    in words
-    query        SELECT over measures of the columns COLUMNS, perhaps OPTIONAL; {T} stands for a threshold
-    compare      how `value` is held against the threshold T, see COMPARES; '' where only a baseline decides
+    query        SELECT over measures of the columns COLUMNS, optionally OPTIONAL; {T} stands for a threshold
+    compare      how `value` is compared with the threshold T, see COMPARES; '' if only a baseline decides
     threshold    the numbers by name
-    critical     a value from which on the finding is of severity crit
-    limit        the threshold in words, where the comparison does not say it
+    critical     the value from which the finding has severity crit
+    limit        the threshold in words, if the comparison does not say it
     needs        columns of measures (or roles, as role.entity.name) without which there is no answer
-    baseline     how, and from which difference on, it is held against a baseline
+    baseline     how, and from which difference, it is compared with a baseline
     disagrees    rules that say something else about the same matter
-    guard        what it does not look at, or where it may mislead
-    reason       of a note: why it is no condition
+    guard        what it does not consider, or where it may mislead
+    reason       for a note: why it is not a condition
     """
 
     id: str
@@ -115,7 +115,7 @@ class Rule:
         return self.kind != "note"
 
     def gives(self, column: str, *, baseline: bool = False) -> bool:
-        """Whether the query has one of the columns that it need not have."""
+        """Whether the query has one of the optional columns."""
         text = self._text(baseline)
         return re.search(rf"\bAS\s+{column}\b", text, re.IGNORECASE) is not None
 
@@ -123,14 +123,14 @@ class Rule:
         return self.baseline_query if baseline and self.baseline_query else self.query
 
     def sql(self, *, baseline: bool = False) -> str:
-        """The query with the numbers in their places."""
+        """The query with the thresholds filled in."""
         text = self._text(baseline)
         for name, number in self.threshold.items():
             text = text.replace(f"{{{name}}}", repr(float(number)))
         return text.strip().rstrip(";")
 
     def line(self, key: str) -> int | None:
-        """The line of its file where a key stands."""
+        """The line of a key in its file."""
         return line_of(self.file.read_text(encoding="utf-8"), key)
 
     def where(self, key: str) -> str:
@@ -150,32 +150,32 @@ def user_root() -> Path:
 
 
 def load(*folders: str | os.PathLike[str]) -> dict[str, Rule]:
-    """All rules by id: built in, then the user's, then those of more folders; the last of an id counts."""
-    found = dict(builtin())
-    own = user_root()
-    places = [own] if own.is_dir() else []
+    """All rules by id: built in, the user's, those of more folders; of equal ids the last one counts."""
+    rules = dict(builtin())
+    user_folder = user_root()
+    rule_folders = [user_folder] if user_folder.is_dir() else []
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise CatalogError("there is no such folder of rules", file=str(folder), cure="name a folder")
-        places.append(folder)
-    for folder in places:
-        found |= _unique(_files(folder), own=True)
-    return dict(sorted(found.items()))
+        rule_folders.append(folder)
+    for folder in rule_folders:
+        rules |= _unique(_files(folder), own=True)
+    return dict(sorted(rules.items()))
 
 
 def _unique(paths: list[Path], *, own: bool) -> dict[str, Rule]:
-    """The rules of files by id; CatalogError where two files have one."""
-    known: dict[str, Rule] = {}
+    """The rules of files by id; CatalogError if two files have the same one."""
+    by_id: dict[str, Rule] = {}
     for path in paths:
         rule = read(path, own=own)
-        other = known.setdefault(rule.id, rule)
-        if other is not rule:
+        first = by_id.setdefault(rule.id, rule)
+        if first is not rule:
             raise CatalogError(
-                f"the rule {rule.id} is also in {other.file.name}",
+                f"the rule {rule.id} is also in {first.file.name}",
                 file=rule.where("id"),
                 cure="give one of them another id",
             )
-    return known
+    return by_id
 
 
 @cache
@@ -194,18 +194,18 @@ def _builtin_files() -> list[Path]:
 
 
 def is_id(name: str) -> bool:
-    """Whether a name is of the form that ids of rules have."""
+    """Whether a name has the form of a rule id."""
     return _ID.fullmatch(name) is not None
 
 
 def names() -> list[str]:
-    """Ids of the built-in rules and the user's, from the names of the files alone."""
-    own = _files(user_root()) if user_root().is_dir() else []
-    return sorted({path.stem.upper() for path in (*_builtin_files(), *own)})
+    """Ids of the built-in rules and the user's, from the file names alone."""
+    user_files = _files(user_root()) if user_root().is_dir() else []
+    return sorted({path.stem.upper() for path in (*_builtin_files(), *user_files)})
 
 
 def read(path: Path, *, own: bool = False) -> Rule:
-    """One file; CatalogError with file and line where something is wrong in it."""
+    """One file; CatalogError with file and line if something is wrong in it."""
     text = document.text_of(path)
     problem = Problem(str(path), root="the rule", text=text)
     values = _RULE.check(document.parsed(text, str(path)), "", problem)
@@ -231,23 +231,23 @@ _RULE = Spec(
         Key("title", Prose(), "what a finding is called"),
         Key("condition", Prose(), "the condition in words"),
         Key("query", _WORDS, "what is tested", default=""),
-        Key("baseline_query", _WORDS, "what is held against a baseline", default=""),
-        Key("compare", Choice(("", *COMPARES)), "how its value is held against T", default=""),
+        Key("baseline_query", _WORDS, "what is compared with a baseline", default=""),
+        Key("compare", Choice(("", *COMPARES)), "how its value is compared with T", default=""),
         Key("threshold", Named(Number(), 0), "the numbers by name: { T = 85 }", default={}),
-        Key("critical", Number(), "the value from which on it is critical", default=None),
+        Key("critical", Number(), "the value from which it is critical", default=None),
         Key("limit", _WORDS, "the threshold in words", default=""),
         Key("unit", _WORDS, "the unit of its value", default=""),
-        Key("needs", _NAMES, "what it cannot do without", default=()),
+        Key("needs", _NAMES, "what it requires", default=()),
         Key(
             "baseline",
             Spec(
                 (
                     Key("how", Choice(tuple(BASELINES)), "how they differ"),
-                    Key("T", Number(), "from which difference on", default=0.0),
+                    Key("T", Number(), "the smallest difference", default=0.0),
                 ),
                 _baseline,
             ),
-            'how it is held against a baseline: { how = "rise", T = 0.1 }',
+            'how it is compared with a baseline: { how = "rise", T = 0.1 }',
             default=None,
         ),
         Key("disagrees", _NAMES, "rules that say something else", default=()),
@@ -256,7 +256,7 @@ _RULE = Spec(
         Key("source", Prose(), "where it is published"),
         Key("guard", _WORDS, "where it may mislead", default=""),
         Key("status", Choice(tuple(STATUSES)), "how well it is known"),
-        Key("reason", _WORDS, "why a note is no condition", default=""),
+        Key("reason", _WORDS, "why a note is not a condition", default=""),
     ),
     lambda **values: values | {"threshold_class": values.pop("class")},
 )
@@ -264,13 +264,13 @@ _SEE = "facts/rules/_skeleton.toml shows what a rule has"
 
 
 def _faults(rule: Rule) -> Iterator[tuple[str, str, str | None]]:
-    """Keys that are each right, but not together, with what is wrong and what was expected."""
+    """Keys that are valid alone but not together, with the problem and what was expected."""
     if rule.kind == "note":
         if rule.query or rule.compare or rule.baseline:
             key = "query" if rule.query else "compare" if rule.compare else "baseline"
             yield key, "a note has no condition", 'kind = "rule"'
         if not rule.reason:
-            yield "kind", "the note does not say why it is no condition", "a reason"
+            yield "kind", "the note does not say why it is not a condition", "a reason"
         return
     if not rule.query or not rule.needs:
         key = "query" if not rule.query else "needs"
@@ -282,8 +282,8 @@ def _faults(rule: Rule) -> Iterator[tuple[str, str, str | None]]:
         yield "compare", "there is no threshold T to compare with", None
     if rule.compare == "holds" and not rule.gives("holds"):
         yield "query", "the query has no column holds", None
-    known = {f"{{{name}}}" for name in rule.threshold}
+    placeholders = {f"{{{name}}}" for name in rule.threshold}
     for query in (rule.query, rule.baseline_query, rule.limit):
-        for place in re.findall(r"\{\w+\}", query):
-            if place not in known:
-                yield "query", f"{place} is not a threshold of the rule", None
+        for placeholder in re.findall(r"\{\w+\}", query):
+            if placeholder not in placeholders:
+                yield "query", f"{placeholder} is not a threshold of the rule", None

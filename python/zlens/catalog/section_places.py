@@ -9,15 +9,15 @@ from zlens.errors import CatalogError
 
 
 def entries(layout: Layout, section: Section) -> dict[str, Any]:
-    """Where the entries of a section are, from the fields of the record or of the entry around them."""
+    """The place of a section's entries, from the fields of the record or of the entry around them."""
     outer = layout.section(section.within) if section.within else None
     if section.within and outer is None:
         raise CatalogError(f"{layout.record} section {section.name}: there is no section {section.within}")
-    around = outer.fields if outer else layout.fields
+    outer_fields = outer.fields if outer else layout.fields
     place: dict[str, Any] = {}
     for key, value in (("offset", section.offset), ("stride", section.stride), ("count", section.count)):
         if isinstance(value, str):
-            field = _field(around, value, layout, section)
+            field = _field(outer_fields, value, layout, section)
             place[f"{key}_at"] = field.offset
             place[f"{key}_len"] = field.length
         elif value is not None:
@@ -33,8 +33,8 @@ def entries(layout: Layout, section: Section) -> dict[str, Any]:
         offset, length = (_field(section.fields, name, layout, section) for name in section.inner)
         place["inner"] = {"offset": _spot(offset), "length": _spot(length)}
     if section.equal:
-        one, other = (_field(section.fields, name, layout, section) for name in section.equal)
-        place["equal"] = {"at": one.offset, "other": other.offset, "len": one.length}
+        first, second = (_field(section.fields, name, layout, section) for name in section.equal)
+        place["equal"] = {"at": first.offset, "other": second.offset, "len": first.length}
     if section.texts:
         tail = max((field.end for field in section.tail), default=0)
         place["strings"] = {"at": section.texts_at, "count": len(section.texts), "tail": tail}
@@ -57,21 +57,21 @@ def joined(layout: Layout, section: Section) -> dict[str, Any]:
             return None
         return {"offset": spot(offset), "length": spot(length)}
 
-    # Imported for records with counters alone.
+    # Imported only for records with counters.
     from zlens.catalog import cpumf
 
-    def counter_set(each: CounterSet) -> dict[str, Any]:
-        known = cpumf.sets()[each.name]
-        version = join.cfvn if known.version == "cfvn" else join.csvn
-        sizes = [{"from": first, "to": last, "counters": number} for first, last, number in known.sizes]
-        own = area(each.offset, each.length) if each.offset else None
+    def counter_set(counters: CounterSet) -> dict[str, Any]:
+        machine_set = cpumf.sets()[counters.name]
+        version = join.cfvn if machine_set.version == "cfvn" else join.csvn
+        sizes = [{"from": first, "to": last, "counters": number} for first, last, number in machine_set.sizes]
+        own_area = area(counters.offset, counters.length) if counters.offset else None
         return {
-            "name": each.name,
-            "first": known.first,
-            "bit": each.bit,
+            "name": counters.name,
+            "first": machine_set.first,
+            "bit": counters.bit,
             "version": spot(version),
             "sizes": sizes,
-            "area": own,
+            "area": own_area,
         }
 
     same = [_field(layout.fields, name, layout, section) for name in join.same]
@@ -82,7 +82,7 @@ def joined(layout: Layout, section: Section) -> dict[str, Any]:
         "within_us": join.within_us,
         "counters": area(section.offset, join.length),
         "active": spot(join.active),
-        "sets": [counter_set(each) for each in join.sets],
+        "sets": [counter_set(counters) for counters in join.sets],
     }
 
 

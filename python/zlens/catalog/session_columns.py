@@ -1,4 +1,4 @@
-"""Columns of the tables that a session makes itself: systems, intervals, inventory, problems."""
+"""Columns of the tables that a session computes itself: systems, intervals, inventory, problems."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ INVENTORY = (
     Column("mean_length", "float", "bytes", "their mean"),
     Column("max_length", "int", "bytes", "longest"),
     Column("layout", "text", "", "pack and release of the layout it is decoded with; NULL: none is known"),
-    Column(
-        "duplicates", "int", "count", "how many have the same bytes as one before them; NULL: not looked for"
-    ),
-    Column("out_of_order", "int", "count", "stretches of records that are earlier than one before them"),
+    Column("duplicates", "int", "count", "how many repeat the bytes of an earlier one; NULL: not checked"),
+    Column("out_of_order", "int", "count", "stretches of records that are earlier than the one before them"),
     Column("gaps", "int", "count", f"steps of more than {GAP:g} times interval_s; NULL: no regular pace"),
-    Column("interval_s", "float", "s", "time that usually passes until the next ones come"),
+    Column("interval_s", "float", "s", "usual time until the next ones"),
 )
 
 _INTERVAL = (
@@ -44,7 +42,7 @@ _INTERVAL = (
     Column("longest", "float"),
 )
 
-#: The stretch of time that the user asks for.
+#: The time that the user selects.
 _ASKED = (
     Column("system", "text"),
     Column("source", "text"),
@@ -78,4 +76,6 @@ def always() -> dict[str, tuple[Column, ...]]:
 
 
 def _columns(table: str) -> tuple[Column, ...]:
-    return tuple(Column(c.name, c.type, c.unit, c.text) for c in metrics.table(table).columns)
+    return tuple(
+        Column(column.name, column.type, column.unit, column.text) for column in metrics.table(table).columns
+    )

@@ -1,6 +1,6 @@
-"""SMF record layouts: what stands where in the records that zlens decodes, and the plan for the decoder.
+"""SMF record layouts: the contents of the records that zlens decodes, and the plan for the decoder.
 
-Facts are the files of `smf/`, one per record type, and `types.toml` with the names of all of them. The
+The facts are the files of `smf/`, one per record type, and `types.toml` with the names of all of them. The
 counter sets of type 113 are those of `facts/machines`.
 """
 
@@ -22,13 +22,13 @@ HEADER_LENGTH = 24
 TYPES = ("unsigned", "character", "tod", "local", "date", "bit")
 COLUMN_TYPES = ("int", "text", "hex", "time", "bit", "code")
 
-#: What a column of the plan is in the raw table.
+#: The type in the raw table of a column of the plan.
 _TABLE_TYPES = {"int": "int", "text": "text", "hex": "text", "time": "time", "bit": "bool", "code": "text"}
 
 
 @dataclass(frozen=True, slots=True)
 class Triplet:
-    """Where offset (4 bytes), length and number (2 bytes each) of sections stand."""
+    """The places of offset (4 bytes), length and number (2 bytes each) of sections."""
 
     offset_at: int
     length_at: int
@@ -49,7 +49,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Subtype:
-    """How the records of one subtype hold their counters.
+    """How the records of one subtype store their counters.
 
     values   delta or absolute
     length   of the data section
@@ -78,7 +78,7 @@ class Subtype:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """subtype None: in records of all. bit: which bit of the field it is, from the left."""
+    """subtype None: in records of all subtypes. bit: which bit of the field it is, from the left."""
 
     section: str
     name: str
@@ -95,7 +95,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the raw table that is no counter. fields: first choice first."""
+    """A column of the raw table that is not a counter. fields: first choice first."""
 
     name: str
     type: str
@@ -129,7 +129,7 @@ class Layout:
     reader: Mapping[str, Any]
 
     def field(self, name: str, subtype: int | None) -> Field:
-        """The field of that name in records of that subtype."""
+        """The field with that name in records of that subtype."""
         for field in self.fields:
             if field.name == name and field.subtype in (None, subtype):
                 return field
@@ -154,7 +154,7 @@ def type_names() -> dict[int, str]:
 
 
 def title(record: int, subtype: int | None = None) -> str:
-    """What records of a type and subtype are, in a few words; empty where nobody has said it."""
+    """A short description of records of a type and subtype; empty if unknown."""
     name = type_names().get(record, "")
     if subtype is not None and record in decoded() and subtype in layout(record).subtypes:
         return f"{name}: {layout(record).subtypes[subtype].text}"
@@ -241,39 +241,46 @@ def _field(
     facts: Mapping[str, Any], sections: Mapping[str, Section], subtypes: Mapping[int, Subtype], named: Any
 ) -> Field:
     subtype = facts.get("subtype")
-    # A field is known as well as its section, or the data section of its subtype, unless it says otherwise.
-    around = subtypes[subtype] if subtype is not None else sections[facts["section"]]
+    # A field has the status of its section, or of its subtype's data section, unless it states its own.
+    parent = subtypes[subtype] if subtype is not None else sections[facts["section"]]
     return Field(
         facts["section"], facts["name"], subtype, facts["offset"], facts["length"], facts["type"],
-        facts.get("bit"), facts["text"], facts.get("status", around.status),
-        named(facts["source"]) if "source" in facts else around.source, facts.get("note", ""),
+        facts.get("bit"), facts["text"], facts.get("status", parent.status),
+        named(facts["source"]) if "source" in facts else parent.source, facts.get("note", ""),
     )  # fmt: skip
 
 
 def counter_sets(record: int) -> list[tuple[str, int, int, int]]:
     """The counter sets: name, number in the record, number of the first counter, counters with a column."""
-    sets = [(name, each.smf, each.first, each.most) for name, each in cpumf.sets().items()]
+    sets = [
+        (name, counter_set.smf, counter_set.first, counter_set.most)
+        for name, counter_set in cpumf.sets().items()
+    ]
     return sets + [(name, kind, 0, 0) for name, (kind, _) in layout(record).other_sets.items()]
 
 
 def columns(record: int) -> list[tuple[str, str, str, str]]:
-    """Name, type, unit and text of the raw table's columns, without those that all raw tables have."""
-    found = [(c.name, c.table_type, c.unit, c.text) for c in layout(record).columns]
+    """Name, type, unit and text of the raw table's columns, without those of every raw table."""
+    columns = [
+        (column.name, column.table_type, column.unit, column.text) for column in layout(record).columns
+    ]
     for name, _, _, _ in counter_sets(record):
-        found.append((f"{name}_counters", "int", "count", f"counters of the {name} set; NULL: no such set"))
+        columns.append((f"{name}_counters", "int", "count", f"counters of the {name} set; NULL: no such set"))
     for name, _, first, most in counter_sets(record):
         text = f"counted in the interval, counter {{}} ({name} set)"
-        found += [(f"c{n}_d", "int", "count", text.format(n)) for n in range(first, first + most)]
-    return found
+        columns += [
+            (f"c{number}_d", "int", "count", text.format(number)) for number in range(first, first + most)
+        ]
+    return columns
 
 
 def plan(record: int) -> dict[str, Any]:
     """The decoder's plan of a record type, ready for JSON."""
-    what = layout(record)
-    reader = what.reader
+    record_layout = layout(record)
+    reader = record_layout.reader
 
     def place(name: str, subtype: int) -> int:
-        return what.field(name, subtype).offset
+        return record_layout.field(name, subtype).offset
 
     def at(triplet: Triplet | None) -> dict[str, int]:
         assert triplet is not None
@@ -288,22 +295,22 @@ def plan(record: int) -> dict[str, Any]:
         return {"entries": at(subtype.entries), "kind": _bytes(subtype.kind), "counters": counters}
 
     return {
-        "table": what.table,
-        "record": what.record,
+        "table": record_layout.table,
+        "record": record_layout.record,
         "subtypes": [
             {
                 "subtype": number,
-                "values": what.subtypes[number].values,
-                "identification": at(what.sections["identification"].triplet),
+                "values": record_layout.subtypes[number].values,
+                "identification": at(record_layout.sections["identification"].triplet),
                 "start": place(reader["start"], number),
                 "end": place(reader["end"], number),
-                "data": at(what.sections["data"].triplet),
+                "data": at(record_layout.sections["data"].triplet),
                 "written": place(reader["written"], number),
-                "list": listed(what.subtypes[number]),
+                "list": listed(record_layout.subtypes[number]),
             }
-            for number in what.order
+            for number in record_layout.order
         ],
-        "columns": [_column(what, column) for column in what.columns],
+        "columns": [_column(record_layout, column) for column in record_layout.columns],
         "sets": [
             {"kind": kind, "size": f"{name}_counters", "first": first, "counters": most}
             for name, kind, first, most in counter_sets(record)
@@ -319,10 +326,10 @@ def _bytes(place: tuple[int, int]) -> dict[str, int]:
 _PARTS = {"header": "record", "identification": "identification", "data": "data"}
 
 
-def _column(what: Layout, column: Column) -> dict[str, Any]:
+def _column(record_layout: Layout, column: Column) -> dict[str, Any]:
     places = []
     for name in column.fields:
-        for field in what.fields:
+        for field in record_layout.fields:
             if field.name == name:
                 place = {"part": _PARTS[field.section], "offset": field.offset, "length": field.length}
                 if field.subtype is not None:

@@ -10,9 +10,9 @@ from typing import Any
 from zlens import _native
 from zlens.catalog import smf
 
-#: A record descriptor word stands before the header; offsets of sections count from it.
+#: A record descriptor word precedes the header; offsets of sections count from it.
 _RDW = 4
-#: Flag of the header: subsystem and subtype follow, in the form of today.
+#: Flag of the header: subsystem and subtype follow, in the current form.
 _SUBTYPES = 0xDE
 _EPOCH = dt.date(1970, 1, 1)
 _DAY_US = 86_400_000_000
@@ -20,7 +20,7 @@ _DAY_US = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class CounterSet:
-    """Counters of one set: its name, the values, and the bytes of each (subtype 2 has 8 always)."""
+    """Counters of one set: its name, the values, and the bytes of each (subtype 2 always has 8)."""
 
     name: str
     values: Sequence[int]
@@ -28,7 +28,7 @@ class CounterSet:
 
 
 def local_us(record: bytes) -> int | None:
-    """The local time in the header, in microseconds since 1970-01-01 00:00; None where it is none."""
+    """The local time in the header, in microseconds since 1970-01-01 00:00; None if it is invalid."""
     digits = record[10:14].hex()
     if len(digits) < 8 or not digits[:7].isdigit() or digits[1] not in "01":
         return None
@@ -41,27 +41,27 @@ def local_us(record: bytes) -> int | None:
 
 
 def decode(layout: smf.Layout, record: bytes) -> dict[str, Any]:
-    """The fields of a record by name: int, str, or None where the record has no such field."""
+    """The fields of a record by name: int, str, or None if the record has no such field."""
     subtype = int.from_bytes(record[22:24])
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in layout.fields:
         if field.subtype not in (None, subtype):
             continue
         part = _part(layout.sections[field.section], record)
         raw = part[field.offset : field.offset + field.length] if part is not None else b""
-        found[field.name] = _value(field, raw) if len(raw) == field.length else None
-    return found
+        values[field.name] = _value(field, raw) if len(raw) == field.length else None
+    return values
 
 
 def _part(section: smf.Section, record: bytes) -> bytes | None:
     if section.triplet is None:
         return record
-    at = section.triplet
-    if len(record) < max(at.offset_at + 4, at.length_at + 2, at.count_at + 2):
+    triplet = section.triplet
+    if len(record) < max(triplet.offset_at + 4, triplet.length_at + 2, triplet.count_at + 2):
         return None
-    offset = int.from_bytes(record[at.offset_at : at.offset_at + 4])
-    length = int.from_bytes(record[at.length_at : at.length_at + 2])
-    count = int.from_bytes(record[at.count_at : at.count_at + 2])
+    offset = int.from_bytes(record[triplet.offset_at : triplet.offset_at + 4])
+    length = int.from_bytes(record[triplet.length_at : triplet.length_at + 2])
+    count = int.from_bytes(record[triplet.count_at : triplet.count_at + 2])
     if not count or offset + length > len(record):
         return None
     return record[offset : offset + length]
@@ -85,16 +85,16 @@ def encode(
     sets: Sequence[CounterSet],
     short_data: int | None = None,
 ) -> bytes:
-    """A record with room for its descriptor word. `values` are fields by name: TOD values as they are.
+    """A record with room for its descriptor word. `values` are fields by name, with raw TOD values.
 
-    `short_data` writes a data section of fewer bytes, as older levels do.
+    `short_data` writes a shorter data section, as older levels do.
     """
-    what = layout.subtypes[subtype]
+    layout_subtype = layout.subtypes[subtype]
     sizes = {"subsystem": layout.sections["subsystem"].length, "identification": None, "data": None}
     sizes["identification"] = layout.sections["identification"].length
-    sizes["data"] = what.length if short_data is None else short_data
+    sizes["data"] = layout_subtype.length if short_data is None else short_data
     triplets = {name: layout.sections[name].triplet for name in sizes}
-    first = max(t.count_at + 2 for t in triplets.values() if t is not None)
+    first = max(triplet.count_at + 2 for triplet in triplets.values() if triplet is not None)
     record = bytearray(header(layout.record, subtype, system, local_us))
     record.extend(bytes(first - len(record)))
     places = {"header": 0}
@@ -105,26 +105,26 @@ def encode(
         places[name] = len(record)
         _put_triplet(record, triplet, 0, len(record), size, 1)
         record.extend(bytes(size))
-    whole = len(record)
+    length = len(record)
     for name, value in values.items():
         field = layout.field(name, subtype)
-        at = places[field.section] + field.offset
-        if at + field.length <= whole:
-            _put(record, at, field, value)
-    _counters(layout, what, record, places["data"], sets)
+        start = places[field.section] + field.offset
+        if start + field.length <= length:
+            _put(record, start, field, value)
+    _counters(layout, layout_subtype, record, places["data"], sets)
     return bytes(record)
 
 
 def header(record: int, subtype: int, system: str, local_us: int) -> bytes:
     """The header of a record with a subtype, with room for its descriptor word."""
-    days, rest = divmod(local_us, _DAY_US)
+    days, time_of_day = divmod(local_us, _DAY_US)
     date = _EPOCH + dt.timedelta(days=days)
     packed = f"0{date.year // 100 - 19}{date.year % 100:02}{date.timetuple().tm_yday:03}f"
     return b"".join(
         (
             bytes(_RDW),
             bytes((_SUBTYPES, record)),
-            (rest // 10_000).to_bytes(4),
+            (time_of_day // 10_000).to_bytes(4),
             bytes.fromhex(packed),
             _native.encode_text(system, 4),
             _native.encode_text("STC", 4),
@@ -133,47 +133,47 @@ def header(record: int, subtype: int, system: str, local_us: int) -> bytes:
     )
 
 
-def _put(record: bytearray, at: int, field: smf.Field, value: Any) -> None:
+def _put(record: bytearray, start: int, field: smf.Field, value: Any) -> None:
     if field.type == "character":
-        record[at : at + field.length] = _native.encode_text(str(value), field.length)
+        record[start : start + field.length] = _native.encode_text(str(value), field.length)
     elif field.type == "bit":
         if value:
-            record[at] |= 0x80 >> (field.bit or 0)
+            record[start] |= 0x80 >> (field.bit or 0)
     else:
-        record[at : at + field.length] = int(value).to_bytes(field.length)
+        record[start : start + field.length] = int(value).to_bytes(field.length)
 
 
 def _put_triplet(
     record: bytearray, triplet: smf.Triplet, base: int, offset: int, length: int, count: int
 ) -> None:
-    for at, value, size in (
+    for place, value, size in (
         (triplet.offset_at, offset, 4),
         (triplet.length_at, length, 2),
         (triplet.count_at, count, 2),
     ):
-        record[base + at : base + at + size] = value.to_bytes(size)
+        record[base + place : base + place + size] = value.to_bytes(size)
 
 
 def _counters(
-    layout: smf.Layout, what: smf.Subtype, record: bytearray, data: int, sets: Sequence[CounterSet]
+    layout: smf.Layout, layout_subtype: smf.Subtype, record: bytearray, data: int, sets: Sequence[CounterSet]
 ) -> None:
     """The list of counter sets and the counters."""
     numbers = {name: kind for name, kind, _, _ in smf.counter_sets(layout.record)}
-    _put_triplet(record, what.entries, data, len(record), what.entry, len(sets))
+    _put_triplet(record, layout_subtype.entries, data, len(record), layout_subtype.entry, len(sets))
     entries = len(record)
-    record.extend(bytes(what.entry * len(sets)))
-    if what.area is not None:
-        count = sum(len(each.values) for each in sets)
-        _put_triplet(record, what.area, data, len(record), 8, count)
-    for nth, each in enumerate(sets):
-        entry = entries + nth * what.entry
-        offset, length = what.kind
-        record[entry + offset : entry + offset + length] = numbers[each.name].to_bytes(length)
-        width = 8 if what.own is None else each.width
-        if what.own is not None:
-            _put_triplet(record, what.own, entry, len(record), width, len(each.values))
-        if what.count is not None:
-            offset, length = what.count
-            record[entry + offset : entry + offset + length] = len(each.values).to_bytes(length)
-        for value in each.values:
+    record.extend(bytes(layout_subtype.entry * len(sets)))
+    if layout_subtype.area is not None:
+        count = sum(len(counter_set.values) for counter_set in sets)
+        _put_triplet(record, layout_subtype.area, data, len(record), 8, count)
+    for position, counter_set in enumerate(sets):
+        entry = entries + position * layout_subtype.entry
+        offset, length = layout_subtype.kind
+        record[entry + offset : entry + offset + length] = numbers[counter_set.name].to_bytes(length)
+        width = 8 if layout_subtype.own is None else counter_set.width
+        if layout_subtype.own is not None:
+            _put_triplet(record, layout_subtype.own, entry, len(record), width, len(counter_set.values))
+        if layout_subtype.count is not None:
+            offset, length = layout_subtype.count
+            record[entry + offset : entry + offset + length] = len(counter_set.values).to_bytes(length)
+        for value in counter_set.values:
             record.extend(value.to_bytes(width))

@@ -1,8 +1,8 @@
-"""SMF records that are tables of sections: what stands where, and the plan for the decoder.
+"""SMF records that are tables of sections: their contents, and the plan for the decoder.
 
-Facts are the files of `smf/` that `types.toml` lists under `sections`, one per record type. Every section is
-a raw table, `smf70_cpu`: a row for each section that its triplet leads to, with the fields that the length in
-the triplet covers.
+The facts are the files of `smf/` that `types.toml` lists under `sections`, one per record type. Every section
+is a raw table, such as `smf70_cpu`: a row for each section that its triplet leads to, with the fields that
+the length in the triplet covers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from zlens.catalog.columns import Column
 from zlens.errors import CatalogError
 from zlens.schema import document
 
-#: What a kind of field is in the raw table.
+#: The type in the raw table of a kind of field.
 KINDS = {
     "unsigned": "int",
     "signed": "int",
@@ -57,7 +57,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A section of another kind that tells which sections are its own: the first of them, and how many."""
+    """A section of another kind that owns sections: the first of them, and their number."""
 
     column: str
     section: str
@@ -71,7 +71,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A kind of section. triplet: where its offset, length and number stand; None: the header itself."""
+    """A kind of section. triplet: the place of its offset, length and number; None: the header itself."""
 
     name: str
     table: str
@@ -102,7 +102,7 @@ class Layout:
     title: str
     subtypes: Mapping[int, str]
     sections: tuple[Section, ...]
-    #: Which fields tell of the interval and the zone.
+    #: The fields with the interval and the time zone.
     time: Mapping[str, str]
     #: How records are broken and put together again; None: they never are.
     broken: Mapping[str, Any] | None
@@ -120,30 +120,30 @@ def records() -> tuple[int, ...]:
 
 
 def is_decoded(record: int, subtype: int | None) -> bool:
-    """Whether records of a type and subtype are decoded, in whatever form."""
+    """Whether records of a type and subtype are decoded, in any form."""
     if record in smf.decoded():
         return subtype in smf.layout(record).subtypes
     return record in records() and subtype in layout(record).subtypes
 
 
 def title(record: int, subtype: int | None = None) -> str:
-    """What records of a type and subtype are, in a few words; empty where nobody has said it."""
+    """A short description of records of a type and subtype; empty if unknown."""
     if record in records() and subtype is not None and subtype in layout(record).subtypes:
         return f"{smf.title(record)}: {layout(record).subtypes[subtype]}"
     return smf.title(record, subtype)
 
 
 def table_record(table: str) -> int | None:
-    """The record type whose table it may be, by its name: 70 of smf70_cpu."""
+    """The record type that a table name belongs to: 70 for smf70_cpu."""
     number = table.removeprefix("smf").partition("_")[0]
-    known = table.startswith("smf") and "_" in table and number.isdigit()
-    return int(number) if known and int(number) in records() else None
+    has_form = table.startswith("smf") and "_" in table and number.isdigit()
+    return int(number) if has_form and int(number) in records() else None
 
 
 def tells_intervals(table: str) -> bool:
-    """Whether the sections of a raw table tell the intervals of their records."""
-    found = find(table)
-    return found is not None and found[0].time["section"] == found[1].name
+    """Whether the sections of a raw table contain the intervals of their records."""
+    layout_section = find(table)
+    return layout_section is not None and layout_section[0].time["section"] == layout_section[1].name
 
 
 def find(table: str) -> tuple[Layout, Section] | None:
@@ -151,8 +151,10 @@ def find(table: str) -> tuple[Layout, Section] | None:
     record = table_record(table)
     if record is None:
         return None
-    what = layout(record)
-    return next(((what, section) for section in what.sections if section.table == table), None)
+    record_layout = layout(record)
+    return next(
+        ((record_layout, section) for section in record_layout.sections if section.table == table), None
+    )
 
 
 @cache
@@ -180,13 +182,16 @@ def _named(text: str, sources: Mapping[str, str]) -> str:
 
 def _section(record: int, facts: Mapping[str, Any], sources: Mapping[str, str]) -> Section:
     status, source = facts["status"], _named(facts["source"], sources)
-    fields = tuple(_field(one, facts["prefix"], status, source, sources) for one in facts["fields"])
+    fields = tuple(
+        _field(field_facts, facts["prefix"], status, source, sources) for field_facts in facts["fields"]
+    )
     owner = None
     if "owner" in facts:
-        one = facts["owner"]
+        owner_facts = facts["owner"]
         owner = Owner(
-            one["column"], one["section"], one["first"], one.get("number", ""), one["base"], one.get("none"),
-            one["text"], one.get("status", status),
+            owner_facts["column"], owner_facts["section"], owner_facts["first"],
+            owner_facts.get("number", ""), owner_facts["base"], owner_facts.get("none"),
+            owner_facts["text"], owner_facts.get("status", status),
         )  # fmt: skip
     return Section(
         facts["name"], f"smf{record}_{facts['name']}", facts["title"], facts.get("triplet"),
@@ -196,28 +201,28 @@ def _section(record: int, facts: Mapping[str, Any], sources: Mapping[str, str]) 
 
 
 def _field(
-    one: Mapping[str, Any], prefix: str, status: str, source: str, sources: Mapping[str, str]
+    facts: Mapping[str, Any], prefix: str, status: str, source: str, sources: Mapping[str, str]
 ) -> Field:
-    # A field is known as well as its section, unless it says otherwise.
+    # A field has the status of its section, unless it states its own.
     return Field(
-        one["name"], one.get("column", prefix + one["name"].lower()), one["offset"], one["length"],
-        one["kind"], one.get("unit", ""), one["text"], one.get("date", ""), one.get("after", ""),
-        {name: (bit, text) for name, (bit, text) in one.get("bits", {}).items()},
-        one.get("status", status), _named(one["source"], sources) if "source" in one else source,
+        facts["name"], facts.get("column", prefix + facts["name"].lower()), facts["offset"], facts["length"],
+        facts["kind"], facts.get("unit", ""), facts["text"], facts.get("date", ""), facts.get("after", ""),
+        {name: (bit, text) for name, (bit, text) in facts.get("bits", {}).items()},
+        facts.get("status", status), _named(facts["source"], sources) if "source" in facts else source,
     )  # fmt: skip
 
 
 def field_columns(field: Field) -> Iterator[Column]:
-    """The columns of a field: itself, and one for each of its bits that has a name."""
+    """The columns of a field: itself, and one for each of its named bits."""
     yield Column(field.column, KINDS[field.kind], field.unit, field.text)
     for name, (_, text) in field.bits.items():
         yield Column(f"{field.column}_{name.lower()}", "bool", "", text)
 
 
-def key_columns(what: Layout, section: Section) -> list[Column]:
-    """The columns by which sections are distinguished and joined."""
+def key_columns(record_layout: Layout, section: Section) -> list[Column]:
+    """The columns that distinguish and join sections."""
     keys = [Column("section_no", "int", "", "number of the section in its record, from 0")]
-    if len(what.subtypes) > 1:
+    if len(record_layout.subtypes) > 1:
         keys.append(Column("subtype", "int", "", "subtype of the record"))
     if section.owner is not None:
         keys.append(Column(section.owner.column, "int", "", section.owner.text))
@@ -227,22 +232,24 @@ def key_columns(what: Layout, section: Section) -> list[Column]:
     return keys
 
 
-def columns(what: Layout, section: Section) -> list[Column]:
-    """The columns of a section's raw table, without those that all raw tables have."""
-    return key_columns(what, section) + [c for field in section.fields for c in field_columns(field)]
+def columns(record_layout: Layout, section: Section) -> list[Column]:
+    """The columns of a section's raw table, without those of every raw table."""
+    return key_columns(record_layout, section) + [
+        column for field in section.fields for column in field_columns(field)
+    ]
 
 
 def plan(record: int) -> dict[str, Any]:
     """The decoder's plan of a record type, ready for JSON."""
-    what = layout(record)
-    parts = {section.name: number for number, section in enumerate(what.sections)}
+    record_layout = layout(record)
+    parts = {section.name: number for number, section in enumerate(record_layout.sections)}
     return {
         "record": record,
-        "subtypes": list(what.subtypes),
-        "parts": [{"name": s.name, "triplet": s.triplet} for s in what.sections],
-        "time": _time(what, parts),
-        "broken": _broken(what, parts) if what.broken is not None else None,
-        "tables": [_table(what, section, parts) for section in what.sections],
+        "subtypes": list(record_layout.subtypes),
+        "parts": [{"name": section.name, "triplet": section.triplet} for section in record_layout.sections],
+        "time": _time(record_layout, parts),
+        "broken": _broken(record_layout, parts) if record_layout.broken is not None else None,
+        "tables": [_table(record_layout, section, parts) for section in record_layout.sections],
     }
 
 
@@ -250,37 +257,37 @@ def _bytes(field: Field) -> dict[str, int]:
     return {"offset": field.offset, "length": field.length}
 
 
-def _time(what: Layout, parts: Mapping[str, int]) -> dict[str, Any]:
-    section = what.section(what.time["section"])
+def _time(record_layout: Layout, parts: Mapping[str, int]) -> dict[str, Any]:
+    section = record_layout.section(record_layout.time["section"])
     facts: dict[str, Any] = {"part": parts[section.name]}
     for role in ("start", "length", "end", "zone", "nominal"):
-        if role in what.time:
-            field = section.field(what.time[role])
+        if role in record_layout.time:
+            field = section.field(record_layout.time[role])
             facts[role] = _bytes(field)
             if field.date:
                 facts["date"] = _bytes(section.field(field.date))
     return facts
 
 
-def _broken(what: Layout, parts: Mapping[str, int]) -> dict[str, Any]:
-    assert what.broken is not None
-    facts = what.broken
-    section = what.section(facts["section"])
+def _broken(record_layout: Layout, parts: Mapping[str, int]) -> dict[str, Any]:
+    assert record_layout.broken is not None
+    facts = record_layout.broken
+    section = record_layout.section(facts["section"])
     places = {name: _bytes(section.field(field)) for name, field in facts["at"].items()}
-    fields = {name: {"offset": at[0], "length": at[1]} for name, at in facts["fields"].items()}
-    block = {name: {"offset": at[0], "length": at[1]} for name, at in facts["block"].items()}
+    fields = {name: {"offset": place[0], "length": place[1]} for name, place in facts["fields"].items()}
+    block = {name: {"offset": place[0], "length": place[1]} for name, place in facts["block"].items()}
     return {"part": parts[section.name], "at": places, "fields": fields, "block": block}
 
 
-def _table(what: Layout, section: Section, parts: Mapping[str, int]) -> dict[str, Any]:
+def _table(record_layout: Layout, section: Section, parts: Mapping[str, int]) -> dict[str, Any]:
     columns: list[dict[str, Any]] = []
-    if len(what.subtypes) > 1:
+    if len(record_layout.subtypes) > 1:
         columns.append({"name": "subtype", "kind": "subtype"})
     owner = section.owner
     if owner is not None:
         columns.append({"name": owner.column, "kind": "owner"})
-    for name, of in section.keys.items():
-        columns.append({**_column(section, section.field(of)), "name": name})
+    for name, field_name in section.keys.items():
+        columns.append({**_column(section, section.field(field_name)), "name": name})
     for field in section.fields:
         columns.append(_column(section, field))
         for name, (bit, _) in field.bits.items():
@@ -288,11 +295,11 @@ def _table(what: Layout, section: Section, parts: Mapping[str, int]) -> dict[str
             columns.append({"name": f"{field.column}_{name.lower()}", "kind": "bit", **place})
     table: dict[str, Any] = {"table": section.table, "part": parts[section.name], "columns": columns}
     if owner is not None:
-        other = what.section(owner.section)
+        owner_section = record_layout.section(owner.section)
         table["owner"] = {
-            "part": parts[other.name],
-            "first": _bytes(other.field(owner.first)),
-            "number": _bytes(other.field(owner.number)) if owner.number else None,
+            "part": parts[owner_section.name],
+            "first": _bytes(owner_section.field(owner.first)),
+            "number": _bytes(owner_section.field(owner.number)) if owner.number else None,
             "base": owner.base,
             "none": owner.none,
         }

@@ -1,4 +1,4 @@
-"""Writes SMF records that are lists of sections, by the catalog's layouts: for tests and made files.
+"""Writes SMF records that are lists of sections, by the catalog's layouts: for tests and synthetic files.
 
 Values are those of the raw tables: numbers, texts, seconds; moments are microseconds since 1970, UTC for TOD
 values and local for packed times, times of day and dates. Flags are a number or the names of bits.
@@ -23,7 +23,7 @@ Values = Mapping[str, Any]
 
 
 def interval(end_us: int, seconds: float, zone_s: int = 0) -> dict[str, Any]:
-    """The fields of a product section that tell of an interval that ended then (UTC)."""
+    """The fields of a product section for an interval with this end (UTC)."""
     start = end_us - round(seconds * 1e6) + zone_s * 1_000_000
     return {
         "IST": start,
@@ -57,47 +57,50 @@ def broken(
     system: str,
     local_us: int,
     sections: Mapping[str, Sequence[Values]],
-    most: int,
+    largest: int,
     lengths: Mapping[str, int] | None = None,
     base: int = 1,
 ) -> list[bytes]:
-    """The pieces of a record that does not fit into `most` bytes; the first place of a section is `base`."""
+    """The pieces of a record that exceeds the largest size; the first place of a section is `base`."""
     assert layout.broken is not None
     leading = layout.broken["section"]
     coded = _bytes(layout, sections, lengths)
     kinds = [section.name for section in _ordered(layout)]
-    room = most - len(_record(layout, subtype, system, local_us, {leading: coded[leading]}, {}, b""))
+    room = largest - len(_record(layout, subtype, system, local_us, {leading: coded[leading]}, {}, b""))
     room -= 16 + 4 * len(kinds)
     pieces: list[dict[str, tuple[int, list[bytes]]]] = [{}]
-    left = room
+    remaining = room
     for name in kinds:
-        for number, one in enumerate(coded.get(name, [])):
+        for number, section_bytes in enumerate(coded.get(name, [])):
             if name == leading:
                 continue
-            if len(one) > room:
-                raise CatalogError(f"a section of {len(one)} bytes does not fit into {most}")
-            if len(one) > left:
+            if len(section_bytes) > room:
+                raise CatalogError(f"a section of {len(section_bytes)} bytes does not fit into {largest}")
+            if len(section_bytes) > remaining:
                 pieces.append({})
-                left = room
-            pieces[-1].setdefault(name, (number, []))[1].append(one)
-            left -= len(one)
+                remaining = room
+            pieces[-1].setdefault(name, (number, []))[1].append(section_bytes)
+            remaining -= len(section_bytes)
     records = []
     for number, piece in enumerate(pieces):
         area = bytearray()
         for value, size in ((len(pieces), 2), (number + 1, 2), (0, 4), (4, 2), (len(kinds), 2), (0, 4)):
             area += value.to_bytes(size)
         for name in kinds:
-            first, held = (0, coded[leading]) if name == leading else piece.get(name, (-base, []))
-            area += len(coded.get(name, [])).to_bytes(2) + (first + base if held else 0).to_bytes(2)
-        own = {name: held for name, (_, held) in piece.items()}
-        own[leading] = coded[leading]
-        records.append(_record(layout, subtype, system, local_us, own, {}, bytes(area)))
+            first, section_list = (0, coded[leading]) if name == leading else piece.get(name, (-base, []))
+            area += len(coded.get(name, [])).to_bytes(2) + (first + base if section_list else 0).to_bytes(2)
+        contents = {name: section_list for name, (_, section_list) in piece.items()}
+        contents[leading] = coded[leading]
+        records.append(_record(layout, subtype, system, local_us, contents, {}, bytes(area)))
     return records
 
 
 def _ordered(layout: Layout) -> list[Section]:
     """The kinds of section in the order of their triplets."""
-    return sorted((s for s in layout.sections if s.triplet is not None), key=lambda s: s.triplet or 0)
+    return sorted(
+        (section for section in layout.sections if section.triplet is not None),
+        key=lambda section: section.triplet or 0,
+    )
 
 
 def _bytes(
@@ -123,31 +126,31 @@ def _record(
     kinds = _ordered(layout)
     record = bytearray(smf_record.header(layout.record, subtype, system, local_us))
     record.extend(bytes((kinds[-1].triplet or 0) + 8 - _HEADER))
-    own = next((section for section in layout.sections if section.triplet is None), None)
-    if own is not None:
+    header_section = next((section for section in layout.sections if section.triplet is None), None)
+    if header_section is not None:
         for name, value in header.items():
-            field = own.field(name)
+            field = header_section.field(name)
             record[field.offset : field.offset + field.length] = _field(field, value)
     elif layout.broken is not None:
         record[24:26] = len(kinds).to_bytes(2)
     leading = layout.broken["section"] if layout.broken is not None else None
     for section in kinds:
-        held = coded.get(section.name, ())
-        if not held:
+        section_list = coded.get(section.name, ())
+        if not section_list:
             continue
-        at = section.triplet or 0
-        record[at : at + 8] = b"".join(
-            (len(record).to_bytes(4), len(held[0]).to_bytes(2), len(held).to_bytes(2))
+        triplet = section.triplet or 0
+        record[triplet : triplet + 8] = b"".join(
+            (len(record).to_bytes(4), len(section_list[0]).to_bytes(2), len(section_list).to_bytes(2))
         )
         start = len(record)
-        record += b"".join(held)
+        record += b"".join(section_list)
         if section.name == leading and area:
             _lead(layout, section, record, start, area)
     return bytes(record)
 
 
 def _lead(layout: Layout, section: Section, record: bytearray, start: int, area: bytes) -> None:
-    """Puts what is told of a broken record behind the section that leads to it."""
+    """Writes the control area of a broken record after the section that leads to it."""
     assert layout.broken is not None
     offset = len(record) - start
     record += area
@@ -186,11 +189,11 @@ def _field(field: Field, value: Any) -> bytes:
         set_bits: int = sum(1 << (8 * length - 1 - field.bits[name][0]) for name in value)
         return set_bits.to_bytes(length)
     if kind in ("date", "packed_time", "hundredths"):
-        days, rest = divmod(value, _DAY_US)
+        days, time_of_day = divmod(value, _DAY_US)
         if kind == "hundredths":
-            return int(rest // 10_000).to_bytes(4)
+            return int(time_of_day // 10_000).to_bytes(4)
         if kind == "packed_time":
-            seconds = rest // 1_000_000
+            seconds = time_of_day // 1_000_000
             return _packed(f"{seconds // 3600:02}{seconds // 60 % 60:02}{seconds % 60:02}", length)
         date = _EPOCH + dt.timedelta(days=days)
         return _packed(f"{date.year // 100 - 19}{date:%y%j}", length)

@@ -1,4 +1,4 @@
-"""The files of subjects: their keys, and what must fit together in them; `_skeleton.toml` shows every key."""
+"""The files of subjects: their keys and how these must fit together; `_skeleton.toml` shows every key."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from zlens.errors import QueryError, ZlensError
 from zlens.schema import document
 from zlens.schema.kinds import Either, Flag, Integer, Key, Many, Named, Number, Problem, Spec, Text
 
-#: What a statistic is called behind the text of its column.
+#: The words for a statistic, after the text of its column.
 _WORDS: Mapping[str, str] = {
     "mean": "mean over the window",
     "total": "sum over the window",
-    "share": "sum over the window in percent of that of all",
-    "min": "smallest of the intervals",
-    "max": "largest of the intervals",
+    "share": "sum over the window as a percentage of that of all",
+    "min": "smallest interval value",
+    "max": "largest interval value",
     "p50": "median of the intervals",
     "p95": "95th percentile of the intervals",
     "first": "first in the window",
@@ -51,7 +51,7 @@ _COURSE = Spec(
     (
         Key("column", _TEXT, "a column"),
         Key("heading", _TEXT, "what it is called"),
-        Key("statistic", _TEXT, "what is shown of each part of the window", default="max"),
+        Key("statistic", _TEXT, "the statistic of each part of the window", default="max"),
     ),
     Course,
 )
@@ -68,17 +68,17 @@ _FIGURE = Spec(
     (
         Key("column", _TEXT, "a column"),
         Key("heading", _TEXT, "what it is called"),
-        Key("statistic", _TEXT, "what is shown of it", default=None),
+        Key("statistic", _TEXT, "the statistic to show", default=None),
         Key("text", _TEXT, "what it is", default=None),
         Key("unit", _TEXT, "its unit", default=None),
-        Key("decimals", Integer(0, 9), "digits behind the point", default=None),
-        Key("scale", Number(), "what it is multiplied with for its unit", default=None),
+        Key("decimals", Integer(0, 9), "digits after the decimal point", default=None),
+        Key("scale", Number(), "factor that converts it to its unit", default=None),
     )
 )
 
 
 class _AnyFigure:
-    """Either of them; `pieces` decides."""
+    """Either kind of figure; `pieces` decides."""
 
     def words(self) -> str:
         return f"{_FIGURE.words()}, or {_PIECES_FIGURE.words()}"
@@ -102,9 +102,9 @@ _CHART = Spec(
         Key("unit", _TEXT, "its unit", default=None),
         Key("explain", _TEXT, "the column that explains it", default=None),
         Key("lines", Many(_LINE, into=tuple), "its columns"),
-        Key("note", _TEXT, "what else there is to say", default=""),
-        Key("most", Number(), "what the axis reaches at least", default=None),
-        Key("scale", Number(), "what it is multiplied with for its unit", default=1.0),
+        Key("note", _TEXT, "a remark", default=""),
+        Key("most", Number(), "the minimum upper end of the axis", default=None),
+        Key("scale", Number(), "factor that converts it to its unit", default=1.0),
     )
 )
 _RECORDS = Spec(
@@ -134,7 +134,7 @@ _PART = Spec(
     (
         Key("table", _TEXT, "the measure of the parts"),
         Key("pieces", _PIECES, "what a part is called"),
-        Key("chart", _CHART, "what is drawn of it"),
+        Key("chart", _CHART, "its chart"),
     )
 )
 _GROUP = Spec(
@@ -142,7 +142,7 @@ _GROUP = Spec(
         Key("key", _TEXT, "its name"),
         Key("name", _TEXT, "what it is called"),
         Key("pieces", _PIECES, "what it is made of"),
-        Key("none", _TEXT, "what subjects without one are called"),
+        Key("none", _TEXT, "the name for subjects without one"),
     ),
     Group,
 )
@@ -160,63 +160,64 @@ _OWNERS = Spec(
         Key("group", Many(_GROUP, into=tuple), "what subjects are grouped by"),
         Key("time", Many(_TIME, into=tuple), "times that are owned"),
         Key("level", Many(_PIECES, into=tuple), "the levels below the group"),
-        Key("where", _WHERE, "rows that are added", default={}),
+        Key("where", _WHERE, "rows to add", default={}),
     )
 )
 _SUBJECT = Spec(
     (
         Key("table", _TEXT, "the measure"),
-        Key("order", Integer(), "where it stands among the kinds"),
+        Key("order", Integer(), "its position among the kinds"),
         Key("view", _TEXT, "the view that shows it"),
         Key("sources", _NAMES, "sources of the systems that have it"),
         Key("title", _TEXT, "what it is called"),
-        Key("many", _TEXT, "several of them"),
+        Key("many", _TEXT, "its plural"),
         Key("name", Many(_NAME, into=tuple), "columns that name one"),
-        Key("spent", _TEXT, "the column whose total is what was used"),
+        Key("spent", _TEXT, "the column whose total is the amount used"),
         Key("spent_text", _TEXT, "what that is"),
-        Key("course", _COURSE, "what is drawn in each row"),
+        Key("course", _COURSE, "the chart in each row"),
         Key("figure", Many(_AnyFigure(), into=tuple), "the columns of the table"),
         Key("chart", Many(_CHART, into=tuple), "the charts of one"),
         Key("owners", _OWNERS, "how time is owned"),
         Key("records", Many(_RECORDS), "rows that may be added to each other", default=[]),
         Key("part", _PART, "the parts of one", default=None),
-        Key("states", _STATES, "what samples found it doing", default=None),
-        Key("expected", _TEXT, "the model that is asked what should have happened", default=""),
+        Key("states", _STATES, "states in which samples found it", default=None),
+        Key("expected", _TEXT, "the model that computes what was to be expected", default=""),
     )
 )
 
 
 def parse(text: str, path: str) -> Subject:
-    """One kind from the text of its file; CatalogError with the line where something is wrong."""
+    """One kind from the text of its file; CatalogError with the line if something is wrong."""
     problem = Problem(path, root="the subject", text=text)
     return _File(problem).subject(_SUBJECT.check(document.parsed(text, path), "", problem))
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What must fit together in a file: columns that there are, with statistics that they have."""
+    """How the parts of a file must fit together: existing columns, with statistics that they have."""
 
     problem: Problem
 
     def subject(self, facts: dict[str, Any]) -> Subject:
         table = self._table(facts["table"], "table")
-        for at, name in enumerate(facts["name"], 1):
-            self._has(table, name.column, "last", f"name[{at}].column")
+        for number, name in enumerate(facts["name"], 1):
+            self._has(table, name.column, "last", f"name[{number}].column")
         self._has(table, facts["spent"], "total", "spent")
         course: Course = facts["course"]
         self._has(table, course.column, course.statistic, "course", number=True)
         facts["figure"] = tuple(
-            self._figure(table, figure, f"figure[{at}]") for at, figure in enumerate(facts["figure"], 1)
+            self._figure(table, figure, f"figure[{number}]")
+            for number, figure in enumerate(facts["figure"], 1)
         )
         self._once("figure", [figure.key for figure in facts["figure"]])
         facts["chart"] = tuple(
-            self._chart(table, chart, f"chart[{at}]") for at, chart in enumerate(facts["chart"], 1)
+            self._chart(table, chart, f"chart[{number}]") for number, chart in enumerate(facts["chart"], 1)
         )
         self._once("chart", [chart.name for chart in facts["chart"]])
         names = [name.column for name in facts["name"]]
         facts["records"] = tuple(
-            self._records(table, records, names, f"records[{at}]")
-            for at, records in enumerate(facts["records"], 1)
+            self._records(table, records, names, f"records[{number}]")
+            for number, records in enumerate(facts["records"], 1)
         )
         if facts["states"] is not None:
             self._states(table, facts["states"])
@@ -233,18 +234,16 @@ class _File:
         column = self._column(table, facts["column"], where)
         statistic = facts["statistic"] or aggregation.usual(column)
         self._has(table, column.name, statistic, where)
-        whole = column.type == "int" and statistic not in ("mean", "share", "p50", "p95")
-        number = column.type in ("int", "float") and not (whole and facts["scale"] is None)
-        if number != (facts["decimals"] is not None):
-            raise self._wrong(
-                f"{where}: decimals are for numbers that are not whole", "decimals, or none", where
-            )
+        is_whole = column.type == "int" and statistic not in ("mean", "share", "p50", "p95")
+        fractional = column.type in ("int", "float") and not (is_whole and facts["scale"] is None)
+        if fractional != (facts["decimals"] is not None):
+            raise self._wrong(f"{where}: decimals are for fractional numbers", "decimals, or none", where)
         text = f"{column.text}; {_WORDS[statistic]}" if facts["text"] is None else facts["text"]
         unit = ("%" if statistic == "share" else column.unit) if facts["unit"] is None else facts["unit"]
         return Figure(
             key=aggregation.named(column, statistic),
             heading=facts["heading"],
-            type="float" if number else column.type,
+            type="float" if fractional else column.type,
             unit=unit,
             text=text,
             explain=f"{table.name}.{column.name}",
@@ -285,22 +284,22 @@ class _File:
     def _owners(
         self, table: Table, facts: dict[str, Any], records: tuple[Records, ...], part: Part | None
     ) -> Owners:
-        for at, group in enumerate(facts["group"], 1):
-            self._pieces(table, group.pieces, f"owners.group[{at}]")
-        for at, time in enumerate(facts["time"], 1):
-            for each in (table, *([metrics.table(part.table)] if part else ())):
-                self._has(each, time.column, "total", f"owners.time[{at}]")
-        for at, level in enumerate(facts["level"], 1):
-            self._pieces(table, level, f"owners.level[{at}]")
+        for number, group in enumerate(facts["group"], 1):
+            self._pieces(table, group.pieces, f"owners.group[{number}]")
+        for number, time in enumerate(facts["time"], 1):
+            for owned_table in (table, *([metrics.table(part.table)] if part else ())):
+                self._has(owned_table, time.column, "total", f"owners.time[{number}]")
+        for number, level in enumerate(facts["level"], 1):
+            self._pieces(table, level, f"owners.level[{number}]")
         by = tuple(dict.fromkeys(name for level in facts["level"] for name in columns_of(level)))
         where = self._where(table, facts["where"], "owners.where")
-        for condition in [where] if where or not records else [each.where for each in records]:
+        for condition in [where] if where or not records else [owned_table.where for owned_table in records]:
             self._together(table, list(by), condition, "owners")
             if part:
                 self._where(metrics.table(part.table), condition, "owners.where")
         return Owners(**facts | {"by": by, "where": where})
 
-    # -- what any of them is made of -------------------------------------------------------------------
+    # -- common parts ----------------------------------------------------------------------------------
 
     def _table(self, name: str, where: str) -> Table:
         if name not in metrics.tables():
@@ -334,18 +333,18 @@ class _File:
     def _has(self, table: Table, name: str, statistic: str, where: str, *, number: bool = False) -> Column:
         """A column that has a statistic."""
         column = self._column(table, name, where)
-        gives = aggregation.gives(column)
-        if statistic not in gives or (number and column.type not in ("int", "float")):
-            raise self._wrong(f"{table.name}.{name} has no {statistic}", ", ".join(gives), where)
+        statistics = aggregation.gives(column)
+        if statistic not in statistics or (number and column.type not in ("int", "float")):
+            raise self._wrong(f"{table.name}.{name} has no {statistic}", ", ".join(statistics), where)
         if statistic == "mean" and column.unweighted:
             message = f"{table.name}.{name} has no mean: {column.unweighted}"
             raise self._wrong(message, "another statistic", where)
         return column
 
-    def _once(self, what: str, names: list[str]) -> None:
+    def _once(self, kind: str, names: list[str]) -> None:
         for name in names:
             if names.count(name) > 1:
-                raise self._wrong(f"{what} {name} is there twice", "each once", what)
+                raise self._wrong(f"{kind} {name} is defined twice", "each once", kind)
 
     def _wrong(self, message: str, expected: str, where: str) -> ZlensError:
         return self.problem.wrong(message, None, expected, where)

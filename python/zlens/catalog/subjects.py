@@ -1,7 +1,7 @@
-"""Subjects: measures whose rows are who uses the processors, and how the page shows them.
+"""Subjects: measures whose rows are users of the processors, and how the page shows them.
 
-One file of `subjects/` per measure; `_skeleton.toml` is one to copy, and the classes below say what the keys
-mean. Units and texts are those of the measure's columns.
+One file of `subjects/` per measure; copy `_skeleton.toml` to add one. The classes below explain the keys.
+Units and texts are those of the measure's columns.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Pieces = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A column of the table of subjects: a statistic of a column of the measure, or a text of several.
+    """A column of the table of subjects: a statistic of a column of the measure, or a text from several.
 
-    key       name in the answer; of a text a name of its own
-    pieces    of a text: its parts, with {column} for the last value; without it the part is left out
-    scale     what a number is multiplied with for `unit`
+    key       name in the answer; for a text a name of its own
+    pieces    for a text: its parts, with {column} for the last value; a part without a value is left out
+    scale     the factor that converts a number to `unit`
     """
 
     key: str
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Columns of one subject over time; `most` is what the axis reaches at least."""
+    """Columns of one subject over time; `most` is the minimum upper end of the axis."""
 
     name: str
     title: str
@@ -61,7 +61,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The column that is drawn in each row of the table, a statistic of each part of the window."""
+    """The column charted in each row of the table: a statistic of each part of the window."""
 
     column: str
     heading: str
@@ -70,7 +70,7 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Rows that may be added to each other, of a measure which also has others."""
+    """Rows that may be added to each other, in a measure that also has others."""
 
     key: str
     name: str
@@ -89,7 +89,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """What samples found a subject doing: together 100 % of them."""
+    """The states in which samples found a subject: together 100 % of the samples."""
 
     title: str
     unit: str
@@ -111,7 +111,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What subjects are grouped by; `none` stands for those without."""
+    """What subjects are grouped by; `none` is the name for those without."""
 
     key: str
     name: str
@@ -133,7 +133,7 @@ class Owners:
     """How time is owned: groups, below them `level` after level, below these the parts of the subject.
 
     by      columns of the levels
-    where   rows that are added; where it says nothing, the records that the reader chose
+    where   rows to add; if empty, the records that the reader chose
     """
 
     note: str
@@ -154,13 +154,13 @@ class Name:
 class Subject:
     """One kind of subject.
 
-    order      kinds stand in this order
+    order      its position among the kinds
     view       the view of the page that shows it
     sources    sources of the systems that have it
-    many       several of them
+    many       its plural
     name       columns that name one
-    spent      the column whose total is what was used, and in spent_text what that is
-    expected   the model that is asked what should have happened
+    spent      the column whose total is the amount used, described by spent_text
+    expected   the model that computes what was to be expected
     """
 
     table: str
@@ -184,7 +184,7 @@ class Subject:
 
 @cache
 def declared() -> tuple[Subject, ...]:
-    """The kinds in their order; CatalogError where a file is wrong."""
+    """The kinds in their order; CatalogError if a file is wrong."""
     from zlens.catalog.subject_file import parse
 
     paths = sorted((FACTS / "subjects").glob("[!_]*.toml"))
@@ -198,5 +198,5 @@ def columns_of(pieces: Pieces) -> list[str]:
 
 
 def entries() -> list[dict[str, Any]]:
-    """The kinds as JSON has them."""
+    """The kinds in JSON form."""
     return [asdict(subject) for subject in declared()]

@@ -1,4 +1,4 @@
-"""What the lines of /proc/sysinfo say: `linux/sysinfo.toml`."""
+"""The lines of /proc/sysinfo: `linux/sysinfo.toml`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The lines of the machine and the partition, and those that every virtual machine has, by label."""
+    """The lines of the machine and the partition, and those of every virtual machine, by label."""
 
     machine: dict[str, Line]
     vm: dict[str, Line]
@@ -59,9 +59,13 @@ def _lines(entries: list[dict[str, Any]], path: Path) -> dict[str, Line]:
             for column in entry["columns"]
         )
         label = entry["label"]
-        wrong = [column.name for column in columns if column.type not in _TYPES]
-        if label in lines or wrong or not columns:
-            what = f"it has the type of {wrong[0]} wrong" if wrong else "it stands twice or has no column"
-            raise CatalogError(f"line {label!r}: {what}", file=str(path), expected=", ".join(_TYPES))
+        badly_typed = [column.name for column in columns if column.type not in _TYPES]
+        if label in lines or badly_typed or not columns:
+            problem = (
+                f"it has the type of {badly_typed[0]} wrong"
+                if badly_typed
+                else "it stands twice or has no column"
+            )
+            raise CatalogError(f"line {label!r}: {problem}", file=str(path), expected=", ".join(_TYPES))
         lines[label] = Line(label, columns)
     return lines

@@ -1,9 +1,9 @@
 """Roles bound by the user: `roles.toml` in the data folder.
 
-The catalog finds a role by the names that fields have on public pages. Where there is no such name, or a
-release calls a field otherwise, the user says which field it is; the field's place comes from a layout, of
-the catalog or of a pack. What the user says goes before the catalog and leaves it in force for records that
-have no such field.
+The catalog finds a role by the field names on public pages. If there is no such name, or a release has
+another name for a field, the user can bind it; the field's offset comes from a layout of
+the catalog or of a pack. The user's bindings take precedence; the catalog still applies to records
+without these fields.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from zlens.schema.toml_lines import line_of
 
 FILE = "roles.toml"
 TEMPLATE = """\
-# Roles of yours: which field gives what measures and reports ask for. A line goes before what the catalog
-# says, for records that have the field, and holds at once; `zlens explain guest.dispatch_wait` shows what is
-# bound, `zlens catalog check` what of this file cannot be.
+# Your roles: which field gives what measures and reports need. A line takes precedence over the catalog
+# for records that have the field, and takes effect at once; `zlens explain guest.dispatch_wait` shows what is
+# bound, `zlens catalog check` the errors in this file.
 #
 # A table is an entity (zlens catalog show lists them), a line in it one of its roles.
 #
 #     [guest]
 #     dispatch_wait = { field = "USEACT_NEWFIELD", scale = "tod" }
 #
-# field   the name on the record page, or several: ["USEACT_NEW", "USEACT_OLD"], the first one that is there
-# table   the raw table, such as d4r3 or d0r16_cpudata; may be left out where the field's prefix tells it
-# scale   what the number counts where the role is in seconds: tod (4096 are one microsecond), us, 128us, ms
-# take    "difference", what was counted since the sample before, or "value", the number as it stands; without
-#  it the first for roles that are summed up, the second for others
+# field   the name on the record page, or several: ["USEACT_NEW", "USEACT_OLD"], the first existing one counts
+# table   the raw table, such as d4r3 or d0r16_cpudata; optional if the field's prefix determines it
+# scale   what the number counts if the role is in seconds: tod (4096 are one microsecond), us, 128us, ms
+# take    "difference", the count since the previous sample, or "value", the number as is; the default is
+#   the first for roles that are summed up, the second for others
 # codes   a table of codes whose words replace the numbers
 # base    16 for text that is a hexadecimal number
 """
@@ -49,7 +49,7 @@ _MAX_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One role of one raw table as the user has it."""
+    """One role of one raw table, bound by the user."""
 
     entity: str
     role: str
@@ -69,7 +69,7 @@ def path() -> Path:
 
 
 def bindings() -> tuple[Binding, ...]:
-    """All roles that the user binds; CatalogError with file and line where one cannot be."""
+    """All roles that the user binds; CatalogError with file and line if one is invalid."""
     file = path()
     try:
         stat = file.stat()
@@ -79,62 +79,62 @@ def bindings() -> tuple[Binding, ...]:
 
 
 def write_template(data: Path) -> None:
-    """Puts a file of nothing but comments into a data folder that has none."""
+    """Writes a file of comments only into a data folder that has none."""
     file = data / FILE
     if not file.exists():
         file.write_text(TEMPLATE, encoding="utf-8")
 
 
 def check() -> list[str]:
-    """What is wrong with the file, a sentence each; and what of it can have no effect."""
+    """Everything wrong with the file, one sentence each, including bindings without effect."""
     try:
-        bound = bindings()
+        user_bindings = bindings()
     except CatalogError as error:
         return [str(error)]
-    return [sentence for binding in bound for sentence in _without_effect(binding)]
+    return [sentence for binding in user_bindings for sentence in _without_effect(binding)]
 
 
-def of_entity(what: roles.Entity) -> roles.Entity:
-    """An entity with the user's word on it."""
-    said = [binding for binding in bindings() if binding.entity == what.name]
-    if not said:
-        return what
+def of_entity(role_entity: roles.Entity) -> roles.Entity:
+    """An entity with the user's bindings."""
+    own_bindings = [binding for binding in bindings() if binding.entity == role_entity.name]
+    if not own_bindings:
+        return role_entity
     origins = []
-    for origin in what.origins:
-        taken = dict(origin.roles)
-        for binding in said:
+    for origin in role_entity.origins:
+        origin_roles = dict(origin.roles)
+        for binding in own_bindings:
             if binding.table == origin.table:
-                taken[binding.role] = _before(binding, taken.get(binding.role))
-        origins.append(replace(origin, roles=taken))
-    return replace(what, origins=tuple(origins))
+                origin_roles[binding.role] = _combined(binding, origin_roles.get(binding.role))
+        origins.append(replace(origin, roles=origin_roles))
+    return replace(role_entity, origins=tuple(origins))
 
 
 def of_layout(layout: Layout) -> Layout:
-    """A layout in which the fields that the user takes differences of are what that makes them.
+    """A layout whose fields with a bound difference have a kind that allows it.
 
-    A field of which a page does not say what it is has no differences; that somebody bound it to what is
-    counted or timed says it.
+    A field of a kind that the page does not state has no differences; binding it to a counted or timed
+    role states its kind.
     """
-    said = {field: binding for binding in bindings() for field in _taken(binding, layout.record)}
-    if not said or not (layout.subject or layout.subject_kind == "system"):
+    bound = {field: binding for binding in bindings() for field in _bound_fields(binding, layout.record)}
+    if not bound or not (layout.subject or layout.subject_kind == "system"):
         return layout
     return replace(
         layout,
-        fields=tuple(_taught(field, said) for field in layout.fields),
+        fields=tuple(_with_binding(field, bound) for field in layout.fields),
         sections=tuple(
-            replace(section, fields=tuple(_taught(field, said) for field in section.fields))
+            replace(section, fields=tuple(_with_binding(field, bound) for field in section.fields))
             for section in layout.sections
         ),
     )
 
 
-def _taken(binding: Binding, record: str) -> list[str]:
-    own = binding.table.partition("_")[0].upper() == record and binding.how.get("take") == "difference"
-    return roles.fields(binding.how) if own else []
+def _bound_fields(binding: Binding, record: str) -> list[str]:
+    applies = binding.table.partition("_")[0].upper() == record and binding.how.get("take") == "difference"
+    return roles.fields(binding.how) if applies else []
 
 
-def _taught(field: Field, said: Mapping[str, Binding]) -> Field:
-    binding = said.get(field.name.upper())
+def _with_binding(field: Field, bound: Mapping[str, Binding]) -> Field:
+    binding = bound.get(field.name.upper())
     if binding is None or field.differenced or not 1 <= field.length <= 8:
         return field
     scale = binding.how.get("scale")
@@ -149,18 +149,18 @@ def _taught(field: Field, said: Mapping[str, Binding]) -> Field:
     )
 
 
-def _before(binding: Binding, other: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The user's fields, one behind the other, and the catalog's way behind them.
+def _combined(binding: Binding, catalog_way: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The user's fields, in order, followed by the catalog's way.
 
-    Of systems of different releases, read together, each has one of them.
+    If systems of different releases are read together, each has one of them.
     """
-    how = None if other is None else dict(other)
+    how = None if catalog_way is None else dict(catalog_way)
     for name in reversed(roles.fields(binding.how)):
         before = {**binding.how, "field": name, "user": binding.where}
         how = before if how is None else {**before, "else": how}
     assert how is not None
-    if other is not None and "over" in other:
-        how["over"] = other["over"]
+    if catalog_way is not None and "over" in catalog_way:
+        how["over"] = catalog_way["over"]
     return how
 
 
@@ -177,83 +177,88 @@ def _read(file: str, _when: int, size: int) -> tuple[Binding, ...]:
     except OSError as error:
         raise CatalogError(f"cannot be read: {error.strerror}", file=file) from error
     except (ValueError, RecursionError) as error:
-        said = re.search(r"\(at line (\d+)", str(error))
+        position = re.search(r"\(at line (\d+)", str(error))
         where = file
-        if said or "end of document" in str(error):
-            where = f"{file}:{said[1] if said else len(text.splitlines())}"
+        if position or "end of document" in str(error):
+            where = f"{file}:{position[1] if position else len(text.splitlines())}"
         raise CatalogError(f"is not TOML: {error}", file=where, cure="correct the line") from error
     return tuple(_bindings(data, file, text))
 
 
 def _bindings(data: Mapping[str, Any], file: str, text: str) -> Iterator[Binding]:
     for entity, table in data.items():
-        at = line_of(text, entity)
+        line = line_of(text, entity)
         if entity not in roles.entities():
-            raise _error(f"there is no entity {entity!r}", roles.entities(), entity, file, at)
+            raise _error(f"there is no entity {entity!r}", roles.entities(), entity, file, line)
         if not isinstance(table, dict):
             raise CatalogError(
                 f"{entity} is not a table of roles",
-                file=_where(file, at),
+                file=_where(file, line),
                 expected=f"[{entity}] and lines in it",
             )
-        known = roles.cataloged(entity)
+        cataloged = roles.cataloged(entity)
         for role, how in table.items():
-            at = line_of(text, f"{entity}.{role}")
-            if role not in known.roles:
-                raise _error(f"{entity} has no role {role!r}", known.roles, role, file, at)
-            yield _binding(known, known.roles[role], how, file, at)
+            line = line_of(text, f"{entity}.{role}")
+            if role not in cataloged.roles:
+                raise _error(f"{entity} has no role {role!r}", cataloged.roles, role, file, line)
+            yield _binding(cataloged, cataloged.roles[role], how, file, line)
 
 
-def _binding(known: roles.Entity, role: roles.Role, how: Any, file: str, line: int | None) -> Binding:
+def _binding(cataloged: roles.Entity, role: roles.Role, how: Any, file: str, line: int | None) -> Binding:
     where = _where(file, line)
-    called = f"{known.name}.{role.name}"
+    full_name = f"{cataloged.name}.{role.name}"
 
-    def fail(what: str, expected: str) -> CatalogError:
-        return CatalogError(f"{called}: {what}", file=where, expected=expected)
+    def fail(problem: str, expected: str) -> CatalogError:
+        return CatalogError(f"{full_name}: {problem}", file=where, expected=expected)
 
     if not isinstance(how, dict) or "field" not in how:
-        raise fail("it does not say which field", '{ field = "NAME" }')
-    strange = sorted(set(how) - set(_KEYS))
-    if strange:
-        raise fail(f"{strange[0]!r} cannot be said", f"one of {', '.join(_KEYS)}")
+        raise fail("it does not name a field", '{ field = "NAME" }')
+    unknown = sorted(set(how) - set(_KEYS))
+    if unknown:
+        raise fail(f"unknown key {unknown[0]!r}", f"one of {', '.join(_KEYS)}")
     fields = roles.fields(how) if isinstance(how["field"], str | list) else []
     if not fields or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in fields):
         raise fail(f"field is {how['field']!r}", "the name of a field as on its page, or a list of them")
     take = how.get("take", "difference" if role.aggregate == "sum" else "value")
     if take not in _TAKES:
         raise fail(f"take is {take!r}", f"one of {', '.join(_TAKES)}")
-    made: dict[str, Any] = {"field": [name.upper() for name in fields]}
+    checked: dict[str, Any] = {"field": [name.upper() for name in fields]}
     if take == "difference":
-        made["take"] = take
+        checked["take"] = take
     for key, check in (("scale", roles.scale_factor), ("codes", codes.words)):
         if key in how:
             try:
                 check(how[key] if isinstance(how[key], str) else "")
             except CatalogError as error:
                 raise fail(error.message, error.expected or "one of the catalog") from None
-            made[key] = how[key]
+            checked[key] = how[key]
     if "base" in how:
         if how["base"] != 16:
             raise fail(f"base is {how['base']!r}", "16")
-        made["base"] = 16
+        checked["base"] = 16
     if role.unit == "s" and take == "difference" and "scale" not in how:
-        raise fail("it is in seconds, and scale does not say what the field counts", 'scale = "tod" or "us"')
+        raise fail("it is in seconds, but scale does not give the unit of the field", 'scale = "tod" or "us"')
     return Binding(
-        known.name, role.name, _table(known, how.get("table"), made["field"], fail), made, file, line
+        cataloged.name,
+        role.name,
+        _table(cataloged, how.get("table"), checked["field"], fail),
+        checked,
+        file,
+        line,
     )
 
 
-def _table(known: roles.Entity, said: Any, fields: list[str], fail: Any) -> str:
-    """The raw table: the one that is said, else the one whose record's fields begin like these."""
-    tables = list(dict.fromkeys(origin.table for origin in known.origins))
-    if said is not None:
-        if said not in tables:
-            raise fail(f"table is {said!r}", f"one of {', '.join(tables)}")
-        return str(said)
+def _table(cataloged: roles.Entity, wanted: Any, fields: list[str], fail: Any) -> str:
+    """The raw table: the given one, else the one whose record's fields have the same prefix."""
+    tables = list(dict.fromkeys(origin.table for origin in cataloged.origins))
+    if wanted is not None:
+        if wanted not in tables:
+            raise fail(f"table is {wanted!r}", f"one of {', '.join(tables)}")
+        return str(wanted)
     prefix = fields[0].partition("_")[0]
     fitting = [table for table in tables if _prefix(table) == prefix] or tables
     if len(fitting) != 1:
-        raise fail("it does not say which table", f"table = one of {', '.join(fitting)}")
+        raise fail("it does not name a table", f"table = one of {', '.join(fitting)}")
     return fitting[0]
 
 
@@ -269,30 +274,34 @@ def _record(table: str) -> str | None:
 
 
 def _without_effect(binding: Binding) -> Iterator[str]:
-    """Fields that no layout has, which is what a misspelt name looks like."""
+    """Fields that no layout has, which are usually misspelled."""
     record = _record(binding.table)
     if record is None:
         return
-    known = [*layouts.layouts(record), *layouts.sim_layouts(record)]
-    parts = (fields for x in known for fields in (x.fields, *(s.fields for s in x.sections)))
-    names = {f.name.upper() for fields in parts for f in fields}
+    layout_list = [*layouts.layouts(record), *layouts.sim_layouts(record)]
+    parts = (
+        fields
+        for layout in layout_list
+        for fields in (layout.fields, *(section.fields for section in layout.sections))
+    )
+    names = {field.name.upper() for fields in parts for field in fields}
     for name in roles.fields(binding.how):
         if name not in names:
             near = _near(name, names, 1)
-            hint = f"; {near[0]} is alike" if near else ""
+            hint = f"; did you mean {near[0]}?" if near else ""
             yield f"{binding.where}: no layout of {record} has the field {name}{hint}"
 
 
-def _near(name: str, known: Iterable[str], most: int) -> list[str]:
-    # Imported where something is wrong alone.
+def _near(name: str, names: Iterable[str], limit: int) -> list[str]:
+    # Imported only in case of an error.
     import difflib
 
-    return difflib.get_close_matches(name, list(known), most)
+    return difflib.get_close_matches(name, list(names), limit)
 
 
-def _error(what: str, known: Iterable[str], name: str, file: str, line: int | None) -> CatalogError:
-    near = _near(name, known, 3) or sorted(known)[:8]
-    return CatalogError(what, file=_where(file, line), expected=f"such as {', '.join(near)}")
+def _error(message: str, names: Iterable[str], name: str, file: str, line: int | None) -> CatalogError:
+    near = _near(name, names, 3) or sorted(names)[:8]
+    return CatalogError(message, file=_where(file, line), expected=f"such as {', '.join(near)}")
 
 
 def _where(file: str, line: int | None) -> str:

@@ -1,4 +1,4 @@
-"""What texts of z/OS say of its processors and of hardware instrumentation: `zos/texts.toml`."""
+"""What z/OS texts report about its processors and hardware instrumentation: `zos/texts.toml`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from zlens.errors import CatalogError
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
-#: How the value of a label ends, and what it is.
+#: How the value of a label ends, and its type.
 FORMS = ("word", "text", "rest", "int", "list", "truth")
 _TYPES = {"int": "int", "truth": "bool"}
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label of a text. joins: a line without a label goes on with it; bare: no sign need follow it."""
+    """A label of a text. joins: a line without a label continues it; bare: it needs no sign after it."""
 
     label: str
     column: Column
@@ -31,7 +31,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The labels by name (of the service: by section and name), and what short codes mean."""
+    """The labels by name (those of the service by section and name), and the meaning of short codes."""
 
     run: dict[str, Label]
     service: dict[tuple[str, str], Label]
@@ -78,7 +78,7 @@ def facts() -> Facts:
     )
 
 
-#: The column of the counter sets as the command asks for them, which no parameter states.
+#: The column with the counter sets that the command asked for, which no parameter states.
 ASKED = "counter_sets_asked"
 
 
@@ -88,7 +88,7 @@ def _labels(entries: Iterable[dict[str, Any]], path: Path) -> Iterable[Label]:
         label, form, column = entry["label"], entry.get("form", "text"), Column(**entry["column"])
         if form not in FORMS or column.type != _TYPES.get(form, "text") or column.name in names:
             raise CatalogError(
-                f"label {label!r}: its form or type is wrong, or its column stands twice",
+                f"label {label!r}: its form or type is wrong, or its column is defined twice",
                 file=str(path),
                 expected=", ".join(FORMS),
             )

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             out.flush()
             found.extend(one.problems)
 
-        _, problems = lake.add(files, arguments.lake, options=options, progress=progress, told=told)
+        _, problems = lake.add(files, arguments.lake, options=options, progress=progress, report=told)
     for problem in problems:
         print(f"zlens: {_safe(f'{problem.file}: {problem.detail}')}", file=sys.stderr)
     return inputs.status_of([*problems, *found], strict=arguments.strict)

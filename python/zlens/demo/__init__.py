@@ -1,7 +1,7 @@
-"""Sample files that zlens makes itself, so that everything can be tried before real data is at hand.
+"""Sample files that zlens makes itself, so that everything can be tried before real data is available.
 
-They are consistent in themselves, seeded, and not measured. The catalog file made_systems.toml lists
-the systems they tell of, so that whatever is shown of them says so.
+They are consistent, seeded, and not measured. The catalog file made_systems.toml lists
+their systems, so that everything shown of them says so.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pathlib import Path
 
 from zlens.demo import machine, rmf
 
-#: The zone of the files of the first machine; the RMF report does not say it.
+#: The zone of the files of the first machine; the RMF report does not state it.
 ZONE = "+01:00"
 MONWRITE_NAME = "zldemo.monwrite"
 RMF_NAME = "zlzos-rmf-cpu.xml"
 SMF_NAME = "zlzos.smf"
-#: Of another machine and another year, with multithreading: zlens' own pack tells of it.
+#: Of another machine and another year, with multithreading: it needs zlens' own pack.
 SIM_NAME = "sim.monwrite"
 
 
 def write(folder: Path, seed: int = 530) -> list[Path]:
-    """Write the demo files into a folder (made if need be); their paths."""
+    """Write the demo files into a folder (created if needed); returns their paths."""
     from zlens.demo import monwrite, sim, smf
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -35,12 +35,12 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
     with _replacing(paths[0]) as temporary, _replacing(paths[2]) as temporary_smf:
         dump = smf.Dump(temporary_smf, seed)
 
-        def seen(minute: machine.Minute) -> None:
+        def on_minute(minute: machine.Minute) -> None:
             dump.seen(hour, minute)
             if minute.number % rmf.INTERVAL == 0:
                 snapshots.append(rmf.snapshot(hour))
 
-        monwrite.File(temporary).write(hour, seen)
+        monwrite.File(temporary).write(hour, on_minute)
         dump.finish()
     with _replacing(paths[1]) as temporary:
         Path(temporary).write_text(rmf.document(snapshots), encoding="utf-8")
@@ -51,7 +51,7 @@ def write(folder: Path, seed: int = 530) -> list[Path]:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[str]:
-    # Interrupted work leaves no half a file under the name that others open.
+    # Interrupted work leaves no partial file under the name that others open.
     with tempfile.TemporaryDirectory(prefix=".zlens-", dir=path.parent) as folder:
         temporary = os.path.join(folder, path.name)
         yield temporary

@@ -1,12 +1,12 @@
-"""The machine the demo files tell of: one seeded hour in whole microseconds, so that balances hold exactly.
+"""The machine of the demo files: one seeded hour in whole microseconds, so that balances hold exactly.
 
 A z10 with four IFLs and three CPs runs three partitions: ZLDEMO (z/VM, four logical IFLs), ZLTEST (two
 logical IFLs) and ZLZOS (z/OS system ZLZ1, three logical CPs). The hour has a story: load rises toward
-nine, a batch guest logs on, and in the middle of the peak an operator varies processor 3 off and, minutes
+nine, a batch guest logs on, and at the peak an operator varies processor 3 off and, minutes
 later, on again.
 
 For every processor and minute: user + system + wait + suspended = elapsed. The guests' CPU time adds up to
-the processors' user time. What a processor was busy is what the hypervisor says it was dispatched.
+the processors' user time. A processor's busy time is the time for which the hypervisor dispatched it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ZONE_S = 3600
 IPL_US = START_US - 9 * 86_400 * SECOND - 4 * 3600 * SECOND - 1_234_567
 
 SYSTEM = "ZLDEMO"
-#: The z/OS partition, and its system by the name that SMF knows, which has four letters at the most.
+#: The z/OS partition, and the name of its system in SMF, which has at most four characters.
 ZOS_PARTITION = "ZLZOS"
 ZOS_SYSTEM = "ZLZ1"
 MACHINE_TYPE = "2097"
@@ -138,7 +138,7 @@ class Event:
 
 @dataclass
 class Minute:
-    """What stands at the end of one minute; `number` 0 is the first sample, before any minute has passed."""
+    """The state at the end of one minute; `number` 0 is the first sample, before any minute has passed."""
 
     number: int
     end_us: int
@@ -148,7 +148,7 @@ class Minute:
 
 
 class Hour:
-    """The whole machine; `minutes()` moves it on, minute by minute, and yields after each."""
+    """The whole machine; `minutes()` advances it minute by minute, and yields after each."""
 
     def __init__(self, seed: int = 530) -> None:
         self.random = random.Random(seed)
@@ -163,15 +163,15 @@ class Hour:
         self.devices = _devices()
         self.page_reads = 0
         self.page_writes = 0
-        #: Of all processors since IPL: what the locks of CP count.
+        #: Of all processors since IPL: the counters of CP's locks.
         self.lock_spins = 0
         self.lock_us = 0
         #: High-frequency samples that found a virtual machine in the dispatch list.
         self.dispatch_samples = 0
-        self._live_through_the_past()
+        self._set_initial_counters()
 
-    def _live_through_the_past(self) -> None:
-        """Counters as they stand after nine days: differences matter, and 4-byte counters are well used."""
+    def _set_initial_counters(self) -> None:
+        """Counters after nine days: differences matter, and 4-byte counters are well used."""
         up_us = START_US - IPL_US
         weights = [0.27, 0.26, 0.24, 0.23]
         for guest in self.guests:
@@ -195,10 +195,10 @@ class Hour:
             processor.dispatched_us = processor.user_us + processor.system_us
             processor.management_us = processor.dispatched_us // 400
             self._count(processor, processor.user_us - processor.emulation_us, processor.emulation_us, 0.0)
-        for other in self.others:
-            for cpu in range(len(other.dispatched_us)):
-                other.dispatched_us[cpu] = int(up_us * other.busy * self.random.uniform(0.5, 0.6))
-                other.management_us[cpu] = other.dispatched_us[cpu] // 300
+        for partition in self.others:
+            for cpu in range(len(partition.dispatched_us)):
+                partition.dispatched_us[cpu] = int(up_us * partition.busy * self.random.uniform(0.5, 0.6))
+                partition.management_us[cpu] = partition.dispatched_us[cpu] // 300
         self.physical_us = [int(up_us * 0.0045 * self.random.uniform(0.95, 1.05)) for _ in range(7)]
         for device in self.devices:
             self._device(device, up_us // 3, 0.6)
@@ -217,40 +217,44 @@ class Hour:
         elapsed = {cpu.address: self._online_us(cpu.address, begin_s) for cpu in self.processors}
         load = _shape(number)
 
-        wanted: dict[str, float] = {}
+        demands: dict[str, float] = {}
         for guest in self.guests:
             if guest.logged_on:
                 present = self._present_s(guest, begin_s) / 60
                 demand = (guest.base + (guest.peak - guest.base) * load) * self.random.uniform(0.93, 1.07)
-                wanted[guest.name] = demand * present * MINUTE + guest.backlog_us
+                demands[guest.name] = demand * present * MINUTE + guest.backlog_us
                 # A virtual machine uses at most its own virtual processors.
-                wanted[guest.name] = min(wanted[guest.name], guest.vcpus * MINUTE * present * 0.995)
-        paging = 1.0 if BATCH in wanted else 0.0
-        user_wanted = sum(wanted[g.name] * (1 + g.overhead) for g in self.guests if g.name in wanted)
+                demands[guest.name] = min(demands[guest.name], guest.vcpus * MINUTE * present * 0.995)
+        paging = 1.0 if BATCH in demands else 0.0
+        user_wanted = sum(
+            demands[guest.name] * (1 + guest.overhead) for guest in self.guests if guest.name in demands
+        )
         online_us = sum(elapsed.values())
         pressure = min(1.0, user_wanted / online_us)
         system = {
-            address: int(us * (0.009 + 0.012 * pressure + 0.009 * paging) * self.random.uniform(0.9, 1.1))
-            for address, us in elapsed.items()
+            address: int(
+                online_time_us * (0.009 + 0.012 * pressure + 0.009 * paging) * self.random.uniform(0.9, 1.1)
+            )
+            for address, online_time_us in elapsed.items()
         }
         # The hypervisor cannot give what the other partition and it itself have taken from the four IFLs.
         pool = 4 * MINUTE - self._neighbors(load)
         share = min(1.0, pool / online_us)
         ceiling = {
-            address: int(us * share * self.random.uniform(0.975, 0.997)) - system[address]
-            for address, us in elapsed.items()
+            address: int(online_time_us * share * self.random.uniform(0.975, 0.997)) - system[address]
+            for address, online_time_us in elapsed.items()
         }
         served = min(1.0, sum(ceiling.values()) / user_wanted)
 
         virtual_total = 0
         user_total = 0
         for guest in self.guests:
-            if guest.name not in wanted:
+            if guest.name not in demands:
                 continue
-            virtual = int(wanted[guest.name] * served)
+            virtual = int(demands[guest.name] * served)
             total = int(virtual * (1 + guest.overhead))
-            # Some of what was not served is asked for again, some given up.
-            guest.backlog_us = max(0.0, wanted[guest.name] - virtual - 1) * 0.55
+            # Some of the unserved demand is carried over, some is given up.
+            guest.backlog_us = max(0.0, demands[guest.name] - virtual - 1) * 0.55
             guest.virtual_us += virtual
             guest.total_us += total
             seconds = virtual / SECOND
@@ -264,43 +268,45 @@ class Hour:
             user_total += total
         users = self._spread(user_total, ceiling)
         emulations = _proportional(virtual_total, users)
-        page_rate = sum(g.pages * wanted[g.name] / MINUTE for g in self.guests if g.name in wanted)
+        page_rate = sum(
+            guest.pages * demands[guest.name] / MINUTE for guest in self.guests if guest.name in demands
+        )
 
         busy_pct: dict[int, float] = {}
         for processor in self.processors:
-            us = elapsed[processor.address]
-            if not us:
+            online_time_us = elapsed[processor.address]
+            if not online_time_us:
                 continue
             user, emulation = users[processor.address], emulations[processor.address]
             busy = user + system[processor.address]
-            # With work left over, what a processor did not get it waited for the hypervisor.
+            # With work left over, a processor waited for the hypervisor for the time it did not get.
             waiting = 0.94 if served < 1 else 0.02 + 0.05 * pressure
-            suspended = int((us - busy) * waiting * self.random.uniform(0.95, 1.05))
+            suspended = int((online_time_us - busy) * waiting * self.random.uniform(0.95, 1.05))
             if processor.address == VARIED_CPU and begin_s <= VARY_ON_S < begin_s + 60:
                 processor.reset()
             processor.user_us += user
             processor.emulation_us += emulation
             processor.system_us += system[processor.address]
-            processor.wait_us += us - busy - suspended
+            processor.wait_us += online_time_us - busy - suspended
             spun_us = int(busy * (0.0003 + 0.004 * max(0.0, pressure - 0.8)))
             processor.spin_us += spun_us
             self.lock_us += spun_us
             processor.dispatched_us += busy
             processor.management_us += int(busy * self.random.uniform(0.002, 0.004))
             self._count(processor, user - emulation, emulation, page_rate / len(users))
-            busy_pct[processor.address] = 100 * busy / us
+            busy_pct[processor.address] = 100 * busy / online_time_us
         for device in self.devices:
             if device.online:
                 factor = (1 + 3.5 * paging) if device.use == "page" else (0.7 + 0.9 * load)
                 self._device(device, MINUTE, factor)
         self.dispatch_samples += 30 * sum(guest.logged_on for guest in self.guests)
-        self._after(begin_s)
-        events += self._work_events(begin_s, wanted)
+        self._end_minute(begin_s)
+        events += self._work_events(begin_s, demands)
         events.sort(key=lambda event: event.time_us)
         return Minute(number, end_us, events, elapsed, busy_pct)
 
     def _online_us(self, address: int, begin_s: int) -> int:
-        """How much of this minute processor `address` is online."""
+        """How long processor `address` is online in this minute."""
         if address != VARIED_CPU:
             return MINUTE
         off = min(max(VARY_OFF_S - begin_s, 0), 60)
@@ -313,26 +319,30 @@ class Hour:
         return min(BATCH_OFF_S, begin_s + 60) - max(BATCH_ON_S, begin_s)
 
     def _spread(self, total: int, ceiling: dict[int, int]) -> dict[int, int]:
-        """Share `total` over the processors, none above its ceiling, the first ones favored a little."""
+        """Share `total` over the processors, none above its ceiling, the first ones slightly favored."""
         share = {
-            a: c * (1.05 - 0.02 * a) * self.random.uniform(0.97, 1.03) for a, c in ceiling.items() if c > 0
+            address: limit * (1.05 - 0.02 * address) * self.random.uniform(0.97, 1.03)
+            for address, limit in ceiling.items()
+            if limit > 0
         }
         result = dict.fromkeys(share, 0)
-        left, open_set = min(total, sum(c for c in ceiling.values() if c > 0)), set(share)
-        while left > 0 and open_set:
-            weight = sum(share[a] for a in open_set)
-            given = 0
+        remaining, open_set = min(total, sum(limit for limit in ceiling.values() if limit > 0)), set(share)
+        while remaining > 0 and open_set:
+            weight = sum(share[address] for address in open_set)
+            assigned = 0
             for address in sorted(open_set):
-                amount = min(math.ceil(left * share[address] / weight), ceiling[address] - result[address])
-                amount = min(amount, left - given)
+                amount = min(
+                    math.ceil(remaining * share[address] / weight), ceiling[address] - result[address]
+                )
+                amount = min(amount, remaining - assigned)
                 result[address] += amount
-                given += amount
-            open_set = {a for a in open_set if result[a] < ceiling[a]}
-            left -= given
+                assigned += amount
+            open_set = {address for address in open_set if result[address] < ceiling[address]}
+            remaining -= assigned
         return result
 
     def _count(self, processor: Processor, cp_us: int, emulation_us: int, page_rate: float) -> None:
-        """Counters of one processor that follow from what it did."""
+        """Counters of one processor that follow from its work."""
         cp, emulation = cp_us / SECOND, emulation_us / SECOND
         vary = self.random.uniform
         starts = emulation * 38 * vary(0.95, 1.05)
@@ -352,20 +362,20 @@ class Hour:
         processor.add("samples", 30)
 
     def _neighbors(self, load: float) -> int:
-        """Move on the other partitions and the hypervisor itself; how much of the IFLs they took."""
-        taken = 0
-        for other in self.others:
-            height = other.busy * ((0.8 + 0.3 * load) if other.kind == "CP" else (0.9 + 0.2 * load))
-            for cpu in range(len(other.dispatched_us)):
+        """Advance the other partitions and the hypervisor itself; returns how much of the IFLs they took."""
+        taken_us = 0
+        for partition in self.others:
+            height = partition.busy * ((0.8 + 0.3 * load) if partition.kind == "CP" else (0.9 + 0.2 * load))
+            for cpu in range(len(partition.dispatched_us)):
                 busy = int(MINUTE * min(0.97, height * self.random.uniform(0.9, 1.1)))
-                other.dispatched_us[cpu] += busy
-                other.management_us[cpu] += busy // 320
-                taken += busy + busy // 320 if other.kind == "IFL" else 0
+                partition.dispatched_us[cpu] += busy
+                partition.management_us[cpu] += busy // 320
+                taken_us += busy + busy // 320 if partition.kind == "IFL" else 0
         for cpu in range(len(self.physical_us)):
             management = int(MINUTE * 0.0045 * self.random.uniform(0.9, 1.1))
             self.physical_us[cpu] += management
-            taken += management if cpu < 4 else 0
-        return taken
+            taken_us += management if cpu < 4 else 0
+        return taken_us
 
     def _device(self, device: Device, us: int, factor: float) -> None:
         seconds = us / SECOND
@@ -405,14 +415,14 @@ class Hour:
             events.append(Event(START_US + VARY_ON_S * SECOND, "vary_on", cpu=VARIED_CPU))
         return events
 
-    def _after(self, begin_s: int) -> None:
-        """What has gone by the end of the minute: it is in no sample any more."""
+    def _end_minute(self, begin_s: int) -> None:
+        """Remove what has gone by the end of the minute: it is in no later sample."""
         if begin_s <= VARY_OFF_S < begin_s + 60:
             self.processors[VARIED_CPU].online = False
         if begin_s <= BATCH_OFF_S < begin_s + 60:
             self.guest(BATCH).logged_on = False
 
-    def _work_events(self, begin_s: int, wanted: dict[str, float]) -> list[Event]:
+    def _work_events(self, begin_s: int, demands: dict[str, float]) -> list[Event]:
         events: list[Event] = []
         if begin_s <= BATCH_OFF_S < begin_s + 60:
             batch = self.guest(BATCH)
@@ -426,7 +436,7 @@ class Hour:
                 )
             )
         for guest in self.guests:
-            if guest.name in wanted and guest.logged_on and self.random.random() < 0.5:
+            if guest.name in demands and guest.logged_on and self.random.random() < 0.5:
                 at_us = START_US + begin_s * SECOND + 59 * SECOND + self.random.randrange(SECOND // 2)
                 events.append(
                     Event(
@@ -444,7 +454,7 @@ class Hour:
 
 
 def _shape(number: int) -> float:
-    """Height of the morning's load, 0 to 1: a rise toward nine, the top ten minutes later, a slow fall."""
+    """Height of the morning's load, 0 to 1: a rise toward nine, the peak ten minutes later, a slow fall."""
     rise = 1 / (1 + math.exp(-(number - 24) / 5))
     bump = math.exp(-(((number - 40) / 13) ** 2))
     return 0.62 * rise + 0.38 * bump
@@ -452,8 +462,8 @@ def _shape(number: int) -> float:
 
 def _proportional(total: int, parts: dict[int, int]) -> dict[int, int]:
     """Integers in the proportion of `parts` that add up to `total` exactly."""
-    whole = sum(parts.values())
-    result = {address: total * part // whole for address, part in parts.items()}
+    total_parts = sum(parts.values())
+    result = {address: total * part // total_parts for address, part in parts.items()}
     first = next(iter(result))
     result[first] += total - sum(result.values())
     return result
@@ -484,14 +494,14 @@ def _guests() -> list[Guest]:
         guest("LNXTST01", 1, 512, 0.04, 0.05, 0.09, 10, 0.5),
         guest(BATCH, 2, 3072, 0.40, 0.52, 0.19, 140, 420),
     ]
-    for number, one in enumerate(guests):
-        one.logon_us += number * 700 * 1000 + (day if one.name == "LNXTST01" else 0)
+    for number, entry in enumerate(guests):
+        entry.logon_us += number * 700 * 1000 + (day if entry.name == "LNXTST01" else 0)
     return guests
 
 
 def _devices() -> list[Device]:
-    devices = [Device(0x0120 + n, f"530PG{n}", "page", 6.0, 14.0, 4.0, 2.0) for n in range(4)]
+    devices = [Device(0x0120 + index, f"530PG{index}", "page", 6.0, 14.0, 4.0, 2.0) for index in range(4)]
     devices.append(Device(0x0200, "530RES", "data", 3.0, 5.0, 2.0, 1.5))
     devices.append(Device(0x0201, "530W01", "data", 1.0, 5.0, 2.0, 1.5))
-    linux = [(0x0300 + n, f"LNX{n:03d}", 12.0 + 3 * (n % 5)) for n in range(14)]
+    linux = [(0x0300 + index, f"LNX{index:03d}", 12.0 + 3 * (index % 5)) for index in range(14)]
     return devices + [Device(number, volume, "data", io, 6.0, 3.0, 1.8) for number, volume, io in linux]

@@ -1,7 +1,7 @@
 """The demo machine's hour as z/VM monitor records in a MONWRITE file.
 
-Every value goes through the catalog's layouts of z/VM 5.3, so the file is read back by the same facts that it
-was written with. Fields that the story does not need stay zero.
+Every value goes through the catalog's layouts of z/VM 5.3, so the file is read with the same facts that
+wrote it. Fields that the story does not need stay zero.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from zlens.demo.machine import Device, Event, Guest, Hour, Minute
 # processor, I/O.
 SYSTEM, MONITOR, SCHEDULER, STORAGE, USER, PROCESSOR, IO = 0x80, 0x40, 0x20, 0x10, 0x08, 0x04, 0x02
 
-#: A timer that counts down begins here.
+#: A timer that counts down starts here.
 TIMER_START = 0x7FFF_FFFF_FFFF_FFFF
-#: A TOD clock and a CPU timer advance by this much in a microsecond.
+#: A TOD clock and a CPU timer advance by this much per microsecond.
 TICK = 4096
-#: Where the first record of the sample area stands in its page; monitor data begins anywhere in a frame.
+#: The place of the sample area's first record in its page; monitor data begins anywhere in a frame.
 SAMPLE_START = 0x0400
 EVENT_START = 0x0C38
 
-#: A device's subchannel is its number beyond this.
+#: A device's subchannel is its number plus this.
 SUBCHANNEL = 0x0001_0000
 IFL_CODE, CP_TEXT, IFL_TEXT = 3, "CP", "IFL"
 _STORAGE_MB = 16_384
@@ -43,10 +43,10 @@ class File:
         self.writer = _native.MonwriteWriter(path)
         self._layouts: dict[str, layouts.Layout] = {}
 
-    def write(self, hour: Hour, seen: Callable[[Minute], None] = lambda minute: None) -> None:
-        """Live through the hour and write it; `seen` is told of every minute as it stands."""
+    def write(self, hour: Hour, on_minute: Callable[[Minute], None] = lambda minute: None) -> None:
+        """Run the hour and write it; `on_minute` is called with every minute."""
         for minute in hour.minutes():
-            seen(minute)
+            on_minute(minute)
             if minute.number == 0:
                 self._put(True, MONITOR, self.configuration(hour, minute.end_us))
             if minute.events:
@@ -63,28 +63,28 @@ class File:
         layout = self._layouts.get(name)
         if layout is None:
             builtin = [layout for layout in layouts.layouts(name) if layout.pack == layouts.BUILTIN]
-            layout = next(one for one in builtin if one.release == "5.3")
+            layout = next(candidate for candidate in builtin if candidate.release == "5.3")
             self._layouts[name] = layout
         # Names of fields without their common prefix keep the tables below readable.
         prefix = layout.dsect.removeprefix("MR") + "_"
-        full = {prefix + key: value for key, value in values.items()}
+        full_values = {prefix + key: value for key, value in values.items()}
         tod = self._native.tod_from_unix_us(time_us)
         sections = {}
         if entries is not None:
             rows = [{prefix + key: value for key, value in entry.items()} for entry in entries]
             sections[layout.sections[0].name] = rows
-        return plans.encode(layout, full, tod=tod, entries=sections)
+        return plans.encode(layout, full_values, tod=tod, entries=sections)
 
     # Configuration --------------------------------------------------------------------------------
 
     def configuration(self, hour: Hour, time_us: int) -> list[bytes]:
-        """What a system writes when sampling starts, closed by an interval end."""
-        now = _Clock(time_us - 2 * machine.SECOND)
+        """The records a system writes when sampling starts, closed by an interval end."""
+        clock = _Clock(time_us - 2 * machine.SECOND)
         tod = self._native.tod_from_unix_us
         records = [
             self.record(
                 "D1R4",
-                now(),
+                clock(),
                 {
                     "HCPCPEID": "5.3.0",
                     "SYSTODST": tod(machine.IPL_US),
@@ -108,27 +108,27 @@ class File:
                     "CPUCAPAB": 1_089,
                 },
             ),
-            self.record("D1R9", now(), {"INTERVAL": 60, "HFRATE": 200, "SDOMAINS": 0xDE, "CONFIG": 241}),
+            self.record("D1R9", clock(), {"INTERVAL": 60, "HFRATE": 200, "SDOMAINS": 0xDE, "CONFIG": 241}),
         ]
-        records += [self.record("D1R5", now(), _cpu(processor.address)) for processor in hour.processors]
+        records += [self.record("D1R5", clock(), _cpu(processor.address)) for processor in hour.processors]
         records += [
-            self.record("D1R6", now(), _disk(device, bytes.fromhex("3990"))) for device in hour.devices
+            self.record("D1R6", clock(), _disk(device, bytes.fromhex("3990"))) for device in hour.devices
         ]
         frames = _STORAGE_MB * 256
         records.append(
             self.record(
                 "D1R7",
-                now(),
+                clock(),
                 {"RSAPGABL": frames - 61_000, "RSANONPG": 61_000, "RSAGSTOR": _STORAGE_MB * 1024 * 1024},
             )
         )
         records += [
-            self.record("D1R15", now(), {**self._identity(guest), "VMDCPUCT": guest.vcpus, "CALIFLCT": 1})
+            self.record("D1R15", clock(), {**self._identity(guest), "VMDCPUCT": guest.vcpus, "CALIFLCT": 1})
             for guest in hour.guests
             if guest.logged_on
         ]
-        records.append(self.record("D1R16", now(), {"SRMLDGUS": 5, "SRMXPCTG": 100}))
-        records.append(self.record("D1R11", now(), {}))
+        records.append(self.record("D1R16", clock(), {"SRMLDGUS": 5, "SRMXPCTG": 100}))
+        records.append(self.record("D1R11", clock(), {}))
         return records
 
     def _identity(self, guest: Guest) -> dict[str, Any]:
@@ -199,12 +199,12 @@ class File:
 
     def sample(self, hour: Hour, minute: Minute) -> list[bytes]:
         """All sample records of one interval, closed by its end."""
-        # CP needs a moment to gather them; the interval ends when it has.
-        now = _Clock(minute.end_us - 2_000)
+        # CP needs a moment to gather them; the interval ends after that.
+        clock = _Clock(minute.end_us - 2_000)
         records: list[bytes] = []
         for processor in hour.processors:
             if processor.online:
-                records += self._processor(processor.address, hour, now)
+                records += self._processor(processor.address, hour, clock)
         users = sum(guest.logged_on for guest in hour.guests)
         batch = hour.guest(machine.BATCH).logged_on
         frames = _STORAGE_MB * 256
@@ -212,19 +212,19 @@ class File:
         records += [
             self.record(
                 "D0R3",
-                now(),
+                clock(),
                 {"RSAPGABL": frames - 61_000, "RSANONPG": 61_000, "RSAAVAIL": free // 8, "RSA2GAVL": free},
             ),
-            self.record("D0R8", now(), {"SYSUSRS": users, "SRMCDORM": 5, "SYSDIALD": 1}),
-            self.record("D0R10", now(), {"SRMCDISP": users - 5, "SRMC3DSP": users - 5, "SRMTOTST": frames}),
+            self.record("D0R8", clock(), {"SYSUSRS": users, "SRMCDORM": 5, "SYSDIALD": 1}),
+            self.record("D0R10", clock(), {"SRMCDISP": users - 5, "SRMC3DSP": users - 5, "SRMTOTST": frames}),
             self.record(
                 "D0R12",
-                now(),
+                clock(),
                 {"CALQDISP": hour.dispatch_samples, "CALCPURN": 60 * (minute.number + 1)},
             ),
             self.record(
                 "D0R15",
-                now(),
+                clock(),
                 {
                     "LCUTNPAR": 3,
                     "LCUTPCCT": 7,
@@ -238,10 +238,10 @@ class File:
                     "CPUSHARD": sum(processor.online for processor in hour.processors),
                 },
             ),
-            *self._partitions(hour, now),
+            *self._partitions(hour, clock),
             self.record(
                 "D0R19",
-                now(),
+                clock(),
                 {
                     "XCTMSACT": minute.end_us // 1000 - machine.IPL_US // 1000,
                     "CPUCAPAB": 1_089,
@@ -250,14 +250,14 @@ class File:
                     "CPUSTNBY": sum(not processor.online for processor in hour.processors),
                 },
             ),
-            self._locks(hour, now()),
-            self.record("D3R1", now(), {"RSAAVLLT": 20, "RSAAVLHT": 7_588, "RSACPLOK": 5_100}),
+            self._locks(hour, clock()),
+            self.record("D3R1", clock(), {"RSAAVLLT": 20, "RSAAVLHT": 7_588, "RSACPLOK": 5_100}),
         ]
-        records += [self._device(device, now()) for device in hour.devices if device.online]
+        records += [self._device(device, clock()) for device in hour.devices if device.online]
         records.append(self.record("D1R11", minute.end_us, {}))
         return records
 
-    def _processor(self, address: int, hour: Hour, now: _Clock) -> list[bytes]:
+    def _processor(self, address: int, hour: Hour, clock: _Clock) -> list[bytes]:
         processor = hour.processors[address]
         count = {name: value % 2**32 for name, value in processor.counts.items()}
         identity = {"PFXCPUAD": address, "PFXCPUTY": IFL_CODE}
@@ -265,7 +265,7 @@ class File:
         return [
             self.record(
                 "D0R1",
-                now(),
+                clock(),
                 {
                     **identity,
                     "PLSPRVIS": get("simulated", 0),
@@ -279,7 +279,7 @@ class File:
             ),
             self.record(
                 "D0R2",
-                now(),
+                clock(),
                 {
                     **identity,
                     "PFXPRBTM": TIMER_START - processor.emulation_us * TICK,
@@ -294,22 +294,22 @@ class File:
                     "PFXSPINC": get("spins", 0),
                 },
             ),
-            self.record("D0R11", now(), {**identity, "PLSISEVM": get("external", 0) // 9}),
-            self.record("D0R13", now(), {**identity, "PLSDSPCN": get("dispatches", 0)}),
+            self.record("D0R11", clock(), {**identity, "PLSISEVM": get("external", 0) // 9}),
+            self.record("D0R13", clock(), {**identity, "PLSDSPCN": get("dispatches", 0)}),
             self.record(
                 "D3R2",
-                now(),
+                clock(),
                 {**identity, "PLSPREAD": get("page_reads", 0), "PLSALNCT": get("page_reads", 0) * 3 % 2**32},
             ),
-            self.record("D5R3", now(), {**identity, "HFCOUNT": get("samples", 0), "PFXTYPE": IFL_CODE}),
+            self.record("D5R3", clock(), {**identity, "HFCOUNT": get("samples", 0), "PFXTYPE": IFL_CODE}),
         ]
 
-    def _partitions(self, hour: Hour, now: _Clock) -> list[bytes]:
+    def _partitions(self, hour: Hour, clock: _Clock) -> list[bytes]:
         records = []
-        own = [
+        own_cpus = [
             (700, processor.dispatched_us, processor.management_us, IFL_TEXT) for processor in hour.processors
         ]
-        rows = [(machine.SYSTEM, 1, own)]
+        rows = [(machine.SYSTEM, 1, own_cpus)]
         for other in hour.others:
             cpus = [
                 (other.weight, busy, management, other.kind)
@@ -317,7 +317,7 @@ class File:
             ]
             rows.append((other.name, other.number, cpus))
         for name, number, cpus in rows:
-            time_us = now()
+            time_us = clock()
             records.append(
                 self.record(
                     "D0R16",
@@ -341,7 +341,7 @@ class File:
                     ],
                 )
             )
-        time_us = now()
+        time_us = clock()
         records.append(
             self.record(
                 "D0R17",
@@ -395,7 +395,7 @@ class File:
 
 
 class _Clock:
-    """Gives every record of a sample a stamp of its own, a few microseconds apart, always alike."""
+    """Gives every record of a sample its own time stamp, a few microseconds apart, always the same way."""
 
     def __init__(self, begin_us: int) -> None:
         self.time_us = begin_us
@@ -410,7 +410,7 @@ def _cpu(address: int) -> dict[str, Any]:
 
 
 def _disk(device: Device, control_unit: int | bytes) -> dict[str, Any]:
-    """A 3390 as device configuration and VARY ON describe it."""
+    """A 3390 in the form of device configuration and VARY ON."""
     return {
         "RDEVCLAS": 0x04,
         "RDEVDVID": 0x3390,

@@ -1,7 +1,7 @@
-"""The demo machine's hour as its z/OS partition reports it: an RMF Postprocessor CPU report in XML.
+"""The demo machine's hour as reported by its z/OS partition: an RMF Postprocessor CPU report in XML.
 
-The printed figures follow RMF's own rules: times cut off at the millisecond, percentages and service units
-computed from the times of the interval and rounded.
+The printed figures follow RMF's own rules: times are truncated to the millisecond, percentages and service
+units are computed from the times of the interval and rounded.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _PARTITION_HEADS = (
 
 @dataclass(frozen=True)
 class Use:
-    """What one partition has used of one type of processor, cumulative."""
+    """The cumulative use of one type of processor by one partition."""
 
     name: str
     kind: str
@@ -63,26 +63,30 @@ class Use:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the hypervisor says at one moment."""
+    """The hypervisor's data at one moment."""
 
     uses: tuple[Use, ...]
     management_us: dict[str, int]
 
 
 def snapshot(hour: Hour) -> Snapshot:
-    own = hour.processors
+    own_cpus = hour.processors
     uses = [
         Use(
             machine.SYSTEM,
             "IFL",
             700,
-            tuple(cpu.dispatched_us for cpu in own),
-            tuple(cpu.dispatched_us + cpu.management_us for cpu in own),
+            tuple(cpu.dispatched_us for cpu in own_cpus),
+            tuple(cpu.dispatched_us + cpu.management_us for cpu in own_cpus),
         )
     ]
-    for other in hour.others:
-        total = [a + b for a, b in zip(other.dispatched_us, other.management_us, strict=True)]
-        uses.append(Use(other.name, other.kind, other.weight, tuple(other.dispatched_us), tuple(total)))
+    for partition in hour.others:
+        total = [a + b for a, b in zip(partition.dispatched_us, partition.management_us, strict=True)]
+        uses.append(
+            Use(
+                partition.name, partition.kind, partition.weight, tuple(partition.dispatched_us), tuple(total)
+            )
+        )
     return Snapshot(tuple(uses), {"IFL": sum(hour.physical_us[:4]), "CP": sum(hour.physical_us[4:])})
 
 
@@ -160,27 +164,27 @@ def _postprocessor(number: int, before: Snapshot, after: Snapshot) -> Iterator[s
 
 
 def _cpus(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
-    now = next(use for use in after.uses if use.name == machine.ZOS_PARTITION)
-    then = next(use for use in before.uses if use.name == machine.ZOS_PARTITION)
+    current = next(use for use in after.uses if use.name == machine.ZOS_PARTITION)
+    previous = next(use for use in before.uses if use.name == machine.ZOS_PARTITION)
     interval_us = INTERVAL * machine.MINUTE
-    busy = [100 * (b - a) / interval_us for a, b in zip(then.total_us, now.total_us, strict=True)]
-    # z/OS counts the time it was ready but not dispatched too.
-    mvs = [one * 1.012 for one in busy]
-    rates = [round(one * 14.2, 2) for one in busy]
+    busy = [100 * (b - a) / interval_us for a, b in zip(previous.total_us, current.total_us, strict=True)]
+    # z/OS also counts the time it was ready but not dispatched.
+    mvs = [busy_pct * 1.012 for busy_pct in busy]
+    rates = [round(busy_pct * 14.2, 2) for busy_pct in busy]
     rows: list[tuple[str, ...]] = [
         (
             f"{cpu:X}",
             "CP",
             "100.00",
-            f"{one:.2f}",
-            f"{seen:.2f}",
+            f"{busy_pct:.2f}",
+            f"{mvs_pct:.2f}",
             "0.00",
             "100.0",
             "HIGH",
             f"{rate:.2f}",
             "4.10",
         )
-        for cpu, (one, seen, rate) in enumerate(zip(busy, mvs, rates, strict=True))
+        for cpu, (busy_pct, mvs_pct, rate) in enumerate(zip(busy, mvs, rates, strict=True))
     ]
     count = len(busy)
     total = f"{100.0 * count:.1f}"
@@ -207,19 +211,19 @@ def _partitions(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
     for kind, physical in PHYSICAL.items():
         room = physical * interval_us
         all_effective = all_total = weight = 0
-        for now, then in zip(after.uses, before.uses, strict=True):
-            if now.kind != kind:
+        for current, previous in zip(after.uses, before.uses, strict=True):
+            if current.kind != kind:
                 continue
-            effective = sum(now.effective_us) - sum(then.effective_us)
-            total = sum(now.total_us) - sum(then.total_us)
-            cpus = len(now.total_us)
-            own = cpus * interval_us
+            effective = sum(current.effective_us) - sum(previous.effective_us)
+            total = sum(current.total_us) - sum(previous.total_us)
+            cpus = len(current.total_us)
+            capacity = cpus * interval_us
             msu = ("0", str(round(effective / room * machine.MSU_CAPACITY))) if kind == "CP" else ("", "")
             rows.append(
                 (
-                    now.name,
+                    current.name,
                     "Active",
-                    str(now.weight),
+                    str(current.weight),
                     *msu,
                     "N N N",
                     "0.0" if kind == "CP" else "",
@@ -227,8 +231,8 @@ def _partitions(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
                     kind,
                     _duration(effective),
                     _duration(total),
-                    _pct(effective, own),
-                    _pct(total, own),
+                    _pct(effective, capacity),
+                    _pct(total, capacity),
                     _pct(total - effective, room),
                     _pct(effective, room),
                     _pct(total, room),
@@ -236,7 +240,7 @@ def _partitions(before: Snapshot, after: Snapshot) -> list[tuple[str, ...]]:
             )
             all_effective += effective
             all_total += total
-            weight += now.weight
+            weight += current.weight
         own_us = after.management_us[kind] - before.management_us[kind]
         own_pct = _pct(own_us, room)
         rows.append(("*PHYSICAL*", *[""] * 7, kind, "", _duration(own_us), "", "", own_pct, "", own_pct))
@@ -268,8 +272,8 @@ def _duration(us: int) -> str:
     return f"{hours:02}.{minutes:02}.{seconds:02}.{ms:03}"
 
 
-def _pct(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.2f}"
+def _pct(part: int, total: int) -> str:
+    return f"{100 * part / total:.2f}"
 
 
 def _variables(number: int, values: dict[str, str]) -> Iterator[str]:

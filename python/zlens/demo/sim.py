@@ -1,9 +1,9 @@
 """The second demo file: an hour of a z/VM system with multithreading, written with zlens' own pack.
 
-Of many fields it is public that z/VM records them and not where, so the story of an up-to-date system can be
-told only in records of our own making; the configuration record says so. Every module `sim_<topic>` beside
+For many fields it is public that z/VM records them but not where, so the story of a current system can be
+told only in records of zlens' own form; the configuration record says so. Every module `sim_<topic>` next to
 this one tells a part of the story: `records(moment)` gives its records of one moment, each with whether it is
-a sample. What a moment was like, all of them take from here, so that the parts agree.
+a sample. They all take the state of a moment from here, so that the parts agree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MINUTES = 60
 START_US = 1_715_671_800 * SECOND
 ZONE_S = 7200
 IPL_US = START_US - 12 * 86_400 * SECOND - 5 * 3600 * SECOND - 7_654_321
-#: A TOD clock and a CPU timer advance by this much in a microsecond.
+#: A TOD clock and a CPU timer advance by this much per microsecond.
 TICK = 4096
 
 SYSTEM = "ZLSIM"
@@ -36,16 +36,16 @@ MACHINE_TYPE = "8561"
 MODEL = "T01"
 SERIAL = "00000000000D3E01"
 
-#: A record of the configuration is written this long before the first sample.
+#: Configuration records are written this long before the first sample.
 _CONFIGURED_US = 2 * SECOND
 
 
 @dataclass(frozen=True)
 class Moment:
-    """The end of one minute; of minute 0 nothing is known but how counters stood, and the configuration.
+    """The end of one minute; minute 0 has only the initial counters and the configuration.
 
     load       height of the load in this minute, 0 to 1
-    work_s     seconds of load since the start: what grows with the load grows with this
+    work_s     seconds of load since the start: the basis of everything that grows with the load
     """
 
     number: int
@@ -59,16 +59,16 @@ class Moment:
 
     @property
     def first(self) -> bool:
-        """Whether this is the beginning, when the configuration is told."""
+        """Whether this is the beginning, when the configuration is written."""
         return self.number == 0
 
     @property
     def seconds(self) -> int:
-        """Since the start."""
+        """Seconds since the start."""
         return 60 * self.number
 
     def total(self, name: str, rate: float, before: int = 0) -> int:
-        """A counter of this name that grew with the load: so much a second at its height, a little uneven."""
+        """A counter that grew with the load: `rate` per second at its height, slightly uneven."""
         return before + round(rate * 60 * _uneven(self.seed, name, self.number))
 
     def wiggle(self, name: str, least: float = 0.95, most: float = 1.05) -> float:
@@ -83,7 +83,7 @@ class Moment:
         *,
         before_us: int = 1_000,
     ) -> bytes:
-        """A record with these values by field name, built so long before the moment."""
+        """A record with these values by field name, `before_us` before the moment."""
         tod = _native.tod_from_unix_us(self.end_us - before_us)
         return plans.encode(_layout(name), dict(values or {}), tod=tod, entries=entries or {})
 
@@ -93,17 +93,17 @@ class Moment:
         values: Mapping[str, Any] | None = None,
         entries: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     ) -> bytes:
-        """A record of the configuration, which is told before the first sample."""
+        """A configuration record, which is written before the first sample."""
         return self.record(name, values, entries, before_us=_CONFIGURED_US + SECOND // 2)
 
 
 @cache
 def _layout(name: str) -> layouts.Layout:
-    own = layouts.sim_layouts(name)
-    if own:
-        return own[0]
+    sim_layouts = layouts.sim_layouts(name)
+    if sim_layouts:
+        return sim_layouts[0]
     builtin = [layout for layout in layouts.layouts(name) if layout.pack == layouts.BUILTIN]
-    return next(one for one in builtin if one.release == "5.3")
+    return next(candidate for candidate in builtin if candidate.release == "5.3")
 
 
 def height(number: int) -> float:
@@ -124,7 +124,7 @@ def moments(seed: int) -> Iterator[Moment]:
 
 @cache
 def _uneven(seed: int, name: str, number: int) -> float:
-    """Minutes of load up to this one, each by a little more or less."""
+    """Minutes of load up to this one, each slightly more or less."""
     if number == 0:
         return 0.0
     factor = random.Random(f"{seed} {name} {number}").uniform(0.95, 1.05)
@@ -133,8 +133,8 @@ def _uneven(seed: int, name: str, number: int) -> float:
 
 def topics() -> list[str]:
     """The modules that tell the story."""
-    found = pkgutil.iter_modules([str(Path(__file__).parent)])
-    return sorted(one.name for one in found if one.name.startswith("sim_"))
+    modules = pkgutil.iter_modules([str(Path(__file__).parent)])
+    return sorted(module.name for module in modules if module.name.startswith("sim_"))
 
 
 def write(path: str, seed: int) -> None:
@@ -142,9 +142,9 @@ def write(path: str, seed: int) -> None:
     modules = [importlib.import_module(f"zlens.demo.{name}") for name in topics()]
     writer = _native.MonwriteWriter(path)
     for moment in moments(seed):
-        told = [one for module in modules for one in module.records(moment)]
-        samples = [record for sample, record in told if sample]
-        events = [record for sample, record in told if not sample]
+        records = [record for module in modules for record in module.records(moment)]
+        samples = [record for sample, record in records if sample]
+        events = [record for sample, record in records if not sample]
         if moment.first:
             configured = [record for record in samples if _domain(record) == 1]
             samples = [record for record in samples if _domain(record) != 1]
@@ -152,7 +152,7 @@ def write(path: str, seed: int) -> None:
             writer.write([(True, 0x40, 0, 0x0400, configured)])
         if events:
             writer.write([(False, 0x7E, 0, 0x0C38, sorted(events, key=_tod))])
-        # In the order they were taken: so are the records between them that end a frame.
+        # In the order in which they were taken, as are the records between them that end a frame.
         samples = [*sorted(samples, key=_tod), moment.record("D1R11", before_us=0)]
         writer.write([(True, 0xFE, 0, 0x0400, samples)])
     writer.finish()

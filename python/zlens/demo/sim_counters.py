@@ -1,8 +1,8 @@
-"""Hardware counters of the second demo file: what each thread counted, and each core for its threads.
+"""Hardware counters of the second demo file: the counts of each thread, and of each core for its threads.
 
-Cycles are those of the time that a thread ran, at the speed of the machine; all else follows from them in
-the proportions of mixed work on a z15. The counters of a thread take two records, of which the first says
-that the second continues it. That a core ran with one thread or with both, every thread of it tells alike.
+Cycles are those of the time that a thread ran, at the speed of the machine; everything else follows from them
+in the proportions of mixed work on a z15. The counters of a thread take two records, the first of which says
+that the second continues it. Every thread of a core gives the same times with one thread and with both.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from zlens.demo import sim, sim_processors
 from zlens.demo.sim import Moment
 from zlens.demo.sim_processors import CORES, IFL, THREADS
 
-#: Cycles in a microsecond of a z15.
+#: Cycles per microsecond of a z15.
 SPEED = 5200
 GENERATION = "z15"
-#: Bits of the counter sets in the mask of active ones, and that of the record that has a successor.
+#: Bits of the counter sets in the mask of active ones, and the bit that marks a record with a successor.
 SETS = {"basic": 2, "problem": 4, "crypto": 8, "extended": 1}
 MT_DIAGNOSTIC = 32
 CONTINUED = 0x80
-#: So much fits into the first of two records.
+#: Bytes that fit into the first of two records.
 FIRST_BYTES = 1000
 
-#: What is counted in a million cycles at no load, and how much more at full load, for caches are shared.
+#: Counts per million cycles without load, and their growth at full load, because caches are shared.
 _PER_MILLION = {
     1: (520_000, -0.12), 2: (7_500, 0.10), 3: (96_000, 0.25), 4: (13_500, 0.10), 5: (205_000, 0.25),
     32: (300_000, 0.0), 33: (150_000, -0.12), 66: (40, 0.0), 67: (2_000, 0.0),
@@ -37,19 +37,19 @@ _PER_MILLION = {
 
 @cache
 def _totals(seed: int) -> tuple[tuple[dict[int, int], ...], ...]:
-    """What every thread has counted at every moment of the hour."""
+    """The counts of every thread at every moment of the hour."""
     states = sim_processors.states(seed)
     begin = sim.height(0)
-    now = [_counted(_ran(states[0], cpu), begin) for cpu in range(CORES * THREADS)]
-    found = [tuple(now)]
+    current = [_counts_for(_ran(states[0], cpu), begin) for cpu in range(CORES * THREADS)]
+    totals = [tuple(current)]
     for number in range(1, len(states)):
         load = sim.height(number)
         for cpu in range(CORES * THREADS):
             cycles = _ran(states[number], cpu) - _ran(states[number - 1], cpu)
-            more = _counted(cycles, load)
-            now[cpu] = {counter: value + more[counter] for counter, value in now[cpu].items()}
-        found.append(tuple(now))
-    return tuple(found)
+            growth = _counts_for(cycles, load)
+            current[cpu] = {counter: value + growth[counter] for counter, value in current[cpu].items()}
+        totals.append(tuple(current))
+    return tuple(totals)
 
 
 def _ran(state: sim_processors.State, cpu: int) -> int:
@@ -58,25 +58,25 @@ def _ran(state: sim_processors.State, cpu: int) -> int:
     return (thread.user_us + thread.system_us) * SPEED
 
 
-def _counted(cycles: int, load: float) -> dict[int, int]:
+def _counts_for(cycles: int, load: float) -> dict[int, int]:
     rates = {counter: rate * (1 + load * slope) for counter, (rate, slope) in _PER_MILLION.items()}
     return {0: cycles} | {counter: round(cycles * rate / 1e6) for counter, rate in rates.items()}
 
 
-def _bytes(names: Iterator[str], counted: dict[int, int]) -> bytes:
-    known = cpumf.generation(GENERATION)
-    sizes = cpumf.sizes(known.cfvn, known.csvn)
+def _bytes(names: Iterator[str], counts: dict[int, int]) -> bytes:
+    generation = cpumf.generation(GENERATION)
+    sizes = cpumf.sizes(generation.cfvn, generation.csvn)
     numbers = ((cpumf.sets()[name].first, sizes[name] or 0) for name in names)
     return b"".join(
-        counted.get(number, 0).to_bytes(8) for first, size in numbers for number in range(first, first + size)
+        counts.get(number, 0).to_bytes(8) for first, size in numbers for number in range(first, first + size)
     )
 
 
 def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
     """Counters of every thread, and of the cores."""
-    known = cpumf.generation(GENERATION)
+    generation = cpumf.generation(GENERATION)
     state = sim_processors.states(moment.seed)[moment.number]
-    versions = {"ZLCFVN": known.cfvn, "ZLCSVN": known.csvn}
+    versions = {"ZLCFVN": generation.cfvn, "ZLCSVN": generation.csvn}
     for cpu in range(CORES * THREADS):
         data = _bytes(iter(SETS), _totals(moment.seed)[moment.number][cpu])
         for part in (data[:FIRST_BYTES], data[FIRST_BYTES:]):
@@ -94,9 +94,9 @@ def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
             yield True, moment.record("D5R13", values)
     for cpu in range(CORES * THREADS):
         core = state.cores[cpu // THREADS]
-        both = core.thread_us - core.busy_us
-        counted = {448: (core.busy_us - both) * SPEED, 449: both * SPEED}
-        part = _bytes(iter(["mt_diag"]), counted)
+        both_us = core.thread_us - core.busy_us
+        counts = {448: (core.busy_us - both_us) * SPEED, 449: both_us * SPEED}
+        part = _bytes(iter(["mt_diag"]), counts)
         values = {
             "PRCMFM_ZLCPUAD": cpu,
             "PRCMFM_ZLTHRD": cpu % THREADS,

@@ -1,8 +1,8 @@
-"""Guests of the second demo file: twelve virtual machines that use what the processors were charged for.
+"""Guests of the second demo file: twelve virtual machines that use the time charged to users.
 
 The time that all threads were charged to users in a minute is dealt out to the virtual processors, so that
 every second of it is found again in the records of guests. One user logs on and off within the hour, and one
-guest was to be moved to another member of the cluster, which did not come about.
+relocation of a guest to another member of the cluster is not completed.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from zlens import _native
 from zlens.demo import sim, sim_processors
 from zlens.demo.sim import SECOND, TICK, Moment
 
-#: Samples of a virtual processor in a minute: one in two seconds.
+#: Samples of a virtual processor in a minute: one every two seconds.
 SAMPLES = 30
-#: The user who comes and goes: the minutes, and so many seconds before their end.
+#: The user who comes and goes: the minutes, and the seconds before their end.
 VISITOR = "BATCH1"
 COMES, COMES_BEFORE_S = 20, 40
 GOES, GOES_BEFORE_S = 45, 25
-#: The guest that was to be moved, and when that began.
+#: The guest to be relocated, and when that began.
 MOVED, MOVED_AT = "LINUX05", 30
 TARGET = "ZLSIM2"
 
 _IFL = 3
-#: Pages a second read at the height of the load, for each unit of a guest's weight: together what D0R1 tells.
+#: Pages read per second at the height of the load, per unit of a guest's weight: together those of D0R1.
 _PAGED = 190
 _GIB = 2**30
 _WORD = 2**32
@@ -36,7 +36,7 @@ _WORD = 2**32
 
 @dataclass(frozen=True)
 class Guest:
-    """A virtual machine: what it is defined with, and its part of the work."""
+    """A virtual machine: its definition, and its part of the work."""
 
     userid: str
     vcpus: int
@@ -65,7 +65,7 @@ GUESTS = (
 
 @dataclass
 class Used:
-    """What a virtual processor used since logon; times in microseconds."""
+    """The use of a virtual processor since logon; times in microseconds."""
 
     total_us: int = 0
     virtual_us: int = 0
@@ -85,7 +85,7 @@ Place = tuple[str, int]
 
 
 def here(guest: Guest, number: int) -> bool:
-    """Whether a guest is logged on in some of this minute."""
+    """Whether a guest is logged on at some time of this minute."""
     return guest.userid != VISITOR or COMES <= number <= GOES
 
 
@@ -104,13 +104,13 @@ def logon_us(guest: Guest) -> int:
 def states(seed: int) -> tuple[Mapping[Place, Used], ...]:
     """All virtual processors at every moment of the hour."""
     numbers = random.Random(f"guests {seed}")
-    now = {(guest.userid, vcpu): _before(guest) for guest in GUESTS for vcpu in range(guest.vcpus)}
-    found = [{place: used.copy() for place, used in now.items()}]
+    current = {(guest.userid, vcpu): _before(guest) for guest in GUESTS for vcpu in range(guest.vcpus)}
+    history = [{place: used.copy() for place, used in current.items()}]
     processors = sim_processors.states(seed)
     for number in range(1, sim.MINUTES + 1):
-        _minute(now, processors[number - 1], processors[number], number, numbers)
-        found.append({place: used.copy() for place, used in now.items()})
-    return tuple(found)
+        _minute(current, processors[number - 1], processors[number], number, numbers)
+        history.append({place: used.copy() for place, used in current.items()})
+    return tuple(history)
 
 
 def _before(guest: Guest) -> Used:
@@ -121,7 +121,7 @@ def _before(guest: Guest) -> Used:
 
 
 def _minute(
-    now: dict[Place, Used],
+    current: dict[Place, Used],
     before: sim_processors.State,
     after: sim_processors.State,
     number: int,
@@ -133,10 +133,17 @@ def _minute(
 
     cores = zip(before.cores, after.cores, strict=True)
     ran, busy = map(
-        sum, zip(*((b.thread_us - a.thread_us, b.busy_us - a.busy_us) for a, b in cores), strict=True)
+        sum,
+        zip(
+            *(
+                (core_after.thread_us - core_before.thread_us, core_after.busy_us - core_before.busy_us)
+                for core_before, core_after in cores
+            ),
+            strict=True,
+        ),
     )
     density = ran / busy
-    # A thread beside another one does less than it would alone.
+    # A thread next to another one does less than it would alone.
     alone = ((2 - density) + (density - 1) * after.maximum) / density
     load = sim.height(number)
     weights = {
@@ -145,10 +152,10 @@ def _minute(
         if here(guest, number)
         for vcpu in range(guest.vcpus)
     }
-    totals = _dealt(grown("user_us"), weights)
-    virtual = _dealt(grown("emulation_us"), weights)
+    totals = _deal(grown("user_us"), weights)
+    virtual = _deal(grown("emulation_us"), weights)
     for place, us in totals.items():
-        used = now[place]
+        used = current[place]
         used.total_us += us
         used.virtual_us += virtual[place]
         used.mt1_us += round(us * alone)
@@ -156,28 +163,28 @@ def _minute(
         dispatches = round(us / SECOND * 700 * numbers.uniform(0.9, 1.1))
         used.dispatches += dispatches
         used.waited_us += round(dispatches * (1.5 + 18 * load**3))
-        guest = next(one for one in GUESTS if one.userid == place[0])
+        guest = next(candidate for candidate in GUESTS if candidate.userid == place[0])
         operations = round(60 * guest.dasd / guest.vcpus * load * numbers.uniform(0.9, 1.1))
         used.dasd += operations
         used.avoided += operations // 5
-        for state in _seen(us / (60 * SECOND), load, numbers):
+        for state in _sample_states(us / (60 * SECOND), load, numbers):
             used.states[state] = used.states.get(state, 0) + 1
 
 
-def _dealt(us: int, weights: Mapping[Place, float]) -> dict[Place, int]:
-    """An amount dealt out by weight, to the last microsecond."""
-    whole, upto, given = sum(weights.values()), 0.0, 0
-    found = {}
+def _deal(us: int, weights: Mapping[Place, float]) -> dict[Place, int]:
+    """An amount dealt out by weight, exact to the microsecond."""
+    total, cumulative, dealt = sum(weights.values()), 0.0, 0
+    parts = {}
     for place, weight in weights.items():
-        upto += weight
-        part = round(us * upto / whole) - given
-        given += part
-        found[place] = part
-    return found
+        cumulative += weight
+        part = round(us * cumulative / total) - dealt
+        dealt += part
+        parts[place] = part
+    return parts
 
 
-def _seen(running: float, load: float, numbers: random.Random) -> list[str]:
-    """What samples of a minute found a virtual processor doing that ran for this part of it."""
+def _sample_states(running: float, load: float, numbers: random.Random) -> list[str]:
+    """The states in which samples of a minute found a virtual processor that ran for this part of it."""
     waiting = running * 0.25 * load**2
     weights = {
         "CPURN": running,
@@ -197,7 +204,7 @@ def _seen(running: float, load: float, numbers: random.Random) -> list[str]:
 
 
 def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
-    """What is told of guests at a moment: configuration, samples, and who came, went and was to be moved."""
+    """The records of guests at a moment: configuration, samples, logon, logoff and the relocation."""
     if moment.first:
         for guest in GUESTS:
             if here(guest, 0):
@@ -207,7 +214,7 @@ def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
                         "D1R15", _defined("MTRUSR", guest) | {"MTRUSR_VMDCPUCT": guest.vcpus}
                     ),
                 )
-    there = states(moment.seed)[moment.number]
+    used_by_place = states(moment.seed)[moment.number]
     logged_on = [guest for guest in GUESTS if sampled(guest, moment.number)]
     yield True, moment.record("D0R8", {"SYTUSR_SYSUSRS": len(logged_on), "SYTUSR_SRMCDORM": 2})
     queued = len(logged_on) - 2
@@ -215,14 +222,14 @@ def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
     yield True, moment.record("D0R10", queues)
     for guest in logged_on:
         for vcpu in range(guest.vcpus):
-            used = there[guest.userid, vcpu]
+            used = used_by_place[guest.userid, vcpu]
             yield True, moment.record("D4R3", _activity(moment, guest, vcpu, used))
-            seen = {f"USEINT_HF{state}": count for state, count in used.states.items()}
+            samples = {f"USEINT_HF{state}": count for state, count in used.states.items()}
             active = sum(count for state, count in used.states.items() if state != "DORM")
-            seen["USEINT_HFDISP3"] = active
-            values = {"USEINT_VMDUSER": guest.userid, "USEINT_VMDCPUAD": vcpu, **seen}
+            samples["USEINT_HFDISP3"] = active
+            values = {"USEINT_VMDUSER": guest.userid, "USEINT_VMDCPUAD": vcpu, **samples}
             yield True, moment.record("D4R4", values)
-    yield from ((False, record) for record in _events(moment, there))
+    yield from ((False, record) for record in _events(moment, used_by_place))
 
 
 def _activity(moment: Moment, guest: Guest, vcpu: int, used: Used) -> dict[str, Any]:
@@ -259,7 +266,7 @@ def _activity(moment: Moment, guest: Guest, vcpu: int, used: Used) -> dict[str, 
 
 
 def _defined(prefix: str, guest: Guest) -> dict[str, Any]:
-    """What D1R15 and D4R1 both tell of a guest."""
+    """The values that D1R15 and D4R1 both give for a guest."""
     return {
         f"{prefix}_VMDUSER": guest.userid,
         f"{prefix}_VMDRELSH": guest.share,
@@ -269,13 +276,13 @@ def _defined(prefix: str, guest: Guest) -> dict[str, Any]:
     }
 
 
-def _events(moment: Moment, there: Mapping[Place, Used]) -> Iterator[bytes]:
-    guest = next(one for one in GUESTS if one.userid == VISITOR)
+def _events(moment: Moment, used_by_place: Mapping[Place, Used]) -> Iterator[bytes]:
+    guest = next(candidate for candidate in GUESTS if candidate.userid == VISITOR)
     if moment.number == COMES:
         yield moment.record("D4R1", _defined("USELON", guest), before_us=COMES_BEFORE_S * SECOND)
     if moment.number == GOES:
         for vcpu in range(guest.vcpus):
-            used = there[VISITOR, vcpu]
+            used = used_by_place[VISITOR, vcpu]
             values = _defined("USELOF", guest) | {
                 "USELOF_VMDCPUAD": vcpu,
                 "USELOF_VMDTTIME": used.total_us * TICK,
@@ -286,10 +293,13 @@ def _events(moment: Moment, there: Mapping[Place, Used]) -> Iterator[bytes]:
             yield moment.record("D4R2", values, before_us=GOES_BEFORE_S * SECOND)
     if moment.number == MOVED_AT:
         began_us = 50 * SECOND
-        ways: dict[str, Any] = {"ZLUSER": MOVED, "ZLFROM": sim.SYSTEM, "ZLTO": TARGET}
-        started = {f"USERLS_{name}": value for name, value in ways.items()}
+        relocation: dict[str, Any] = {"ZLUSER": MOVED, "ZLFROM": sim.SYSTEM, "ZLTO": TARGET}
+        started = {f"USERLS_{name}": value for name, value in relocation.items()}
         yield moment.record("D4R11", started, before_us=began_us)
-        ways |= {"ZLSTART": _native.tod_from_unix_us(moment.end_us - began_us), "ZLRLTM": 24 * SECOND * TICK}
-        ways |= {"ZLQUTM": 0, "ZLPASS": 8, "ZLPAGE": 1_310_720, "ZLCODE": 4}
-        ended = {f"USERLE_{name}": value for name, value in ways.items()}
+        relocation |= {
+            "ZLSTART": _native.tod_from_unix_us(moment.end_us - began_us),
+            "ZLRLTM": 24 * SECOND * TICK,
+        }
+        relocation |= {"ZLQUTM": 0, "ZLPASS": 8, "ZLPAGE": 1_310_720, "ZLCODE": 4}
+        ended = {f"USERLE_{name}": value for name, value in relocation.items()}
         yield moment.record("D4R12", ended, before_us=began_us - 24 * SECOND)

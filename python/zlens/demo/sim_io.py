@@ -2,8 +2,8 @@
 
 Two logical control units have eight paging volumes and ten with minidisks; two channel paths lead to each.
 When the load is high, paging misses the caches more often: disconnect time grows, and in the pool of the
-paging volumes minidisk I/O waits for aliases, of which paging has the larger share. What control units count
-is what the disks did; channel paths count that of other partitions too.
+paging volumes minidisk I/O waits for aliases, of which paging has the larger share. The counts of control
+units follow from the disks' work; channel paths also count that of other partitions.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from zlens.demo.sim import MINUTE, Moment
 
 #: High-frequency samples of a minute, one every two seconds.
 SAMPLES = 30
-#: Of all that channel paths do, this is ours.
+#: Our part of everything that channel paths do.
 OURS = 0.7
 
 
 @dataclass(frozen=True)
 class Disk:
-    """A volume; rate is of operations a second at the height of the load."""
+    """A volume; rate is in operations per second at the height of the load."""
 
     number: int
     serial: str
@@ -44,7 +44,7 @@ class Disk:
 
     @property
     def bytes(self) -> int:
-        """What an operation moves: paging moves blocks of pages."""
+        """Bytes per operation: paging moves blocks of pages."""
         return 32_768 if self.paging else 12_288
 
 
@@ -57,17 +57,17 @@ DISKS = (
     *(Disk(0xD120 + i, f"LNX{i + 5:03}", 0x0700, False, 150 - 12 * i, 0.7, 9) for i in range(5)),
     Disk(0xD100, "VMRES1", 0x0700, False, 8, 0.9, 44),
 )
-#: An OSA device: it is no disk and is not among them.
+#: An OSA device: not a disk, and not listed among them.
 OSA = 0xF00
-#: A disk that comes in the middle of the hour.
+#: A disk that is added in the middle of the hour.
 LATE, LATE_MINUTE = 0xD1FF, 25
-#: PCI functions: type, format of the measurement block, and who gets it.
+#: PCI functions: type, format of the measurement block, and user.
 FUNCTIONS = {0x20: (2, 1, "LINUX01"), 0x21: (5, 3, "LINUX02"), 0x22: (11, 0, "LINUX03")}
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a disk did up to a moment: counts, and times in milliseconds."""
+    """The work of a disk up to a moment: counts, and times in milliseconds."""
 
     operations: int = 0
     reads: int = 0
@@ -89,7 +89,7 @@ class Done:
 
 @cache
 def done(seed: int, disk: Disk, number: int) -> Done:
-    """All up to a minute: each adds what its load makes of it."""
+    """The work up to a minute: each minute adds what its load causes."""
     if number == 0:
         return Done()
     before = done(seed, disk, number - 1)
@@ -118,29 +118,29 @@ def done(seed: int, disk: Disk, number: int) -> Done:
 
 
 def operations(seed: int, number: int) -> int:
-    """What all disks did up to a minute."""
+    """The operations of all disks up to a minute."""
     return sum(done(seed, disk, number).operations for disk in DISKS)
 
 
 @cache
 def aliases(seed: int, pool: int, number: int) -> tuple[int, int, int, int]:
-    """Up to a minute, in microseconds: aliases in use by minidisks and by paging, then requests waiting."""
+    """Up to a minute, in microseconds: aliases in use by minidisks and by paging, then waiting requests."""
     if number == 0:
         return 0, 0, 0, 0
-    ssid, there, minidisk, paging = POOLS[pool]
-    wanted = [0.0, 0.0]
+    ssid, alias_count, minidisk, paging = POOLS[pool]
+    demands = [0.0, 0.0]
     for disk in DISKS:
         if disk.ssid == ssid:
             served = done(seed, disk, number).service - done(seed, disk, number - 1).service
-            wanted[disk.paging] += 4.8 * served / 60_000
-    entitled = [there * share / (minidisk + paging) for share in (minidisk, paging)]
-    used = [min(want, due) for want, due in zip(wanted, entitled, strict=True)]
+            demands[disk.paging] += 4.8 * served / 60_000
+    entitled = [alias_count * share / (minidisk + paging) for share in (minidisk, paging)]
+    granted = [min(demand, entitlement) for demand, entitlement in zip(demands, entitled, strict=True)]
     for use in (0, 1):
-        # What the other leaves free may be had beyond the entitlement.
-        used[use] = min(wanted[use], used[use] + max(0.0, there - sum(used)))
-    waiting = [1.6 * (want - have) for want, have in zip(wanted, used, strict=True)]
+        # A use may exceed its entitlement by what the other leaves free.
+        granted[use] = min(demands[use], granted[use] + max(0.0, alias_count - sum(granted)))
+    waiting = [1.6 * (demand - grant) for demand, grant in zip(demands, granted, strict=True)]
     before = aliases(seed, pool, number - 1)
-    added = (round(value * MINUTE) for value in (*used, *waiting))
+    added = (round(value * MINUTE) for value in (*granted, *waiting))
     return tuple(map(sum, zip(before, added, strict=True)))  # type: ignore[return-value]
 
 
@@ -167,7 +167,7 @@ def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
 
 def _configuration(moment: Moment) -> Iterator[bytes]:
     for disk in DISKS:
-        one, two = disk.paths
+        first_path, second_path = disk.paths
         yield moment.configuration(
             "D1R6",
             {
@@ -178,7 +178,7 @@ def _configuration(moment: Moment) -> Iterator[bytes]:
                 "MTRDEV_CALMODLN": 9,
                 "MTRDEV_RDEVSER": disk.serial,
                 "MTRDEV_RDEVLPM": 0xC0,
-                "MTRDEV_RDEVCHPS": f"{one:02x}{two:02x}000000000000",
+                "MTRDEV_RDEVCHPS": f"{first_path:02x}{second_path:02x}000000000000",
                 "MTRDEV_RDEVCUID": "2107",
             },
         )
@@ -234,32 +234,32 @@ def _cache(moment: Moment, disk: Disk) -> bytes:
 
 
 def _pool(moment: Moment, pool: int) -> bytes:
-    ssid, there, minidisk, paging = POOLS[pool]
-    used = aliases(moment.seed, pool, moment.number)
+    ssid, alias_count, minidisk, paging = POOLS[pool]
+    usage = aliases(moment.seed, pool, moment.number)
     tries = sum(done(moment.seed, disk, moment.number).operations for disk in DISKS if disk.ssid == ssid) // 2
     entries = [
         {
             "IODHPP_ZLTYPE": use,
             "IODHPP_ZLSHARE": share,
-            "IODHPP_ZLINUSE": used[i],
-            "IODHPP_ZLQUEUED": used[i + 2],
+            "IODHPP_ZLINUSE": usage[index],
+            "IODHPP_ZLQUEUED": usage[index + 2],
         }
-        for i, (use, share) in enumerate((("MDISK", minidisk), ("PAGING", paging)))
+        for index, (use, share) in enumerate((("MDISK", minidisk), ("PAGING", paging)))
     ]
     values = {
         "IODHPP_HPPOOLNM": pool,
         "IODHPP_HPPTOKEN": ssid,
         "IODHPP_HPPNBASE": sum(disk.ssid == ssid for disk in DISKS),
-        "IODHPP_HPPNALIS": there,
+        "IODHPP_HPPNALIS": alias_count,
         "IODHPP_HPPTRIES": tries,
-        "IODHPP_HPPFAILS": sum(used[2:]) // 1_000_000,
-        "IODHPP_HPPMAXCT": there,
+        "IODHPP_HPPFAILS": sum(usage[2:]) // 1_000_000,
+        "IODHPP_HPPMAXCT": alias_count,
     }
     return moment.record("D6R28", values, {"CALUSE": entries}, before_us=7_000)
 
 
 def _channel(moment: Moment, ssid: int, chpid: int) -> bytes:
-    """Half of what its control unit's disks did, counted in units of 4 KB."""
+    """Half of the work of its control unit's disks, counted in units of 4 KB."""
     counts = {"PUC": 0.0, "PRU": 0.0, "PWU": 0.0}
     for disk in DISKS:
         if disk.ssid == ssid:
@@ -267,18 +267,22 @@ def _channel(moment: Moment, ssid: int, chpid: int) -> bytes:
             counts["PUC"] += total.operations / 2
             counts["PRU"] += total.reads * disk.bytes / 4096 / 2
             counts["PWU"] += total.writes * disk.bytes / 4096 / 2
-    every = {"TUC": counts["PUC"] / OURS, "TRU": counts["PRU"] / OURS, "TWU": counts["PWU"] / OURS}
-    every["TBC"] = 9 * (every["TRU"] + every["TWU"])
-    can = {"MBC": 2_000_000, "MCU": 8_000, "MWU": 200_000, "MRU": 200_000, "US": 4096}
+    all_partitions = {"TUC": counts["PUC"] / OURS, "TRU": counts["PRU"] / OURS, "TWU": counts["PWU"] / OURS}
+    all_partitions["TBC"] = 9 * (all_partitions["TRU"] + all_partitions["TWU"])
+    maxima = {"MBC": 2_000_000, "MCU": 8_000, "MWU": 200_000, "MRU": 200_000, "US": 4096}
     return moment.record(
         "D0R20",
         {"SYTEPM_CALCHPID": chpid},
         {
             "ECMENTRY": [
-                {f"SYTEPM_SMF73{name}": round(value) % 2**32 for name, value in (counts | every).items()}
+                {
+                    f"SYTEPM_SMF73{name}": round(value) % 2**32
+                    for name, value in (counts | all_partitions).items()
+                }
             ],
             "CMCHARS": [
-                {"SYTEPM_CHPID": chpid, "SYTEPM_CMG": 2} | {f"SYTEPM_SMF73{k}": v for k, v in can.items()}
+                {"SYTEPM_CHPID": chpid, "SYTEPM_CMG": 2}
+                | {f"SYTEPM_SMF73{name}": value for name, value in maxima.items()}
             ],
         },
         before_us=6_000,
@@ -309,22 +313,22 @@ def _function(moment: Moment, function: int) -> bytes:
 
 
 def _events(moment: Moment) -> Iterator[bytes]:
-    """Seeks on the system's own disk, functions that are attached, a disk that comes."""
-    for i in range(3):
-        cylinder = random.Random(f"{moment.seed} seek {moment.number} {i}")
-        values = {"SEKSEK_RDEVDEV": 0xD100, "SEKSEK_VMDUSER": ("MAINT", "TCPIP", "LINUX01")[i]}
-        values |= {"SEKSEK_VDEVDEV": 0x190 + i, "SEKSEK_CALCURCY": cylinder.randrange(3000)}
+    """Seeks on the system's own disk, attached functions, an added disk."""
+    for number in range(3):
+        cylinder = random.Random(f"{moment.seed} seek {moment.number} {number}")
+        values = {"SEKSEK_RDEVDEV": 0xD100, "SEKSEK_VMDUSER": ("MAINT", "TCPIP", "LINUX01")[number]}
+        values |= {"SEKSEK_VDEVDEV": 0x190 + number, "SEKSEK_CALCURCY": cylinder.randrange(3000)}
         values |= {"SEKSEK_CALSKCYL": cylinder.randrange(3000)}
-        yield moment.record("D7R1", values, before_us=(5 + 9 * i) * sim.SECOND)
+        yield moment.record("D7R1", values, before_us=(5 + 9 * number) * sim.SECOND)
     if moment.number == 2:
         for function, (_, _, user) in FUNCTIONS.items():
             values = {"IODPAT_RPCIPFID": function, "IODPAT_VPCIPFID": function, "IODPAT_VMDUSER": user}
             yield moment.record("D6R36", values, before_us=20 * sim.SECOND)
     if moment.number == LATE_MINUTE:
-        what = {
+        vary_on = {
             "IODVON_RDEVDEV": LATE,
             "IODVON_RDEVCLAS": 4,
             "IODVON_RDEVDVID": "3390",
             "IODVON_RDEVSER": "NEW001",
         }
-        yield moment.record("D6R1", what, before_us=15 * sim.SECOND)
+        yield moment.record("D6R1", vary_on, before_us=15 * sim.SECOND)

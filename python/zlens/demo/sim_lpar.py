@@ -1,8 +1,8 @@
 """Partitions, locks and CPU pools of the second demo file.
 
-Three partitions share twelve IFL cores; the weight of ours entitles it to four and a half, which is what its
-cores are told to be entitled to. What our cores were busy is what the hypervisor dispatched them for, and
-what processors spun is what they spun for the locks.
+Three partitions share twelve IFL cores; the weight of ours entitles it to four and a half, which is the
+entitlement of its cores. The busy time of our cores is the time for which the hypervisor dispatched them, and
+the spin time of processors is that of the locks.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from zlens.demo.sim import SECOND, TICK, Moment
 from zlens.demo.sim_processors import IFL
 
 PHYSICAL = 12
-#: Where times of the hypervisor stood when monitoring started, in microseconds.
+#: The hypervisor's times when monitoring started, in microseconds.
 _BEFORE_US = 5 * 10**12
-#: Of a hundred seconds dispatched on behalf of a partition, and of a hundred of the machine: PR/SM's own.
+#: PR/SM's own time, as a percentage of a partition's dispatch time and of the machine's time.
 _OVERHEAD, _MANAGEMENT = 0.35, 0.6
 
 
@@ -37,7 +37,7 @@ OTHERS = (
     _Partition("ZLTOOL", 3, 225, 3, 0.55, capped=True),
 )
 
-#: Locks: the part of all spinning that is for them, of that the part in shared mode, and the mean spin in
+#: Locks: their part of all spin time, the part of that in shared mode, and the mean spin time in
 #: microseconds.
 LOCKS = {
     "SRMSLOCK": (0.62, 0.7, 1.4),
@@ -49,18 +49,18 @@ LOCKS = {
     "HCPPGDSL": (0.0, 0.0, 1.0),
     "HCPPGDTL": (0.0, 0.0, 1.0),
 }
-#: The first lock makes up what rounding leaves.
+#: The first lock absorbs what rounding leaves.
 _FIRST = next(iter(LOCKS))
-#: In this many spins a processor delays itself once.
+#: A processor delays itself once in this many spins.
 _SPINS_A_DELAY = 3
 
 _LIMITHARD, _CAPACITY = 1, 2
 WEB, DEVELOPMENT = "ZLWEB", "ZLDEV"
-#: Processors that all users of the first pool may use together, and what they use at the height of the load.
+#: Processors that all users of the first pool may use together, and their use at the height of the load.
 WEB_LIMIT, _WEB_RATE, _DEVELOPMENT_RATE = 1.6, 1.64, 0.5
-#: Above this load the pool is held back.
+#: Above this load the pool is limited.
 _LIMITED_ABOVE = 0.9
-#: Minutes in which a user joins a pool, and in which the limit of one is changed.
+#: Minutes in which a user joins a pool, and in which a pool's limit is changed.
 JOINS, CHANGED = 12, 33
 
 
@@ -72,12 +72,12 @@ def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
             yield True, record
     yield True, _own(moment)
     yield True, _partition(moment, OWN, [core.busy_us for core in state.cores])
-    for other in OTHERS:
+    for partition in OTHERS:
         busy = [
-            moment.total(f"{other.name} {core}", other.busy * SECOND * (1 - 0.03 * core))
-            for core in range(other.cores)
+            moment.total(f"{partition.name} {core}", partition.busy * SECOND * (1 - 0.03 * core))
+            for core in range(partition.cores)
         ]
-        yield True, _partition(moment, other, busy)
+        yield True, _partition(moment, partition, busy)
     yield True, _physical(moment)
     yield True, _locks(moment, sum(thread.spin_us for thread in state.threads))
     for record in _used(moment):
@@ -134,7 +134,7 @@ def _physical(moment: Moment) -> bytes:
 
 
 def _locks(moment: Moment, spun_us: int) -> bytes:
-    """What was spun in all, by lock and mode."""
+    """All spin time and spins, by lock and mode."""
     ticks = spun_us * TICK
     rows = {}
     for name, (part, shared, spin_us) in LOCKS.items():

@@ -1,9 +1,9 @@
-"""Processors and cores of the second demo file: six IFL cores with two threads each, of a shared partition.
+"""Processors and cores of the second demo file: six IFL cores of a shared partition, with two threads each.
 
-Four cores are vertical high, one is medium and one low. The low one is parked while the load is small. What
-a core does follows the two-state model of multithreading: with one thread running it does the work of one,
-with both that of the maximum capacity factor. For every thread and minute, user + system + wait + parked is
-what elapsed, and the time of a core's threads is that of its thread density. The I/O they start is that of
+Four cores are vertical high, one is medium and one low. The low one is parked while the load is small. A
+core follows the two-state model of multithreading: with one thread running it does the work of one,
+with both that of the maximum capacity factor. For every thread and minute, user + system + wait + parked
+equals elapsed, and the time of a core's threads follows its thread density. The I/O they start is that of
 the disks of `sim_io`.
 """
 
@@ -22,24 +22,24 @@ from zlens.demo.sim import MINUTE, TICK, Moment
 IFL = 3
 CORES = 6
 THREADS = 2
-#: Polarization as STSI codes it, and percent of a physical core that the partition is entitled to.
+#: Polarization in STSI's code, and the partition's entitlement in percent of a physical core.
 POLARITY = (3, 3, 3, 3, 2, 1)
 ENTITLED = (100, 100, 100, 100, 50, 0)
 LOW = 5
 #: Below this load the low core is parked.
 PARKED_BELOW = 0.55
-#: Work of both threads together against that of one, and its spread.
+#: Work of both threads together relative to that of one.
 MAXIMUM = 1.42
-#: So often a decision on parking is told; z/VM makes one every two seconds.
+#: Interval of decisions on parking; z/VM makes one every two seconds.
 DECISION_S = 30
 
-#: A timer that counts down begins here.
+#: A timer that counts down starts here.
 TIMER_START = 0x7FFF_FFFF_FFFF_FFFF
-#: Where the counters stood when monitoring started, in minutes of the first one's load.
+#: Initial counters when monitoring started, in minutes of the first one's load.
 BEFORE = 400
 
 _MULTITHREADING_ON = 3
-#: What a thread counts in a second of running.
+#: Counts of a thread per second of running.
 _RATES = {
     "entries": 2400, "fast": 260, "successes": 900, "paths": 700, "codes": 420, "signals": 130,
     "yields": 35, "resumes": 60, "page_ins": 34, "external": 240, "users": 0.9,
@@ -74,7 +74,7 @@ class Thread:
 
 @dataclass
 class Core:
-    """One core: what its threads were as one; ratios are of the last minute."""
+    """One core: its threads taken together; ratios are of the last minute."""
 
     sampled_us: int = 0
     busy_us: int = 0
@@ -87,7 +87,7 @@ class Core:
 
 @dataclass
 class State:
-    """All of them at one moment."""
+    """All processors at one moment."""
 
     cores: list[Core]
     threads: list[Thread]
@@ -115,18 +115,18 @@ def states(seed: int) -> tuple[State, ...]:
     state = State([Core() for _ in range(CORES)], threads, MAXIMUM, 1.0)
     for _ in range(BEFORE):
         _minute(state, sim.height(0), numbers)
-    found = [state.copy()]
+    history = [state.copy()]
     for number in range(1, sim.MINUTES + 1):
         before = [thread.ran_us for thread in threads]
         _minute(state, sim.height(number), numbers)
-        ran = [thread.ran_us - had for thread, had in zip(threads, before, strict=True)]
-        _started(threads, ran, sim_io.operations(seed, number) - sim_io.operations(seed, number - 1))
-        found.append(state.copy())
-    return tuple(found)
+        ran = [thread.ran_us - earlier_us for thread, earlier_us in zip(threads, before, strict=True)]
+        _add_starts(threads, ran, sim_io.operations(seed, number) - sim_io.operations(seed, number - 1))
+        history.append(state.copy())
+    return tuple(history)
 
 
-def _started(threads: list[Thread], ran: list[int], operations: int) -> None:
-    """The disks' operations of a minute, started where there was time to; the rest is the first one's."""
+def _add_starts(threads: list[Thread], ran: list[int], operations: int) -> None:
+    """The disks' operations of a minute, started in proportion to running time; the first gets the rest."""
     shares = [operations * us // sum(ran) for us in ran]
     shares[0] += operations - sum(shares)
     for thread, share in zip(threads, shares, strict=True):
@@ -155,12 +155,12 @@ def _minute(state: State, load: float, numbers: random.Random) -> None:
         work += rate * busy
         busy_all += busy
         for thread, us in zip(threads, ran, strict=True):
-            _ran(thread, us, numbers)
+            _run_thread(thread, us, numbers)
     state.factor = work / busy_all
 
 
-def _ran(thread: Thread, us: int, numbers: random.Random) -> None:
-    """A minute in which a thread ran for so long."""
+def _run_thread(thread: Thread, us: int, numbers: random.Random) -> None:
+    """Add a minute in which a thread ran for this long."""
     system = round(us * 0.03 * numbers.uniform(0.9, 1.1))
     user = us - system
     emulation = round(user * 0.92 * numbers.uniform(0.99, 1.01))
@@ -193,8 +193,8 @@ def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
         yield from ((True, record) for record in _processor(moment, state, cpu))
     yield True, _system(moment)
     if not moment.first:
-        for at in range(60 // DECISION_S):
-            yield False, _decision(moment, state, at)
+        for number in range(60 // DECISION_S):
+            yield False, _decision(moment, state, number)
 
 
 def _configuration(moment: Moment) -> Iterator[bytes]:
@@ -369,7 +369,7 @@ def _processor(moment: Moment, state: State, cpu: int) -> Iterator[bytes]:
 
 
 def _system(moment: Moment) -> bytes:
-    """Capability, and what the whole system counted."""
+    """Capability, and the counts of the whole system."""
     rates = {
         "TSDROP": 6, "SVCREF": 0.2, "DIAGIO": 9, "FPPART": 130, "9CNRDY": 0.4, "9CWAIT": 11, "9CSOFT": 0.2,
         "9CDISP": 160, "SIEINT": 5200, "ENWAIT": 2900, "HPFWRT": 40, "HPFDON": 95, "FRSUBB": 2, "FRTOTB": 2,
@@ -389,8 +389,8 @@ def _system(moment: Moment) -> bytes:
     return moment.record("D0R19", values)
 
 
-def _decision(moment: Moment, state: State, at: int) -> bytes:
-    """How many cores to leave unparked, from the load of this minute."""
+def _decision(moment: Moment, state: State, number: int) -> bytes:
+    """The number of cores to leave unparked, from the load of this minute."""
     unparked = CORES - int(parked(moment.load))
     stanza = {
         "PRCPUP_ZLTYPE": IFL,
@@ -399,9 +399,9 @@ def _decision(moment: Moment, state: State, at: int) -> bytes:
         "PRCPUP_ZLONLINE": CORES,
         "PRCPUP_ZLUNPARK": unparked,
         "PRCPUP_ZLENTITL": 100 * sum(ENTITLED),
-        "PRCPUP_ZLPROJLD": round(10_000 * moment.load * unparked * moment.wiggle(f"load {at}")),
-        "PRCPUP_ZLPROJXP": round(15_000 * moment.wiggle(f"excess {at}")),
+        "PRCPUP_ZLPROJLD": round(10_000 * moment.load * unparked * moment.wiggle(f"load {number}")),
+        "PRCPUP_ZLPROJXP": round(15_000 * moment.wiggle(f"excess {number}")),
         "PRCPUP_ZLMASK": ((1 << unparked) - 1 << 64 - unparked).to_bytes(8, "big"),
     }
-    before = MINUTE - at * DECISION_S * sim.SECOND - sim.SECOND
+    before = MINUTE - number * DECISION_S * sim.SECOND - sim.SECOND
     return moment.record("D5R16", {}, {"TYPES": [stanza]}, before_us=before)

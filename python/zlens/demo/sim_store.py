@@ -1,8 +1,8 @@
 """Storage, paging and a virtual switch of the second demo file.
 
-The paging volumes are those of `sim_io`, and what was paged is what these disks did: blocks of eight pages.
+The paging volumes are those of `sim_io`, and pages follow from these disks' work: blocks of eight pages.
 Guests come to use more than there is room for, so slots fill up, the available list sinks toward its
-threshold, and at the height of the load it is found empty now and then. Six guests are coupled to one virtual
+threshold, and at the height of the load it is sometimes found empty. Six guests are coupled to one virtual
 switch; part of what they send leaves by its uplink port, the rest is for the guest next to them.
 """
 
@@ -29,18 +29,18 @@ LOW, HIGH = (600, 2_400), (9_000, 36_000)
 
 SWITCH = "SYSTEM  VSWLNX1"
 CONTROLLER = "DTCVSW1"
-#: The device by which data go, the third of the OSA's.
+#: The data device, the third of the OSA's.
 UPLINK = sim_io.OSA + 2
 GUESTS = tuple(f"LINUX{number:02}" for number in range(1, 7))
-#: Bytes a second at the height of the load: from and to the network, and to the next guest.
+#: Bytes per second at the height of the load: from and to the network, and to the next guest.
 OUTWARDS, INWARDS, BETWEEN = 9_000_000, 3_000_000, 5_000_000
-#: Bytes of a packet on average.
+#: Average bytes per packet.
 PACKET = 1_200
 _WORD = 2**32
 
 
 def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
-    """What is told of storage, paging and networks at a moment."""
+    """The records of storage, paging and networks at a moment."""
     if moment.first:
         for start, disk in enumerate(PAGING, 1):
             yield True, _area(moment, disk, "page", start, SLOTS)
@@ -56,13 +56,13 @@ def records(moment: Moment) -> Iterator[tuple[bool, bytes]]:
 
 
 def paged(moment: Moment, part: int, parts: int) -> dict[str, int]:
-    """Pages read and written so far as one of so many processors counts them (D0R1)."""
+    """Pages read and written so far, as counted by one of `parts` processors (D0R1)."""
     sums = [0, 0]
     for disk in PAGING:
-        did = sim_io.done(moment.seed, disk, moment.number)
-        sums[0] += BLOCK * did.reads
-        sums[1] += BLOCK * did.writes
-    # What does not divide evenly is the first one's.
+        work = sim_io.done(moment.seed, disk, moment.number)
+        sums[0] += BLOCK * work.reads
+        sums[1] += BLOCK * work.writes
+    # The remainder goes to the first one.
     shares = [total // parts + (total % parts if part == 0 else 0) for total in sums]
     spooled = _spooled(moment) if part == 0 else (0, 0)
     return {
@@ -80,23 +80,23 @@ def _area(moment: Moment, disk: Disk, kind: str, start: int, slots: int) -> byte
 
 
 def _volume(moment: Moment, disk: Disk) -> bytes:
-    did = sim_io.done(moment.seed, disk, moment.number)
+    work = sim_io.done(moment.seed, disk, moment.number)
     before = sim_io.done(moment.seed, disk, max(0, moment.number - 1))
-    operations = did.operations - before.operations
-    # CP's estimate follows what an operation took in the minute.
-    took_us = 1_000 * (did.service - before.service) / operations if operations else 700
-    # The queue is as it is at the moment: in so many of all moments a request waits.
-    waiting = (did.queued - before.queued) / sim_io.SAMPLES
+    operations = work.operations - before.operations
+    # CP's estimate follows the time of an operation in the minute.
+    took_us = 1_000 * (work.service - before.service) / operations if operations else 700
+    # The queue is that of the moment: the part of all moments in which a request waits.
+    waiting = (work.queued - before.queued) / sim_io.SAMPLES
     values = {
         "RDEVDEV": disk.number,
         "RDEVSID": disk.subchannel,
         "CALVSER": disk.serial,
         "CALPAGE": round(SLOTS * (0.52 + 0.1 * moment.work_s / 3600) * moment.wiggle(disk.serial, 0.99, 1.0)),
-        "EXPCTPRD": BLOCK * did.reads % _WORD,
-        "EXPCTPWR": BLOCK * did.writes % _WORD,
+        "EXPCTPRD": BLOCK * work.reads % _WORD,
+        "EXPCTPWR": BLOCK * work.writes % _WORD,
         "EXPCURQC": int(waiting + moment.wiggle(f"queue of {disk.serial}", 0.0, 1.0)),
-        "SCMSSCH": did.operations % 2**16,
-        "SCGSSCH": did.operations % _WORD,
+        "SCMSSCH": work.operations % 2**16,
+        "SCGSSCH": work.operations % _WORD,
         "ZLMLOAD": round(took_us),
     }
     return moment.record("D3R4", {f"STOASP_{name}": value for name, value in values.items()})
@@ -108,7 +108,7 @@ def _spooled(moment: Moment) -> tuple[int, int]:
 
 def _spool(moment: Moment) -> bytes:
     read, written = _spooled(moment)
-    did = sim_io.done(moment.seed, SPOOLED, moment.number)
+    work = sim_io.done(moment.seed, SPOOLED, moment.number)
     values = {
         "RDEVDEV": SPOOLED.number,
         "RDEVSID": SPOOLED.subchannel,
@@ -116,7 +116,7 @@ def _spool(moment: Moment) -> bytes:
         "CALSPOOL": round(SPOOL_SLOTS * 0.31) + (written - read) // 4,
         "EXPCTSRD": read,
         "EXPCTSWR": written,
-        "SCGSSCH": did.operations % _WORD,
+        "SCGSSCH": work.operations % _WORD,
         "ZLMLOAD": 700,
     }
     return moment.record("D3R4", {f"STOASP_{name}": value for name, value in values.items()})
@@ -152,17 +152,17 @@ def _storage(moment: Moment) -> Iterator[bytes]:
 
 
 def _network(moment: Moment) -> Iterator[bytes]:
-    out, into = [0] * len(GUESTS), [0] * len(GUESTS)
+    bytes_out, bytes_in = [0] * len(GUESTS), [0] * len(GUESTS)
     leaving = entering = 0
     for number in range(len(GUESTS)):
         share = 1 - number / 10
         sent = moment.total(f"out {number}", OUTWARDS * share)
-        got = moment.total(f"in {number}", INWARDS * share)
-        passed = moment.total(f"between {number}", BETWEEN * share)
-        out[number] += sent + passed
-        into[number] += got
-        into[(number + 1) % len(GUESTS)] += passed
-        leaving, entering = leaving + sent, entering + got
+        received = moment.total(f"in {number}", INWARDS * share)
+        forwarded = moment.total(f"between {number}", BETWEEN * share)
+        bytes_out[number] += sent + forwarded
+        bytes_in[number] += received
+        bytes_in[(number + 1) % len(GUESTS)] += forwarded
+        leaving, entering = leaving + sent, entering + received
     discarded = moment.total("discards", 0.2)
     yield moment.record(
         "D6R21",
@@ -188,9 +188,9 @@ def _network(moment: Moment) -> Iterator[bytes]:
                 "VNDSES_VDEVDEV": 0x0600,
                 "VNDSES_NICBASE": 0x0600,
                 "VNDSES_LANID": SWITCH,
-                "VNDSES_SESTXBYT": out[number],
-                "VNDSES_SESRXBYT": into[number],
-                "VNDSES_SESTXPKT": out[number] // PACKET,
-                "VNDSES_SESRXPKT": into[number] // PACKET,
+                "VNDSES_SESTXBYT": bytes_out[number],
+                "VNDSES_SESRXBYT": bytes_in[number],
+                "VNDSES_SESTXPKT": bytes_out[number] // PACKET,
+                "VNDSES_SESRXPKT": bytes_in[number] // PACKET,
             },
         )

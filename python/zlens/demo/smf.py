@@ -1,8 +1,8 @@
-"""The demo machine's hour as its z/OS partition records it: an SMF dump, most of it records of type 113.
+"""The demo machine's hour as recorded by its z/OS partition: an SMF dump, mostly records of type 113.
 
-Cycles are what the hypervisor dispatched the partition's processors, at the speed of the machine; all else
-follows from them in the proportions that a z10 of one book shows under mixed work. Everything is whole
-numbers added up, so that what the records say of an interval is exactly what the totals differ by.
+Cycles follow from the time for which the hypervisor dispatched the partition's processors, at the speed of
+the machine; everything else follows from them in the proportions of a z10 of one book under mixed work. All
+values are sums of integers, so an interval's records contain exactly the difference of the totals.
 """
 
 from __future__ import annotations
@@ -16,41 +16,43 @@ from zlens.demo import machine
 from zlens.demo.machine import Hour, Minute
 from zlens.demo.smf_rmf import Quarters
 
-#: Cycles in a microsecond of a z10 EC.
+#: Cycles per microsecond of a z10 EC.
 SPEED = 4404
 #: Counter versions of a z10, and its counter sets with their first numbers and sizes.
 VERSION1 = VERSION2 = 1
 SETS = (("basic", 0, 6), ("problem", 32, 6), ("crypto", 64, 16), ("extended", 128, 32))
 #: The run of the counters began two days before the hour.
 RUN_US = machine.START_US - 2 * 86_400 * machine.SECOND - 17 * machine.MINUTE
-#: So many minutes are told in both subtypes, the rest in the first alone.
+#: This many minutes are in both subtypes, the rest only in the first.
 BOTH_MINUTES = 15
 #: A data section without the number of the core, as it was before multithreading.
 _SHORT_DATA = 76
-#: Records are written this long after their interval has ended.
+#: Records are written this long after the end of their interval.
 _LATE_US = 21_000
 
 Counts = dict[int, int]
 
 
 class Dump:
-    """Follows the hour and writes what its z/OS partition counted."""
+    """Follows the hour and writes the counts of its z/OS partition."""
 
     def __init__(self, path: str, seed: int) -> None:
-        # Numbers of its own: the other files stay as they are.
+        # Separate random numbers: the other files stay the same.
         self.random = random.Random(f"smf {seed}")
         self.layout = smf.layout(113)
         self.writer = _native.SmfWriter(path)
         self.totals: list[Counts] = []
         self.dispatched: list[int] = []
         self.end_us = 0
-        #: RMF's records and those of address spaces tell of the same.
+        #: The records of RMF and of address spaces describe the same hour.
         self.quarters = Quarters(seed)
 
     def seen(self, hour: Hour, minute: Minute) -> None:
-        """A minute has passed."""
+        """Process a minute that has passed."""
         self.end_us = minute.end_us
-        busy = next(other.dispatched_us for other in hour.others if other.name == machine.ZOS_PARTITION)
+        busy = next(
+            partition.dispatched_us for partition in hour.others if partition.name == machine.ZOS_PARTITION
+        )
         if minute.number == 0:
             self.writer.write([_mark(2, minute.end_us)])
             # Two days at the pace of nine.
@@ -117,10 +119,10 @@ class Dump:
     # What is counted -----------------------------------------------------------------------------------
 
     def counted(self, busy_us: int, load: float) -> Counts:
-        """What a processor counts in so much time; with more load, more waits for memory."""
+        """The counts of a processor in this time; with more load, more waits for memory."""
         vary = self.random.uniform
         cycles = busy_us * SPEED
-        # Waiting for caches and memory grows with the load, what an instruction itself takes does not.
+        # Waiting for caches and memory grows with the load, the time of an instruction itself does not.
         waits = (1.65 + 1.1 * load) * vary(0.97, 1.03)
         instructions = round(cycles / (2.45 * vary(0.99, 1.01) + waits))
         problem = 0.46 + 0.10 * load + vary(-0.015, 0.015)
@@ -128,7 +130,7 @@ class Dump:
         misses = instructions * (0.031 + 0.009 * load) * vary(0.98, 1.02)
         counts[2] = round(misses * 0.44 * vary(0.99, 1.01))
         counts[4] = round(misses) - counts[2]
-        # Of the cycles lost to misses 84 % lengthen the run: the others would have been waited for anyhow.
+        # Of the cycles lost to misses, 84 % lengthen the run: the others would have been waited for anyway.
         lost = instructions * waits / 0.84
         counts[3] = round(lost * 0.41)
         counts[5] = round(lost) - counts[3]
@@ -158,33 +160,33 @@ class Dump:
         return counts
 
     def extended(self, counts: Counts, load: float) -> Counts:
-        """Where lines of the first cache came from, and the translation buffer."""
+        """The sources of first-level cache lines, and the translation buffer."""
         vary = self.random.uniform
-        found: Counts = {}
+        lines: Counts = {}
         near = (0.745 - 0.05 * load) * vary(0.99, 1.01)
         memory = (0.024 + 0.02 * load) * vary(0.95, 1.05)
         for misses, nearest, own_book, own_memory in ((counts[2], 128, 130, 135), (counts[4], 129, 131, 134)):
-            found[nearest] = round(misses * near)
-            found[own_memory] = round(misses * memory)
-            # One book: what is in no cache of it is in its memory, and nothing comes from another.
-            found[own_book] = misses - found[nearest] - found[own_memory]
-        found[136] = round(counts[4] * 0.055 * vary(0.95, 1.05))
-        found[137] = round(counts[2] * 0.002 * vary(0.9, 1.1))
-        found[138] = round(counts[1] * 0.0009 * vary(0.97, 1.03))
-        found[139] = round(counts[1] * 0.0034 * vary(0.97, 1.03))
-        entries = found[138] + found[139]
-        found[140] = round(entries * 0.13 * vary(0.95, 1.05))
-        found[141] = round(entries * 0.021 * vary(0.95, 1.05))
-        found[145] = round(found[138] * 41 * vary(0.97, 1.03))
-        found[146] = round(found[139] * 53 * vary(0.97, 1.03))
-        found[147] = round(counts[1] * 0.19 * vary(0.98, 1.02))
-        return found
+            lines[nearest] = round(misses * near)
+            lines[own_memory] = round(misses * memory)
+            # One book: lines in none of its caches are in its memory, and nothing comes from another book.
+            lines[own_book] = misses - lines[nearest] - lines[own_memory]
+        lines[136] = round(counts[4] * 0.055 * vary(0.95, 1.05))
+        lines[137] = round(counts[2] * 0.002 * vary(0.9, 1.1))
+        lines[138] = round(counts[1] * 0.0009 * vary(0.97, 1.03))
+        lines[139] = round(counts[1] * 0.0034 * vary(0.97, 1.03))
+        entries = lines[138] + lines[139]
+        lines[140] = round(entries * 0.13 * vary(0.95, 1.05))
+        lines[141] = round(entries * 0.021 * vary(0.95, 1.05))
+        lines[145] = round(lines[138] * 41 * vary(0.97, 1.03))
+        lines[146] = round(lines[139] * 53 * vary(0.97, 1.03))
+        lines[147] = round(counts[1] * 0.19 * vary(0.98, 1.02))
+        return lines
 
 
 def _mark(record: int, time_us: int) -> bytes:
     """The first or the last record of a dump, which have no subtype."""
     local = time_us + machine.ZONE_S * machine.SECOND
     header = bytearray(smf_record.header(record, 0, machine.ZOS_SYSTEM, local)[:18])
-    # Without the flag that says that a subtype follows.
+    # Clear the flag for a subtype.
     header[4] &= ~0x40
     return bytes(header)

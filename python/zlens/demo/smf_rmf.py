@@ -1,7 +1,7 @@
 """Records of types 70-1, 72-3 and 30 of the demo machine's z/OS partition, for each quarter of its hour.
 
-They tell of what the hypervisor dispatched, as the other demo files do, and of what was done with it. Their
-levels are younger than the machine: a z10 counted no instructions of address spaces.
+They contain what the hypervisor dispatched, as in the other demo files, and the work done with it. Their
+levels are newer than the machine: a z10 counted no instructions of address spaces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ QUARTER_S = rmf.INTERVAL * 60
 ZONE_US = machine.ZONE_S * machine.SECOND
 #: Samples of PR/SM and of RMF in a quarter: one a second.
 SAMPLES = QUARTER_S
-#: Records are written this long after their interval has ended.
+#: Records are written this long after the end of their interval.
 _LATE_US = 34_000
 #: Address spaces were started two days before the hour.
 _STARTED_US = machine.START_US - 2 * 86_400 * machine.SECOND
@@ -32,10 +32,10 @@ _TYPES = ("CP", "IFL")
 _HIGH = 0xC0
 #: SMF70CPA_ACTUAL and its scale: a CP of this model in sixteenths of a microsecond per service unit.
 _ADJUSTMENT, _SCALE = 548_571, 1000
-#: Goals by kind: SMF's bit, and the report class that says the same of the same work.
+#: Goals by kind: SMF's bit, and the report class for the same work.
 _GOALS = {"percentile": 0x80, "average": 0x40, "velocity": 0x20, "system": 0x08}
 _REPORT_CLASS = {"CICSHI": "RCICS"}
-#: Samples of I/O take a quarter of a second, an operation two thousandths.
+#: I/O samples are a quarter of a second apart, an operation takes two thousandths.
 _OPERATION_S = 0.002
 
 Sections = dict[str, list[dict[str, Any]]]
@@ -43,14 +43,14 @@ Sections = dict[str, list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class _State:
-    """What the hypervisor says at one moment, with its own time by physical processor."""
+    """The hypervisor's data at one moment, with its own time by physical processor."""
 
     uses: Sequence[Use]
     physical_us: Sequence[int]
 
 
 class Quarters:
-    """Follows the hour; after each quarter it has records."""
+    """Follows the hour; gives records after each quarter."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(f"smf quarters {seed}")
@@ -60,26 +60,26 @@ class Quarters:
         self.jobs = 0
 
     def counted(self, instructions: int) -> None:
-        """The counters counted so many more."""
+        """Add to the instructions counted."""
         self.instructions += instructions
 
     def seen(self, hour: Hour, minute: Minute) -> list[bytes]:
-        """A minute has passed; what is written at its end."""
+        """Process a minute that has passed; returns the records written at its end."""
         for address, us in minute.elapsed_us.items():
             self.online_us[address] = self.online_us.get(address, 0) + us
         if minute.number % rmf.INTERVAL:
             return []
-        now = _State(rmf.snapshot(hour).uses, list(hour.physical_us))
-        before, self.before = self.before, now
-        records = [] if before is None else list(self.records(before, now, minute.end_us))
+        current = _State(rmf.snapshot(hour).uses, list(hour.physical_us))
+        before, self.before = self.before, current
+        records = [] if before is None else list(self.records(before, current, minute.end_us))
         self.online_us, self.instructions = {}, 0
         return records
 
-    def records(self, before: _State, now: _State, end_us: int) -> Iterator[bytes]:
-        own = next(use for use in now.uses if use.name == machine.ZOS_PARTITION)
-        then = next(use for use in before.uses if use.name == machine.ZOS_PARTITION)
-        dispatched = sum(own.effective_us) - sum(then.effective_us)
-        work = zos.quarter(self.random, dispatched, len(own.total_us), QUARTER_US, self.instructions)
+    def records(self, before: _State, current: _State, end_us: int) -> Iterator[bytes]:
+        own_use = next(use for use in current.uses if use.name == machine.ZOS_PARTITION)
+        previous = next(use for use in before.uses if use.name == machine.ZOS_PARTITION)
+        dispatched = sum(own_use.effective_us) - sum(previous.effective_us)
+        work = zos.quarter(self.random, dispatched, len(own_use.total_us), QUARTER_US, self.instructions)
         product = {
             **smf_write.interval(end_us, QUARTER_S, machine.ZONE_S),
             "MFV": 111,
@@ -95,23 +95,25 @@ class Quarters:
             "SNM": machine.ZOS_SYSTEM,
         }
         local_us = end_us + ZONE_US + _LATE_US
-        sections = {"product": [product], **self.processors(before, now)}
+        sections = {"product": [product], **self.processors(before, current)}
         yield _encode(70, 1, local_us, sections)
-        for one in work:
-            yield _encode(72, 3, local_us + 20_000, {"product": [product], **_class(one, report="")})
-            if report := _REPORT_CLASS.get(one.service.name):
-                yield _encode(72, 3, local_us + 20_000, {"product": [product], **_class(one, report=report)})
-            for space in one.works:
-                yield from self.address_space(one, space, end_us)
+        for class_work in work:
+            yield _encode(72, 3, local_us + 20_000, {"product": [product], **_class(class_work, report="")})
+            if report := _REPORT_CLASS.get(class_work.service.name):
+                yield _encode(
+                    72, 3, local_us + 20_000, {"product": [product], **_class(class_work, report=report)}
+                )
+            for space in class_work.works:
+                yield from self.address_space(class_work, space, end_us)
 
     # -- type 70 -----------------------------------------------------------------------------------------
 
-    def processors(self, before: _State, now: _State) -> Sections:
+    def processors(self, before: _State, current: _State) -> Sections:
         partitions: list[dict[str, Any]] = []
         logical: list[dict[str, Any]] = []
         cpus: list[dict[str, Any]] = []
-        for number, (use, then) in enumerate(zip(now.uses, before.uses, strict=True), 1):
-            own = use.name == machine.ZOS_PARTITION
+        for number, (use, previous) in enumerate(zip(current.uses, before.uses, strict=True), 1):
+            is_own = use.name == machine.ZOS_PARTITION
             partitions.append(
                 {
                     "LPM": use.name,
@@ -119,16 +121,16 @@ class Quarters:
                     "BDN": len(use.total_us),
                     "BDS": len(logical),
                     "BDA": len(use.total_us) * SAMPLES,
-                    "SPN": "ZLPLEX" if own else "",
-                    "STN": machine.ZOS_SYSTEM if own else "",
-                    "PFL": ["PWF"] if own else 0,
+                    "SPN": "ZLPLEX" if is_own else "",
+                    "STN": machine.ZOS_SYSTEM if is_own else "",
+                    "PFL": ["PWF"] if is_own else 0,
                 }
             )
             for address, (total, total_then, effective, effective_then) in enumerate(
-                zip(use.total_us, then.total_us, use.effective_us, then.effective_us, strict=True)
+                zip(use.total_us, previous.total_us, use.effective_us, previous.effective_us, strict=True)
             ):
-                here = use.name == machine.SYSTEM
-                online_us = self.online_us.get(address, 0) if here else QUARTER_US
+                is_observed = use.name == machine.SYSTEM
+                online_us = self.online_us.get(address, 0) if is_observed else QUARTER_US
                 logical.append(
                     {
                         "PDT": total - total_then,
@@ -136,19 +138,19 @@ class Quarters:
                         "VPA": address,
                         "BPS": use.weight,
                         "CIX": _TYPES.index(use.kind) + 1,
-                        "POF": _HIGH if own else 0,
+                        "POF": _HIGH if is_own else 0,
                         "ACS": use.weight * SAMPLES,
                         "ONT": online_us,
-                        "POW": use.weight * 4096 * SAMPLES // len(use.total_us) if own else 0,
+                        "POW": use.weight * 4096 * SAMPLES // len(use.total_us) if is_own else 0,
                     }
                 )
-                if own:
+                if is_own:
                     cpus.append(_cpu(address, total - total_then))
         partitions.append(
-            {"LPM": "PHYSICAL", "LPN": 0, "BDN": len(now.physical_us), "BDS": len(logical), "BDA": 0}
+            {"LPM": "PHYSICAL", "LPN": 0, "BDN": len(current.physical_us), "BDS": len(logical), "BDA": 0}
         )
-        for address, (us, us_then) in enumerate(zip(now.physical_us, before.physical_us, strict=True)):
-            # The IFLs are told first.
+        for address, (us, us_then) in enumerate(zip(current.physical_us, before.physical_us, strict=True)):
+            # The IFLs come first.
             kind = "IFL" if address < rmf.PHYSICAL["IFL"] else "CP"
             logical.append({"PDT": us - us_then, "VPA": address, "CIX": _TYPES.index(kind) + 1})
         control = {
@@ -183,7 +185,7 @@ class Quarters:
 
     # -- type 30 -----------------------------------------------------------------------------------------
 
-    def address_space(self, one: ClassWork, work: Work, end_us: int) -> Iterator[bytes]:
+    def address_space(self, class_work: ClassWork, work: Work, end_us: int) -> Iterator[bytes]:
         """The interval of a started task, or the end of a job and its step, which lasted a quarter."""
         space = work.space
         job = space.kind == zos.JOB
@@ -225,9 +227,9 @@ class Quarters:
             ],
             "prf": [
                 {
-                    "WLM": one.service.workload,
-                    "SCN": one.service.name,
-                    "RCN": _REPORT_CLASS.get(one.service.name, ""),
+                    "WLM": class_work.service.workload,
+                    "SCN": class_work.service.name,
+                    "RCN": _REPORT_CLASS.get(class_work.service.name, ""),
                     "CPC": 10,
                     "SRC": 10,
                     "SNF": 256,
@@ -250,12 +252,12 @@ class Quarters:
 
 
 def _cpu(address: int, total_us: int) -> dict[str, Any]:
-    """A processor as z/OS sees it: as the report of the same quarter prints it."""
+    """A processor as z/OS sees it, and as the report of the same quarter prints it."""
     busy_pct = 100 * total_us / QUARTER_US
     interrupts = round(round(busy_pct * 14.2, 2) * QUARTER_S)
     polled = round(interrupts * 0.041)
     return {
-        # The time it was ready but not dispatched is no wait.
+        # The time it was ready but not dispatched is not wait time.
         "WAT": QUARTER_S - 1.012 * total_us / 1e6,
         "CID": address,
         "CNF": ["DCI", "STA"],
@@ -266,18 +268,18 @@ def _cpu(address: int, total_us: int) -> dict[str, Any]:
     }
 
 
-def _class(one: ClassWork, *, report: str) -> Sections:
-    """Type 72 of a service class, or of the report class that tells of the same work."""
-    service, goal = one.service, one.service.goal
-    cpu, srb = zos.service_units(one.task), zos.service_units(one.srb)
-    operations = round(one.io_using * zos.SAMPLE_MS / 1000 / _OPERATION_S)
+def _class(class_work: ClassWork, *, report: str) -> Sections:
+    """Type 72 of a service class, or of the report class for the same work."""
+    service, goal = class_work.service, class_work.service.goal
+    cpu, srb = zos.service_units(class_work.task), zos.service_units(class_work.srb)
+    operations = round(class_work.io_using * zos.SAMPLE_MS / 1000 / _OPERATION_S)
     units = operations * 0.5
-    # Transactions are active as long as they take, address spaces all the time.
-    active_us = one.response_us if one.buckets else len(service.spaces) * QUARTER_US
+    # Transactions are active for their response time, address spaces all the time.
+    active_us = class_work.response_us if class_work.buckets else len(service.spaces) * QUARTER_US
     period = {
-        "CRTX": 1 if one.buckets else 0,
-        # Use of resources and, where transactions end, response times.
-        "CADF": 0x80 | (0x40 if one.ended else 0),
+        "CRTX": 1 if class_work.buckets else 0,
+        # Use of resources and, if transactions end, response times.
+        "CADF": 0x80 | (0x40 if class_work.ended else 0),
         "CPER": 1,
         "CRTF": 0x80 if goal.response_ms else 0,
         "CRGF": _GOALS[goal.kind],
@@ -290,22 +292,28 @@ def _class(one: ClassWork, *, report: str) -> Sections:
         "CIOC": units,
         "CTAT": active_us / 1024,
         "CTRR": active_us / 1024,
-        "CRCP": one.ended,
-        "CTET": one.response_us / 1024,
-        "CTETX": float(one.response_us),
-        "CXETX": one.response_us * 0.9,
-        "CQDTX": one.response_us * 0.1,
-        "CCUS": one.cpu_using,
-        "CIOU": one.io_using,
-        "CTOU": one.cpu_using + one.io_using,
-        "CCDE": one.cpu_delay,
-        "CIOD": one.io_delay,
-        "CTOT": one.cpu_delay + one.io_delay,
-        "CIDL": one.idle,
-        "CTSA": float(one.cpu_using + one.io_using + one.cpu_delay + one.io_delay + one.idle),
-        "CICT": one.io_using * zos.SAMPLE_MS * 0.7 * 1000 / 128,
-        "CIDT": one.io_using * zos.SAMPLE_MS * 0.3 * 1000 / 128,
-        "CIWT": one.io_delay * zos.SAMPLE_MS * 1000 / 128,
+        "CRCP": class_work.ended,
+        "CTET": class_work.response_us / 1024,
+        "CTETX": float(class_work.response_us),
+        "CXETX": class_work.response_us * 0.9,
+        "CQDTX": class_work.response_us * 0.1,
+        "CCUS": class_work.cpu_using,
+        "CIOU": class_work.io_using,
+        "CTOU": class_work.cpu_using + class_work.io_using,
+        "CCDE": class_work.cpu_delay,
+        "CIOD": class_work.io_delay,
+        "CTOT": class_work.cpu_delay + class_work.io_delay,
+        "CIDL": class_work.idle,
+        "CTSA": float(
+            class_work.cpu_using
+            + class_work.io_using
+            + class_work.cpu_delay
+            + class_work.io_delay
+            + class_work.idle
+        ),
+        "CICT": class_work.io_using * zos.SAMPLE_MS * 0.7 * 1000 / 128,
+        "CIDT": class_work.io_using * zos.SAMPLE_MS * 0.3 * 1000 / 128,
+        "CIWT": class_work.io_delay * zos.SAMPLE_MS * 1000 / 128,
         "CIRC": operations,
         "RTDM": goal.response_ms,
         "PLSC": service.name if report else "",
@@ -334,12 +342,12 @@ def _class(one: ClassWork, *, report: str) -> Sections:
         ],
         "scs": [period],
     }
-    if one.buckets:
-        # The last bound stands for all that took longer.
+    if class_work.buckets:
+        # The last bound covers everything that took longer.
         bounds = [*zos.BOUNDS, 0xFFFFFFFF]
         sections["rts"] = [
             {f"TRDB_{number}": value for number, value in enumerate(values, 1)}
-            for values in (bounds, one.buckets)
+            for values in (bounds, class_work.buckets)
         ]
     return sections
 

@@ -1,8 +1,8 @@
-"""What the z/OS partition of the demo machine did with its processors: address spaces, service classes.
+"""The work of the demo machine's z/OS partition: address spaces, service classes.
 
-What the partition was dispatched is shared out in hundredths of a second, as address spaces are charged:
-those of a service class add up to it, and all of them to what was dispatched less what no address space is
-charged for. Instructions are those that the counters of the processors counted in the same time.
+The partition's dispatch time is shared out in hundredths of a second, as address spaces are charged:
+those of a service class add up to its time, and all of them to the dispatch time less what no address space
+is charged for. Instructions are those that the counters of the processors counted in the same time.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-#: Part of the dispatched time that is charged to address spaces at low load; with more load less.
+#: Part of the dispatch time that is charged to address spaces at low load; with more load less.
 CAPTURED = 0.945
-#: Of an address space's time, what service requests used.
+#: Part of an address space's time that service requests used.
 _SRB = 0.12
-#: Cycles of a sampler of states.
+#: Cycle of the state sampler, in milliseconds.
 SAMPLE_MS = 250
 #: An address space of this kind is a job.
 JOB = "JES2"
@@ -48,7 +48,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class ServiceClass:
-    """weight: part of what the system is charged; cost_s: CPU time of a transaction, 0: it has none."""
+    """weight: part of the system's charged time; cost_s: CPU time of a transaction, 0: it has none."""
 
     name: str
     workload: str
@@ -129,7 +129,7 @@ CLASSES = (
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What an address space was charged in a quarter of an hour, in hundredths of a second; instructions."""
+    """The charges of an address space in a quarter of an hour, in hundredths of a second; instructions."""
 
     space: Space
     task: int
@@ -140,7 +140,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class ClassWork:
-    """What a service class did: works are those of its address spaces; buckets of response times."""
+    """The work of a service class: works are those of its address spaces; buckets of response times."""
 
     service: ServiceClass
     works: Sequence[Work]
@@ -165,79 +165,84 @@ class ClassWork:
 def quarter(
     rng: random.Random, dispatched_us: int, processors: int, length_us: int, instructions: int
 ) -> list[ClassWork]:
-    """Share out what the partition was dispatched, and what it did with it, over its classes."""
+    """Share the partition's dispatch time, and its work, over its classes."""
     load = dispatched_us / (processors * length_us)
     charged = round(dispatched_us / 10_000 * (CAPTURED - 0.04 * load))
     counted = round(instructions * charged * 10_000 / dispatched_us) if dispatched_us else 0
-    # Batch has what the others leave: with more load of theirs less.
+    # Batch has what the others leave: less when their load is higher.
     weights = {
-        one.name: one.weight * rng.uniform(0.96, 1.04) * (1.25 - 0.5 * load if one.name == "BATCHLO" else 1.0)
-        for one in CLASSES
+        service.name: service.weight
+        * rng.uniform(0.96, 1.04)
+        * (1.25 - 0.5 * load if service.name == "BATCHLO" else 1.0)
+        for service in CLASSES
     }
     times = shared(charged, weights)
     counts = shared(counted, times)
-    return [_class(rng, one, times[one.name], counts[one.name], load, length_us) for one in CLASSES]
+    return [
+        _class(rng, service, times[service.name], counts[service.name], load, length_us)
+        for service in CLASSES
+    ]
 
 
 def _class(
-    rng: random.Random, one: ServiceClass, time: int, count: int, load: float, length_us: int
+    rng: random.Random, service: ServiceClass, time: int, count: int, load: float, length_us: int
 ) -> ClassWork:
-    weights = {space.job: space.weight * rng.uniform(0.95, 1.05) for space in one.spaces}
+    weights = {space.job: space.weight * rng.uniform(0.95, 1.05) for space in service.spaces}
     times = shared(time, weights)
     counts = shared(count, times)
     works = []
-    for space in one.spaces:
+    for space in service.spaces:
         srb = round(times[space.job] * _SRB * rng.uniform(0.9, 1.1))
         task = times[space.job] - srb
         parts = shared(counts[space.job], {"task": task, "srb": srb})
         works.append(Work(space, task, srb, parts["task"], parts["srb"]))
-    if one.cost_s:
-        ended = round(time / 100 / one.cost_s)
-        # A transaction takes its CPU time, its I/O, and longer the busier the system is.
-        mean_us = one.cost_s * 1e6 * 7.5 * (1 + 1.6 * load**3)
+    if service.cost_s:
+        ended = round(time / 100 / service.cost_s)
+        # A transaction takes its CPU time and its I/O, and longer on a busier system.
+        mean_us = service.cost_s * 1e6 * 7.5 * (1 + 1.6 * load**3)
     else:
-        # A job lasts the whole time, a started task ends never.
-        ended = sum(space.kind == JOB for space in one.spaces)
+        # A job lasts the whole time, a started task never ends.
+        ended = sum(space.kind == JOB for space in service.spaces)
         mean_us = length_us
-    buckets = _buckets(ended, mean_us / 1000, one.goal.response_ms) if one.goal.response_ms else []
+    buckets = _buckets(ended, mean_us / 1000, service.goal.response_ms) if service.goal.response_ms else []
     using = round(time * 10 / SAMPLE_MS * rng.uniform(0.98, 1.02))
     io_using = round(using * 0.35 * rng.uniform(0.9, 1.1))
-    low, more = one.delays
-    cpu_delay = round(using * (low + more * load**2) * rng.uniform(0.9, 1.1))
-    samples = len(one.spaces) * length_us // (SAMPLE_MS * 1000)
+    low, slope = service.delays
+    cpu_delay = round(using * (low + slope * load**2) * rng.uniform(0.9, 1.1))
+    samples = len(service.spaces) * length_us // (SAMPLE_MS * 1000)
     io_delay = round(io_using * 0.12 * rng.uniform(0.9, 1.1))
     idle = max(0, samples - using - io_using - cpu_delay - io_delay)
     return ClassWork(
-        one, works, ended, round(ended * mean_us), buckets, using, io_using, cpu_delay, io_delay, idle
+        service, works, ended, round(ended * mean_us), buckets, using, io_using, cpu_delay, io_delay, idle
     )
 
 
 def _buckets(ended: int, mean_ms: float, goal_ms: int) -> list[int]:
-    """How many transactions ended in which part of the goal: response times are exponential."""
+    """The number of transactions that ended in each part of the goal: response times are exponential."""
     within = [1 - math.exp(-bound / 100 * goal_ms / mean_ms) for bound in BOUNDS] + [1.0]
     shares = [after - before for before, after in zip([0.0, *within[:-1]], within, strict=True)]
-    found = shared(ended, {str(number): share for number, share in enumerate(shares)})
-    return list(found.values())
+    counts = shared(ended, {str(number): share for number, share in enumerate(shares)})
+    return list(counts.values())
 
 
 def shared(total: int, weights: Mapping[str, float]) -> dict[str, int]:
-    """A whole number in parts by weight: whole numbers that add up to it."""
-    left, weight = total, math.fsum(weights.values())
+    """An integer split by weight into integers that add up to it."""
+    remaining, remaining_weight = total, math.fsum(weights.values())
     parts: dict[str, int] = {}
-    for name, one in weights.items():
-        part = round(left * one / weight) if weight else 0
-        parts[name] = min(left, max(0, part))
-        left -= parts[name]
-        weight -= one
+    for name, part_weight in weights.items():
+        part = round(remaining * part_weight / remaining_weight) if remaining_weight else 0
+        parts[name] = min(remaining, max(0, part))
+        remaining -= parts[name]
+        remaining_weight -= part_weight
     return parts
 
 
 def samples_of(length_us: int) -> int:
-    """How often the states were sampled in so much time."""
+    """The number of state samples in this time."""
     return length_us // (SAMPLE_MS * 1000)
 
 
-#: Of one service unit, sixteenths of a microsecond of CPU time: a z10 of this model.
+#: Sixteenths of a microsecond of CPU time per service unit: a z10 of this model.
 ADJUSTMENT = 622
 
 

@@ -1,1 +1,1 @@
-"""The SQL engine: questions over raw tables, roles and measures."""
+"""The SQL engine: queries over raw tables, roles and measures."""

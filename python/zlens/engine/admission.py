@@ -1,7 +1,7 @@
-"""Which statements of a user run: SELECT and what only describes, checked on the parser's own tree.
+"""Which user statements may run: SELECT and purely descriptive ones, checked on the parser's own tree.
 
-The tree is that of DuckDB's `json_serialize_sql`. What is not on a list here is refused: kinds of nodes,
-functions that make tables, tables of the engine itself. A statement that the parser cannot serialize is not a
+The tree is that of DuckDB's `json_serialize_sql`. Anything that is not on a list here is refused: kinds of
+nodes, table functions, tables of the engine itself. A statement that the parser cannot serialize is not a
 SELECT.
 """
 
@@ -17,7 +17,7 @@ Tree = Mapping[str, Any]
 
 #: Query nodes that read. Others, such as UPDATE_QUERY_NODE in a WITH clause, write.
 _NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-#: Functions that may stand in FROM. Others read files, memory or settings, or run SQL from text.
+#: Functions allowed in FROM. Others read files, memory or settings, or run SQL from text.
 _TABLE_FUNCTIONS = frozenset(
     {"range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree", "summary"}
     | {
@@ -36,7 +36,7 @@ _REFUSED_FUNCTIONS = frozenset(
     | {"nextval", "currval", "setval", "pg_sleep", "sleep_ms", "write_log", "add_parquet_key", "setseed"}
     | {"copy_database", "import_database", "force_checkpoint"}
 )
-#: Tables of the engine that say what tables there are; its others show settings and paths.
+#: Tables of the engine that list the tables; its others show settings and paths.
 _CATALOG_TABLES = frozenset({"duckdb_tables", "duckdb_columns", "duckdb_views", "duckdb_types"})
 _ENGINE_PREFIXES = ("duckdb_", "pragma_", "sqlite_", "pg_")
 _LISTINGS = frozenset({"tables", "__show_tables_expanded"})
@@ -45,14 +45,14 @@ _CURE = "zlens changes no data and reads nothing but its inputs; ask with SELECT
 
 @dataclass
 class Survey:
-    """What a statement names.
+    """The names in a statement.
 
-    tables    tables as `name` or `schema.name` in lower case, those of its WITH clauses too
-    columns   columns it may read, by name; None where it does not name them all: a star stands for columns of
-              all tables, and NATURAL joins by whatever is alike
-    rows      tables whose own name, or the one they are given, stands for a column: it is the whole row where
-              the table has no such column
-    listing   whether it asks which tables and columns there are
+    tables    tables as `name` or `schema.name` in lower case, including those of its WITH clauses
+    columns   columns it may read, by name; None if it does not name them all: a star stands for columns of
+              all tables, and NATURAL joins on all common columns
+    rows      tables whose name or alias is used like a column: it is the whole row if the table has no
+              such column
+    listing   whether it lists tables and columns
     """
 
     tables: set[str] = field(default_factory=set)
@@ -62,12 +62,12 @@ class Survey:
 
 
 def admit(tree: Tree) -> Survey:
-    """What a statement names; QueryError unless it only reads tables of ours and what lists them."""
+    """The names in a statement; QueryError unless it only reads zlens' tables and lists of them."""
     survey = Survey()
     columns: set[str] = set()
-    alone: set[str] = set()
+    bare_names: set[str] = set()
     aliases: dict[str, set[str]] = {}
-    whole = True
+    complete = True
     # Without recursion, so that depth does no harm.
     pending: list[Any] = [tree]
     while pending:
@@ -77,40 +77,40 @@ def admit(tree: Tree) -> Survey:
             continue
         if not isinstance(node, dict):
             continue
-        # Hundreds of nodes a statement: one test of a value's type, and no more.
+        # Statements have hundreds of nodes: test a value's type only once.
         pending += [value for value in node.values() if value.__class__ is dict or value.__class__ is list]
-        kind, of = node.get("type"), node.get("class")
-        if of == "COLUMN_REF":
+        kind, node_class = node.get("type"), node.get("class")
+        if node_class == "COLUMN_REF":
             path = [str(name).lower() for name in node["column_names"]]
             columns.update(path)
             if len(path) == 1:
-                alone.add(path[0])
-        elif of == "STAR":
-            whole = False
-        elif of == "FUNCTION":
+                bare_names.add(path[0])
+        elif node_class == "STAR":
+            complete = False
+        elif node_class == "FUNCTION":
             if _name(node.get("function_name")) in _REFUSED_FUNCTIONS:
-                raise _refused(f"function {node['function_name']}")
+                raise _refusal(f"function {node['function_name']}")
         elif kind == "BASE_TABLE":
             survey.listing |= _table(node)
             schema, name = _name(node.get("schema_name")), _name(node.get("table_name"))
             table = f"{schema}.{name}" if schema and schema != "main" else name
             survey.tables.add(table)
             aliases.setdefault(str(node.get("alias") or name).lower(), set()).add(table)
-            whole = whole and not node.get("column_name_alias")
+            complete = complete and not node.get("column_name_alias")
         elif kind == "TABLE_FUNCTION":
             survey.listing |= _function(node.get("function"))
         elif kind == "SHOW_REF":
             survey.listing |= _show(node)
-            whole = False
+            complete = False
         elif kind == "JOIN":
             columns.update(name.lower() for name in node.get("using_columns") or ())
-            whole = whole and node.get("ref_type") != "NATURAL"
+            complete = complete and node.get("ref_type") != "NATURAL"
         elif kind == "PIVOT":
-            whole = False
+            complete = False
         elif isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
-            raise _refused(f"{kind.split('_')[0]} inside of a question")
-    survey.columns = columns if whole else None
-    survey.rows = {name: aliases[name] for name in alone & aliases.keys()}
+            raise _refusal(f"{kind.split('_')[0]} inside of a question")
+    survey.columns = columns if complete else None
+    survey.rows = {name: aliases[name] for name in bare_names & aliases.keys()}
     return survey
 
 
@@ -121,10 +121,10 @@ def shows_tables(tree: Tree) -> bool:
 
 
 def _function(function: object) -> bool:
-    # A table function with a subquery in its place, or none that the tree names, is none that is known here.
+    # A table function given by a subquery, or without a name in the tree, is unknown here.
     name = _name(function.get("function_name")) if isinstance(function, Mapping) else ""
     if name not in _TABLE_FUNCTIONS:
-        raise _refused(f"table function {name or '?'}")
+        raise _refusal(f"table function {name or '?'}")
     return name.startswith("duckdb_")
 
 
@@ -134,15 +134,15 @@ def _table(node: Tree) -> bool:
         return True
     of_engine = schema == "pg_catalog" or name.startswith(_ENGINE_PREFIXES)
     if of_engine and name not in _CATALOG_TABLES:
-        raise _refused(f"table {name}")
+        raise _refusal(f"table {name}")
     return of_engine
 
 
 def _show(node: Tree) -> bool:
-    what = _name(node.get("table_name"))
+    listing = _name(node.get("table_name"))
     special = node.get("show_type") == "SHOW_SPECIAL"
-    if special and what not in _LISTINGS:
-        raise _refused(f"SHOW {what}")
+    if special and listing not in _LISTINGS:
+        raise _refusal(f"SHOW {listing}")
     return special
 
 
@@ -150,9 +150,9 @@ def _name(name: object) -> str:
     return str(name or "").strip('"').lower()
 
 
-def _refused(what: str) -> QueryError:
+def _refusal(subject: str) -> QueryError:
     return QueryError(
-        f"not allowed in a question: {what}",
+        f"not allowed in a question: {subject}",
         expected="a single SELECT (or DESCRIBE, SHOW TABLES, SUMMARIZE, EXPLAIN)",
         cure=_CURE,
     )

@@ -1,4 +1,4 @@
-"""Answers to questions: names and types of their columns, their rows, and how they leave the program."""
+"""Answers to queries: names and types of their columns, their rows, and how they leave the program."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from zlens._native import AnswerText
 from zlens.engine.cancelling import Connection, interruptible
 
 _T = TypeVar("_T")
-#: SQL that turns a result column of some type into another form.
+#: SQL that converts a result column of some type.
 Form = Callable[[str, str], str]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _NUMBERS = ("DOUBLE", "FLOAT", "DECIMAL")
-#: What `first` takes of a text, and how many values in all.
+#: The longest text that `first` returns, and the largest number of values.
 LONGEST = 10_000
 MOST = 4_000_000
-#: Rows that are taken from the engine at a time.
+#: Rows fetched from the engine at a time.
 _BLOCK = 2048
 
 
 def _type_of(sql_type: str) -> str:
     name = sql_type.upper()
     if name.endswith("]"):
-        # A list, of whatever.
+        # A list of any type.
         return "text"
     if name.startswith("TIMESTAMP"):
         return "time"
@@ -39,12 +39,12 @@ def _type_of(sql_type: str) -> str:
 
 
 def type_name(sql_type: Any) -> str:
-    """int, float, text, bool or time for a type of the engine; what has no such type is shown as text."""
+    """int, float, text, bool or time for a type of the engine; other types are shown as text."""
     return _type_of(str(sql_type))
 
 
 class Answer:
-    """The answer to a question; it is worked out when its rows are looked at or taken as an Arrow stream.
+    """The answer to a query; it is computed when its rows are read or taken as an Arrow stream.
 
     columns, types: names, and int, float, text, bool or time of each. Times are aware datetimes in UTC.
     """
@@ -69,10 +69,10 @@ class Answer:
     def first(
         self, count: int, *, longest: int = LONGEST, most: int = MOST
     ) -> tuple[list[tuple[Any, ...]], bool]:
-        """The first rows, and whether there are more; never are all rows of a large answer held.
+        """The first rows, and whether there are more; a large answer is never held in full.
 
-        Texts longer than `longest` characters are cut and end in dots. Fewer rows are given where these
-        hold more than `most` values, with a text counted as one for each 16 characters.
+        Texts longer than `longest` characters are cut and end in dots. Fewer rows are returned if these
+        have more than `most` values, where a text counts as one for each 16 characters.
         """
         if self._first is None or self._rows is not None:
             return self.rows[:count], len(self.rows) > count
@@ -80,32 +80,32 @@ class Answer:
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
-        """All rows; QueryError where they cannot be worked out."""
+        """All rows; QueryError if they cannot be computed."""
         if self._rows is None:
             self._rows = self._work()
         return self._rows
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """What pandas, Polars, pyarrow and DuckDB read: int64, float64, bool, string and UTC timestamps."""
+        """The stream for pandas, Polars and others: int64, float64, bool, string and UTC timestamps."""
         return self._stream(leaving).__arrow_c_stream__(requested_schema)
 
     def read(self, work: Callable[[Any], _T]) -> _T:
-        """Give an Arrow stream to work that reads it to its end; a Cancel or an interrupt ends that.
+        """Pass an Arrow stream to work that reads it to its end; a Cancel or an interrupt ends that.
 
-        Its whole numbers are exact: those of types that 64 bits do not hold come as their digits.
+        Its integers are exact: those of types wider than 64 bits come as text.
         """
         return self._guarded(lambda: work(self._stream(exact)))
 
     def text(self, form: Literal["csv", "json"]) -> Iterator[str]:
-        """All rows as CSV or as JSON, in chunks, as they come: never are all of them held."""
-        made = self.read(
+        """All rows as CSV or as JSON, in chunks, never all held at once."""
+        writer = self.read(
             lambda stream: (
                 AnswerText.csv(stream, self.columns, self.types)
                 if form == "csv"
                 else AnswerText.json(stream, distinct(self.columns), self.types)
             )
         )
-        while (chunk := self._guarded(made.next)) is not None:
+        while (chunk := self._guarded(writer.next)) is not None:
             yield chunk
 
     def _guarded(self, work: Callable[[], _T]) -> _T:
@@ -114,20 +114,20 @@ class Answer:
 
 
 def distinct(columns: Sequence[str]) -> list[str]:
-    """The names, with _1, _2, ... where one has been there already: an object holds each only once."""
-    taken = set(columns)
+    """The names, with _1, _2, ... added to repeated ones: an object can have each key only once."""
+    given_names = set(columns)
     names: list[str] = []
     for name in columns:
-        number, one = 0, name
-        while one in names or (number and one in taken):
+        number, unique = 0, name
+        while unique in names or (number and unique in given_names):
             number += 1
-            one = f"{name}_{number}"
-        names.append(one)
+            unique = f"{name}_{number}"
+        names.append(unique)
     return names
 
 
 class Stream:
-    """What hands out Arrow, as nothing but that."""
+    """Exports Arrow, and nothing else."""
 
     def __init__(self, answer: Any) -> None:
         self._answer = answer
@@ -137,7 +137,7 @@ class Stream:
 
 
 def plain(place: str, type: str) -> str:
-    """SQL that turns a result column into what Python can hold: times as microseconds, decimals as floats."""
+    """SQL that converts a result column for Python: times as microseconds, decimals as floats."""
     kind = type_name(type)
     if kind == "time":
         return f"epoch_us({place})"
@@ -149,7 +149,7 @@ def plain(place: str, type: str) -> str:
 
 
 def cut(longest: int) -> Callable[[str, str], str]:
-    """As `plain`, with texts no longer than that."""
+    """Like `plain`, with texts cut to a length."""
 
     def form(place: str, type: str) -> str:
         text = plain(place, type)
@@ -168,35 +168,35 @@ def first_rows(
 
     def take() -> tuple[list[tuple[Any, ...]], bool]:
         rows: list[tuple[Any, ...]] = []
-        held = 0
+        value_count = 0
         for row in limited.iter_rows(_BLOCK):
-            held += sum(1 + len(value) // 16 if isinstance(value, str) else 1 for value in row)
-            if len(rows) == count or (held > most and rows):
+            value_count += sum(1 + len(value) // 16 if isinstance(value, str) else 1 for value in row)
+            if len(rows) == count or (value_count > most and rows):
                 return rows, True
             rows.append(row)
         return rows, False
 
-    found, more = interruptible(connection, take)
-    return ([with_times(row, times) for row in found] if times else found), more
+    rows, more = interruptible(connection, take)
+    return ([with_times(row, times) for row in rows] if times else rows), more
 
 
-#: The types of answers as they leave the program, by their name here.
+#: The types of answers outside the program, by their name here.
 _LEAVING = {"int": "BIGINT", "float": "DOUBLE", "text": "VARCHAR", "bool": "BOOLEAN", "time": "TIMESTAMPTZ"}
 
 
 def leaving(place: str, type: str) -> str:
-    """SQL that turns a result column into one of the types that other programs know."""
-    known = _LEAVING[type_name(type)]
-    same = type == known or (type, known) == ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
-    return place if same else f"CAST({place} AS {known})"
+    """SQL that converts a result column to one of the types that other programs know."""
+    target = _LEAVING[type_name(type)]
+    unchanged = type == target or (type, target) == ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
+    return place if unchanged else f"CAST({place} AS {target})"
 
 
-#: Types of whole numbers that 64 bits hold.
+#: Integer types that fit into 64 bits.
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
 def exact(place: str, type: str) -> str:
-    """As `leaving`, with whole numbers of wider types as their digits."""
+    """Like `leaving`, with integers of wider types as text."""
     if type_name(type) == "int" and type not in _NARROW:
         return f"CAST({place} AS VARCHAR)"
     return leaving(place, type)

@@ -1,4 +1,4 @@
-"""A question with its tables ready: names and types of its answer, and its rows in the form asked for."""
+"""A query with its tables ready: names and types of its answer, and its rows in the requested form."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from zlens.engine.connection import Connection, Relation
 
 
 class Asked:
-    """One statement on the connection it will be worked out on.
+    """One statement on the connection that will compute it.
 
-    A statement whose names and types are known from before is bound only when it is worked out.
+    A statement with cached names and types is bound only when it is computed.
 
-    rows   SQL of tables that the statement reads and the connection does not have
+    rows   SQL of tables that the statement reads and the connection lacks
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Asked:
 
     @classmethod
     def bound(cls, connection: Connection, text: str) -> Asked:
-        """A statement whose names and types are not known; an EXPLAIN ANALYZE is worked out here."""
+        """A statement with unknown names and types; an EXPLAIN ANALYZE is executed here."""
         relation = interruptible(connection, lambda: connection.sql(text))
         return cls(connection, text, list(relation.columns), [str(type) for type in relation.types], relation)
 
@@ -45,27 +45,27 @@ class Asked:
         """The rows, with columns in the form that `form` gives for a place and a type."""
         forms = self._forms(form)
         if self._relation is None:
-            return self.connection.sql(self._projected(forms))
+            return self.connection.sql(self._projection(forms))
         return self._relation.project(", ".join(forms)) if forms else self._relation
 
     def rows(self, form: Form) -> list[tuple[Any, ...]]:
         """All rows in that form."""
         if self._relation is not None:
             return self.relation(form).fetchall()
-        return self.connection.execute(self._projected(self._forms(form))).fetchall()
+        return self.connection.execute(self._projection(self._forms(form))).fetchall()
 
-    def _projected(self, forms: list[str]) -> str:
+    def _projection(self, forms: list[str]) -> str:
         if not forms and not self._rows:
             return self._text
-        # Not as views: one is bound when it is made, and again where it is read.
+        # Not as views: a view is bound when it is created, and again when it is read.
         tables = ", ".join(f"{expressions.quote(name)} AS ({sql})" for name, sql in self._rows.items())
         start = f"WITH {tables} " if tables else ""
         return f"{start}SELECT {', '.join(forms) or '*'} FROM ({self._text}\n)"
 
     def _forms(self, form: Form) -> list[str]:
-        """SQL of every column; nothing where all are to stay as they are."""
-        # By position: a projection by name cannot tell two columns of one name apart.
+        """SQL of every column; empty if all stay as they are."""
+        # By position: a projection by name cannot distinguish two columns with the same name.
         forms = [form(f"#{number}", type) for number, type in enumerate(self.types, 1)]
-        if all(one == f"#{number}" for number, one in enumerate(forms, 1)):
+        if all(sql == f"#{number}" for number, sql in enumerate(forms, 1)):
             return []
-        return [f"{one} AS {expressions.quote(name)}" for one, name in zip(forms, self.names, strict=True)]
+        return [f"{sql} AS {expressions.quote(name)}" for sql, name in zip(forms, self.names, strict=True)]

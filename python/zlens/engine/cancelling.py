@@ -1,7 +1,7 @@
-"""Ending long work early: by an interrupt of the terminal, or because whoever asked no longer wants it.
+"""Ending long work early: by an interrupt from the terminal, or because the caller no longer wants it.
 
-A `Cancel` belongs to one question. It is current for the work done in `with cancel.current():` and whatever
-that calls, and `check()` between two steps of such work raises `Cancelled` once somebody has ended it.
+A `Cancel` belongs to one query. It is current for the work done in `with cancel.current():` and whatever
+that calls; `check()` between two steps of such work raises `Cancelled` once somebody has cancelled it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, Protocol, TypeVar
 from zlens.errors import Cancelled
 
 _T = TypeVar("_T")
-#: How often an interrupt is repeated: the engine passes over some.
+#: How often an interrupt is repeated: the engine misses some.
 _AGAIN_S = 0.05
 
 
 class Connection(Protocol):
-    """What can be interrupted: a connection of the engine."""
+    """Anything that can be interrupted: a connection of the engine."""
 
     def interrupt(self) -> None: ...
 
@@ -34,9 +34,9 @@ class Lock(Protocol):
 
 
 class Cancel:
-    """Ends the work of one question, from another thread.
+    """Ends the work of one query, from another thread.
 
-    done, of, text: how far the work has come, where it can tell
+    done, of, text: the progress of the work, if known
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Cancel:
     def cancelled(self) -> bool:
         return self._flag.is_set()
 
-    def cancel(self, why: str = "the question was cancelled") -> None:
+    def cancel(self, why: str = "the query was cancelled") -> None:
         """End the work; returns at once."""
         with self._guard:
             if self._flag.is_set():
@@ -62,7 +62,7 @@ class Cancel:
         threading.Thread(target=self._interrupt, name="zlens-cancel", daemon=True).start()
 
     def _interrupt(self) -> None:
-        # Under the guard: a connection that has ended may soon work for the next step.
+        # Under the guard: a finished connection may soon work for the next step.
         while True:
             with self._guard:
                 if not self._working:
@@ -72,13 +72,13 @@ class Cancel:
             threading.Event().wait(_AGAIN_S)
 
     def check(self) -> None:
-        """Raise Cancelled where the work is not wanted any more."""
+        """Raise Cancelled if the work is no longer wanted."""
         if self._flag.is_set():
             raise Cancelled(self._why)
 
     @contextmanager
     def current(self) -> Iterator[Cancel]:
-        """For the work inside, this is what `check()` asks."""
+        """Make this the object that `check()` asks for the work inside."""
         token = _CURRENT.set(self)
         try:
             yield self
@@ -86,7 +86,7 @@ class Cancel:
             _CURRENT.reset(token)
 
     def work(self, connection: Connection, work: Callable[[], _T]) -> _T:
-        """Do something long with a connection, which is interrupted when this is cancelled."""
+        """Run long work on a connection, which is interrupted on cancellation."""
         with self._guard:
             self.check()
             self._working.append(connection)
@@ -104,14 +104,14 @@ _CURRENT: ContextVar[Cancel | None] = ContextVar("zlens_cancel", default=None)
 
 
 def check() -> None:
-    """Raise Cancelled where the work that is being done is not wanted any more."""
+    """Raise Cancelled if the current work is no longer wanted."""
     current = _CURRENT.get()
     if current is not None:
         current.check()
 
 
 def tell(done: float, of: float, text: str = "") -> None:
-    """Say how far the work has come, and end it here where it is not wanted any more."""
+    """Report the progress of the work, and end it if it is no longer wanted."""
     current = _CURRENT.get()
     if current is not None:
         current.check()
@@ -120,7 +120,7 @@ def tell(done: float, of: float, text: str = "") -> None:
 
 @contextmanager
 def held(lock: Lock) -> Iterator[None]:
-    """A lock, for which one that was cancelled does not wait."""
+    """Hold a lock; a cancelled query does not wait for it."""
     while not lock.acquire(timeout=_AGAIN_S if _CURRENT.get() is not None else 1.0):
         check()
     try:
@@ -130,9 +130,9 @@ def held(lock: Lock) -> Iterator[None]:
 
 
 def interruptible(connection: Connection, work: Callable[[], _T]) -> _T:
-    """Do something long with a connection so that a Cancel or an interrupt of the terminal ends it.
+    """Run long work on a connection so that a Cancel or an interrupt from the terminal ends it.
 
-    In the main thread it is done in another thread, while this one waits for it or for the interrupt.
+    In the main thread the work runs in another thread, while this one waits for it or for the interrupt.
     """
     current = _CURRENT.get()
     if threading.current_thread() is not threading.main_thread():
@@ -151,7 +151,7 @@ def interruptible(connection: Connection, work: Callable[[], _T]) -> _T:
 
     _hand_over(run)
     try:
-        # Not `Thread.join`: interrupted, it takes a running thread for one that has ended.
+        # Not `Thread.join`: when interrupted, it takes a running thread for one that has ended.
         while not ended.wait(0.1):
             pass
     except BaseException:
@@ -170,10 +170,10 @@ _worker_of: int | None = None
 
 
 def _hand_over(run: Callable[[], None]) -> None:
-    """Have something done in the thread that works for the main thread, which does one thing at a time."""
+    """Run something in the thread that works for the main thread, which does one thing at a time."""
     global _handed, _worker, _worker_of
     if _worker is None or _worker_of != os.getpid():
-        # A process that was forked has no threads but one.
+        # A forked process has only one thread.
         _handed, _worker_of = SimpleQueue(), os.getpid()
         _worker = threading.Thread(target=_work, args=(_handed,), name="zlens-engine", daemon=True)
         _worker.start()
@@ -186,11 +186,11 @@ def _work(handed: SimpleQueue[Callable[[], None]]) -> None:
 
 
 @contextmanager
-def once(made: set[Any], name: Any) -> Iterator[None]:
-    """Note that something is made; not if making it is ended or fails, so that the next one begins again."""
-    made.add(name)
+def once(names_made: set[Any], name: Any) -> Iterator[None]:
+    """Record that something is made, unless that is cancelled or fails: the next caller then retries."""
+    names_made.add(name)
     try:
         yield
     except BaseException:
-        made.discard(name)
+        names_made.discard(name)
         raise

@@ -1,4 +1,4 @@
-"""DuckDB: the only module that imports it. Connections as zlens wants them, and work done on them."""
+"""DuckDB: the only module that imports it. Connections as zlens needs them, and work done on them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Relation = duckdb.DuckDBPyRelation
 Error = duckdb.Error
 RELEASE = duckdb.__version__
 
-#: What the engine may use of memory; the rest spills to a private folder.
+#: The engine's memory limit; the rest spills to a private folder.
 MEMORY_LIMIT = "4GB"
 
 
 def connect(spill: str | None, files: Sequence[str] = (), threads: int | None = None) -> Connection:
-    """A database of its own, which reads no file but these; by default it works on all processors."""
+    """A separate database, which reads no files except these; by default it uses all processors."""
     config: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
-        # Tables are those that are here by name, never variables of the Python around.
+        # Tables are found by name here, never among variables of the surrounding Python.
         "python_enable_replacements": "false",
         "memory_limit": MEMORY_LIMIT,
     }
@@ -37,28 +37,28 @@ def connect(spill: str | None, files: Sequence[str] = (), threads: int | None = 
     if threads is not None:
         config["threads"] = threads
     connection = duckdb.connect(config=config)
-    # Globally: every question has a connection of its own to the same tables.
+    # Globally: every query has a connection of its own to the same tables.
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    # What cannot be computed is NULL, and no error.
+    # What cannot be computed is NULL, not an error.
     connection.execute("SET GLOBAL error_on_division_by_zero = false")
     if files:
-        # By way of a variable: a long list is slow to parse.
+        # Through a variable: a long list is slow to parse.
         connection.execute("SET VARIABLE files = ?", [list(files)])
         connection.execute("SET allowed_paths = getvariable('files')")
         connection.execute("RESET VARIABLE files")
-    # From here on no statement reads another file or writes one, and none can change that.
+    # From here on no statement reads or writes other files, and none can change that.
     connection.execute("SET enable_external_access = false")
     connection.execute("SET enable_progress_bar = false")
     return connection
 
 
 def stream(sql: str, files: Sequence[str]) -> object:
-    """The Arrow stream of a statement of ours over some Parquet files."""
+    """The Arrow stream of one of zlens' own statements over some Parquet files."""
     return connect(None, files).sql(sql).__arrow_c_stream__()
 
 
 def workbench(spill: str) -> Connection:
-    """A connection that reads and writes files: for statements of ours alone, through `run`."""
+    """A connection that reads and writes files: only for zlens' own statements, through `run`."""
     connection = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
     for setting in ("autoload_known_extensions = false", "TimeZone = 'UTC'", "enable_progress_bar = false"):
         connection.execute(f"SET {setting}")
@@ -66,7 +66,7 @@ def workbench(spill: str) -> Connection:
 
 
 def run(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
-    """The rows of a statement. What the system says to the engine is raised as what it says to Python."""
+    """The rows of a statement. The engine's system errors are raised as Python's."""
     try:
         return interruptible(connection, lambda: connection.execute(sql).fetchall())
     except duckdb.IOException as error:
@@ -79,11 +79,11 @@ def run(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
 
 
 def write_parquet(relation: Relation, path: str) -> None:
-    """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
+    """Write an answer as a Parquet file (zstd), through a file next to it that is renamed at the end."""
     staging = f"{path}.part-{os.getpid()}"
     writer = duckdb.connect(config={"autoload_known_extensions": "false"})
     try:
-        # As a stream: another database does not take a relation of this one.
+        # As a stream: another database does not accept a relation of this one.
         writer.register("answer", Stream(relation))
         copy = f"COPY answer TO {expressions.literal(staging)} (FORMAT parquet, COMPRESSION zstd)"
         interruptible(writer, lambda: writer.execute(copy))
@@ -95,12 +95,12 @@ def write_parquet(relation: Relation, path: str) -> None:
 
 
 def kinds(connection: Connection, query: str) -> list[str]:
-    """What each statement of a text is: SELECT, EXPLAIN, COPY and so on."""
+    """The kind of each statement in a text: SELECT, EXPLAIN, COPY and so on."""
     return [statement.type.name for statement in connection.extract_statements(query)]
 
 
 def words(query: str) -> list[tuple[int, str]]:
-    """The tokens of a text in lower case, and where each begins; comments are left out."""
-    tokens = [(at, kind) for at, kind in duckdb.tokenize(query) if kind != duckdb.token_type.comment]
-    ends = [*(at for at, _ in tokens[1:]), len(query)]
-    return [(at, query[at:end].strip().lower()) for (at, _), end in zip(tokens, ends, strict=True)]
+    """The tokens of a text in lower case, with their positions; comments are left out."""
+    tokens = [(start, kind) for start, kind in duckdb.tokenize(query) if kind != duckdb.token_type.comment]
+    ends = [*(start for start, _ in tokens[1:]), len(query)]
+    return [(start, query[start:end].strip().lower()) for (start, _), end in zip(tokens, ends, strict=True)]

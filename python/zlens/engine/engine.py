@@ -1,9 +1,9 @@
-"""The SQL engine: questions of users and of reports over raw tables, roles and measures.
+"""The SQL engine: queries of users and of reports over raw tables, roles and measures.
 
-A statement is planned once: which columns of which tables it reads is told by their names in it, or, where it
-has a star or the like, by a plan over empty tables. Measures are compiled from the catalog with just these
-columns (catalog/compile), and raw tables are streamed with just the columns that those read. What was made
-stays made.
+A statement is planned once: the columns it reads are known from the names in it or, if it has a star or the
+like, from a plan over empty tables. Measures are compiled from the catalog with just these
+columns (catalog/compile), and raw tables are streamed with just the columns that those read. Tables
+that were made are kept.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ from zlens.errors import QueryError
 from zlens.inputs.source import RawTable
 
 _T = TypeVar("_T")
-#: So many statements are remembered as they were parsed and planned.
+#: The number of parsed and planned statements to remember.
 _STATEMENTS = 500
-#: Nothing that a question brings about lasts, whatever it holds.
+#: Nothing that a query does persists, whatever it contains.
 _ALONE = "BEGIN TRANSACTION READ ONLY"
-#: Handing out an input of fewer bytes to several threads takes longer than its questions.
+#: For an input of fewer bytes, distributing it to several threads takes longer than its queries.
 _SMALL = 16_000_000
 
 
 class Engine:
     """Answers SQL over the raw tables of some sources.
 
-    tables     raw tables by name; several of one name are rows of one table
-    session    tables that are of no record: intervals, systems, problems
-    where      gives the condition on a raw table with some columns: SQL of ours and the columns it names
-    summed     the intervals are buckets of --every
-    releases   systems by release, for roles that hold for some levels only
-    files      Parquet files that tables stand in; no other file can be read
-    trust      formulas of CPU MF that the user wants beyond those that are known well
+    tables     raw tables by name; several with the same name are parts of one table
+    session    tables that come from no record: intervals, systems, problems
+    where      gives the condition on a raw table with some columns: our own SQL and the columns it names
+    summed     whether intervals are buckets of --every
+    releases   systems by release, for roles that apply to some levels only
+    files      Parquet files of the tables; no other file can be read
+    trust      formulas of CPU MF that the user wants beyond the well-known ones
     groups     subjects that the user wants to see together
-    published  round as published tables do, where a column has a formula for that
-    size       bytes of the input, where that is known
+    published  whether to round as published tables do, if a column has a formula for that
+    size       bytes of the input, if known
     """
 
     def __init__(
@@ -78,14 +78,17 @@ class Engine:
         self._session = session or {}
         self._closed = False
         self._spill = tempfile.mkdtemp(prefix="zlens-")
-        # Also when nobody closes the engine: at the latest when the program ends.
+        # In case nobody closes the engine: at the latest when the program ends.
         self._forget = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         self._connection = connect(self._spill, files, 1 if size is not None and size < _SMALL else None)
         self._connection.execute("SET lock_configuration = true")
 
         def facts(raw: Mapping[str, Collection[str]]) -> Input:
-            own = {name: [(c.name, c.type) for c in table.columns] for name, table in self._session.items()}
-            return Input(raw, own, dict(releases or {}), summed, trust, groups, published)
+            session_columns = {
+                name: [(column.name, column.type) for column in table.columns]
+                for name, table in self._session.items()
+            }
+            return Input(raw, session_columns, dict(releases or {}), summed, trust, groups, published)
 
         self._store = Store(self._connection, tables, self._session, where or (lambda _: None), facts)
         self._planner = Planner(self._store.columns)
@@ -101,10 +104,10 @@ class Engine:
         self._connection.close()
         self._forget()
 
-    # -- what there is -------------------------------------------------------------------------------
+    # -- the tables ----------------------------------------------------------------------------------
 
     def raw_tables(self) -> list[str]:
-        """Names of the raw tables of the input, private ones left out."""
+        """Names of the raw tables of the input, without private ones."""
         return sorted(name for name in {*self._tables, *self._session} if not name.startswith("_"))
 
     def raw_columns(self, name: str) -> list[tuple[str, str]]:
@@ -120,45 +123,47 @@ class Engine:
     def tables(self, query: str) -> frozenset[str]:
         """The tables that a statement names (`cpu`, `role.processor`), without those of its WITH clauses."""
         try:
-            return tree.tables(self._parsed(self._store.cursor(), query).tree)
+            return tree.tables(self._parse(self._store.cursor(), query).tree)
         except Error as error:
             raise query_error(error) from None
 
     def rows(self, name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Rows of a helper: what zlens itself asks, and no user."""
+        """Rows of a helper, for zlens itself and not for users."""
         cursor = self._store.cursor()
         try:
             select = self._store.ready(cursor, self._store.compiler.plan(name, columns))
-            shown = ", ".join(map(expressions.quote, columns))
-            return interruptible(cursor, lambda: cursor.execute(f"SELECT {shown} FROM ({select})").fetchall())
+            selected = ", ".join(map(expressions.quote, columns))
+            return interruptible(
+                cursor, lambda: cursor.execute(f"SELECT {selected} FROM ({select})").fetchall()
+            )
         except Error as error:
             raise query_error(error) from None
 
     def unselected(self, names: Sequence[str], columns: Sequence[str], query: str) -> list[tuple[Any, ...]]:
-        """Rows of a query of ours over `records`: raw tables one behind the other, with all their rows."""
+        """Rows of one of zlens' own queries over `records`: the union of raw tables, with all their rows."""
         cursor = self._store.cursor()
         parts = [self._store.raw_rows(cursor, name, columns, fill=False, selected=False) for name in names]
-        shown = ", ".join(map(expressions.quote, columns))
-        union = " UNION ALL ".join(f"SELECT {shown} FROM ({part})" for part in parts)
+        selected = ", ".join(map(expressions.quote, columns))
+        union = " UNION ALL ".join(f"SELECT {selected} FROM ({part})" for part in parts)
         text = f"WITH records AS ({union}) {query}"
         return interruptible(cursor, lambda: cursor.execute(text).fetchall())
 
     # -- asking --------------------------------------------------------------------------------------
 
     def ask(self, query: str) -> Answer:
-        """Run one SELECT of the user; QueryError when it is wrong."""
+        """Run one SELECT of the user; QueryError if it is invalid."""
         try:
             cursor = self._store.cursor()
-            statement = self._parsed(cursor, query)
+            statement = self._parse(cursor, query)
             if shows_tables(statement.tree):
                 return self._listing()
-            asked = self._asked(cursor, statement)
+            asked = self._prepare_query(cursor, statement)
         except Error as error:
             raise query_error(error) from None
         return self._answer(asked)
 
     def _answer(self, asked: Asked) -> Answer:
-        """The rows of a question, to be worked out when they are looked at."""
+        """The rows of a query, to be computed when they are read."""
         kinds = [type_name(type) for type in asked.types]
         times = [index for index, kind in enumerate(kinds) if kind == "time"]
 
@@ -172,8 +177,8 @@ class Engine:
 
         def rows() -> list[tuple[Any, ...]]:
             check_open()
-            found = working(lambda: asked.rows(plain))
-            return [with_times(row, times) for row in found] if times else found
+            values = working(lambda: asked.rows(plain))
+            return [with_times(row, times) for row in values] if times else values
 
         def first(count: int, longest: int, most: int) -> tuple[list[tuple[Any, ...]], bool]:
             check_open()
@@ -191,11 +196,11 @@ class Engine:
         return Answer(asked.names, kinds, rows, formed, first, working)
 
     def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
-        """Run one SELECT of ours, known to read these columns of these tables, without parsing it."""
+        """Run one of zlens' own SELECTs, known to read these columns of these tables, without parsing it."""
         cursor = self._store.cursor()
         try:
             self._bring(cursor, reads)
-            # Answers of many columns take longer to bind than to work out; a relation is bound twice.
+            # Answers with many columns take longer to bind than to compute; a relation is bound twice.
             create = f'CREATE TEMP TABLE "answer#" AS {query}'
             interruptible(cursor, lambda: cursor.execute(create))
             return self._answer(Asked.bound(cursor, 'FROM temp."answer#"'))
@@ -203,7 +208,7 @@ class Engine:
             raise query_error(error) from None
 
     def derive(self, name: str, query: str, reads: Mapping[str, Collection[str]]) -> None:
-        """Keep the rows of a SELECT of ours, which reads these columns of these tables, under a name."""
+        """Keep the rows of one of zlens' own SELECTs, which reads these columns, under a name."""
 
         def rows(cursor: Connection) -> str:
             self._bring(cursor, reads)
@@ -215,14 +220,14 @@ class Engine:
             raise query_error(error) from None
 
     def _bring(self, cursor: Connection, reads: Mapping[str, Collection[str]]) -> None:
-        """Let a cursor read columns of tables, made or not."""
+        """Make columns of tables readable for a cursor, whether or not they are made."""
         rows = {name: self._rows_of(cursor, name, {*wanted}, None) for name, wanted in sorted(reads.items())}
         for name, select in rows.items():
             if select is not None:
                 cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
 
     def _listing(self) -> Answer:
-        """The answer to SHOW TABLES: measures, raw tables of this input and roles, and what they hold."""
+        """The answer to SHOW TABLES: measures, raw tables of this input and roles, with descriptions."""
         rows: list[tuple[Any, ...]] = [
             (name, "measure", metrics.table(name).text) for name in metrics.tables()
         ]
@@ -233,17 +238,17 @@ class Engine:
         return Answer(columns, ["text"] * len(columns), lambda: rows, lambda _: table)
 
     def expect(self, queries: Iterable[str]) -> None:
-        """Make what several questions will read at once, rather than extend it from one to the next."""
+        """Make what several queries will read at once, instead of extending it for each."""
         wanted: dict[str, set[str]] = {}
         readers: Counter[str] = Counter()
         try:
             cursor = self._store.cursor()
             for query in queries:
-                statement = self._parsed(cursor, query)
-                for name, columns in self._reads(statement, self._named(statement)).items():
+                statement = self._parse(cursor, query)
+                for name, columns in self._reads(statement, self._named_tables(statement)).items():
                     wanted.setdefault(name, set()).update(columns)
                     readers[name] += 1
-            # What is worked out for every question is kept where there will be several.
+            # Lazy measures are kept if several queries need them.
             self._store.make_all(
                 {
                     name: columns
@@ -254,15 +259,15 @@ class Engine:
         except Error as error:
             raise query_error(error) from None
 
-    def _parsed(self, cursor: Connection, query: str) -> Statement:
-        """A statement as it was parsed before, of the last some hundreds."""
+    def _parse(self, cursor: Connection, query: str) -> Statement:
+        """A parsed statement, from the cache if it is recent."""
         if query not in self._statements:
             if len(self._statements) >= _STATEMENTS:
                 self._statements.clear()
             self._statements[query] = parse(cursor, query, self._kept)
         return self._statements[query]
 
-    def _named(self, statement: Statement) -> set[str]:
+    def _named_tables(self, statement: Statement) -> set[str]:
         return {name for name in statement.survey.tables if self._store.columns(name) is not None}
 
     def _reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
@@ -277,28 +282,28 @@ class Engine:
         return {name: columns & {column for column, _ in self._store.columns(name) or ()} for name in named}
 
     def _columns_named(self, statement: Statement) -> set[str] | None:
-        """The columns that a statement names; None where it does not name them all."""
+        """The columns that a statement names; None if it does not name them all."""
         for name, tables in statement.survey.rows.items():
             for table in tables:
-                known = self._store.columns(table)
-                if known is not None and not any(column == name for column, _ in known):
+                columns = self._store.columns(table)
+                if columns is not None and not any(column == name for column, _ in columns):
                     return None
         return statement.survey.columns
 
     def _planned_reads(self, statement: Statement, named: set[str]) -> Mapping[str, set[str]]:
-        """The same of a statement that has to be planned, with a database of its own."""
+        """The columns read by a statement that must be planned, with a separate database."""
         depends = ("reads", statement.question, {name: self._store.columns(name) for name in sorted(named)})
-        found: Mapping[str, Iterable[str]] | None = self._kept.read(*depends)
-        if found is None:
-            found = self._planner.reads(statement, named)
-            self._kept.write({name: sorted(columns) for name, columns in found.items()}, *depends)
-        return {name: {*found.get(name, ())} for name in named}
+        reads: Mapping[str, Iterable[str]] | None = self._kept.read(*depends)
+        if reads is None:
+            reads = self._planner.reads(statement, named)
+            self._kept.write({name: sorted(columns) for name, columns in reads.items()}, *depends)
+        return {name: {*reads.get(name, ())} for name in named}
 
-    def _asked(self, cursor: Connection, statement: Statement) -> Asked:
-        """The question, not worked out yet, on the connection it will be worked out on."""
-        named = self._named(statement)
+    def _prepare_query(self, cursor: Connection, statement: Statement) -> Asked:
+        """The query, not computed yet, on the connection that will compute it."""
+        named = self._named_tables(statement)
         if not named and statement.survey.listing:
-            # All that could be asked for, whether or not it is made already.
+            # Everything that could be queried, whether or not it is made already.
             cursor = self._planner.catalog(
                 [*metrics.tables(), *self.raw_tables(), *(f"role.{name}" for name in roles.entities())]
             )
@@ -312,36 +317,36 @@ class Engine:
         for name, select in rows.items():
             cursor.execute(f"CREATE TEMP VIEW {expressions.quote(name)} AS {select}")
         cursor.execute(_ALONE)
-        # An EXPLAIN ANALYZE is worked out here.
+        # An EXPLAIN ANALYZE is executed here.
         asked = Asked.bound(cursor, text)
         if depends is not None:
             self._kept.write([asked.names, asked.types], *depends)
         return asked
 
     def _shape_depends(self, statement: Statement, named: set[str]) -> list[Any] | None:
-        """All that names and types of an answer depend on; None where they may depend on rows."""
+        """All that names and types of an answer depend on; None if they may depend on rows."""
         fixed = self._columns_named(statement) is not None and statement.text == statement.question
-        # One with a semicolon cannot stand in brackets.
-        if not fixed or ";" in statement.text or any(self._store.compiler.is_helper(one) for one in named):
+        # A statement with a semicolon cannot be put in parentheses.
+        if not fixed or ";" in statement.text or any(self._store.compiler.is_helper(name) for name in named):
             return None
         for name in named - self._digests.keys():
             self._digests[name] = digest(self._store.columns(name))
         return ["shape", statement.text, {name: self._digests[name] for name in sorted(named)}]
 
     def write_parquet(self, query: str, path: str) -> None:
-        """Write an answer as a Parquet file (zstd), through a file beside it that is renamed at the end."""
+        """Write an answer as a Parquet file (zstd), through a file next to it that is renamed at the end."""
         try:
             cursor = self._store.cursor()
-            asked = self._asked(cursor, self._parsed(cursor, query))
+            asked = self._prepare_query(cursor, self._parse(cursor, query))
             write_parquet(asked.relation(leaving), path)
         except Error as error:
             raise query_error(error) from None
 
     def keep(self, name: str, columns: Iterable[str]) -> str:
-        """Work out some columns of a lazy measure once for several questions; the table that has them."""
-        known = {column for column, _ in self._store.columns(name) or ()}
+        """Compute some columns of a lazy measure once for several queries; returns the table's name."""
+        existing = {column for column, _ in self._store.columns(name) or ()}
         try:
-            self._store.make(name, known & {*columns})
+            self._store.make(name, existing & {*columns})
         except Error as error:
             raise query_error(error) from None
         return name
@@ -351,18 +356,18 @@ class Engine:
     def _prepare(
         self, cursor: Connection, statement: Statement, named: set[str]
     ) -> tuple[str, dict[str, str]]:
-        """A statement's text as it is to be run on a cursor, and the rows of tables that are not made."""
-        whole = self._columns_named(statement) is None
+        """A statement's text as it runs on a cursor, and the rows of tables that are not made."""
+        all_columns = self._columns_named(statement) is None
         rows = {}
         for name, wanted in sorted(self._reads(statement, named).items()):
             check()
-            select = self._rows_of(cursor, name, wanted, self._store.columns(name) if whole else None)
+            select = self._rows_of(cursor, name, wanted, self._store.columns(name) if all_columns else None)
             if select is not None:
                 rows[name] = select
         renamed = {name: name for name in named if name.startswith("role.")}
         if not renamed:
             return statement.text, rows
-        # Roles are tables of this question alone, which no schema can hold.
+        # Roles are tables of this query alone, which no schema can contain.
         tree = json.loads(json.dumps(statement.tree))
         rename(tree, renamed)
         text = self._store.rendered(tree)
@@ -371,24 +376,24 @@ class Engine:
     def _rows_of(
         self, cursor: Connection, name: str, wanted: set[str], typed: list[tuple[str, str]] | None
     ) -> str | None:
-        """SQL of a table's rows, or None where the table is made.
+        """SQL of a table's rows, or None if the table is made.
 
-        With `typed` it has all its columns, those not wanted as NULL.
+        With `typed` it has all its columns, unwanted ones as NULL.
         """
         if not self._store.streams(name):
             self._store.make(name, wanted)
         if self._store.has(name, wanted if typed is None else [column for column, _ in typed]):
             return None
         if self._store.has(name, wanted):
-            # Not what takes the table's name for this question, but the table itself.
-            return self._filled(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
+            # Not the view with the table's name for this query, but the table itself.
+            return self._fill_columns(f"memory.main.{expressions.quote(name)}", wanted, typed or [])
         if self._store.is_raw(name):
             return self._store.raw_rows(cursor, name, wanted, fill=typed is not None)
         select = self._store.ready(cursor, self._store.compiler.plan(name, wanted))
-        return select if typed is None else self._filled(f"({select})", wanted, typed)
+        return select if typed is None else self._fill_columns(f"({select})", wanted, typed)
 
     @staticmethod
-    def _filled(rows: str, wanted: set[str], typed: list[tuple[str, str]]) -> str:
+    def _fill_columns(rows: str, wanted: set[str], typed: list[tuple[str, str]]) -> str:
         columns = (
             expressions.quote(column)
             if column in wanted

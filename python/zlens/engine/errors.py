@@ -1,4 +1,4 @@
-"""What the SQL engine says of a wrong question, as an error of ours."""
+"""The SQL engine's message about an invalid query, as an error of ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LAKE_FILE = re.compile(r'Cannot (?:access|open) file "[^"]*/system=[^"]*/day=[^
 
 
 def query_error(error: Exception) -> QueryError:
-    """One sentence of the engine's message, without its sketch of the query and its guess at our names."""
+    """One sentence of the engine's message, without its sketch of the query and its suggestions."""
     text = str(error).split("\n\nLINE ")[0].split("\nDid you mean")[0].replace("\n", " ").strip()
     text = re.sub(r"^[A-Za-z ]+ Error: ", "", text).rstrip("!")
     cure = None
@@ -23,19 +23,19 @@ def query_error(error: Exception) -> QueryError:
     missing = re.match(r"Table with name (\S+) does not exist", text)
     if missing:
         near = difflib.get_close_matches(missing[1].lower(), metrics.tables(), 3)
-        meant = f"did you mean {' or '.join(near)}? " if near else ""
-        cure = f"{meant}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns"
+        suggestion = f"did you mean {' or '.join(near)}? " if near else ""
+        cure = f"{suggestion}`SHOW TABLES` lists the tables, `DESCRIBE <table>` their columns"
     elif column:
-        # The engine knows the columns that were made; what there could be, the catalog knows.
+        # The engine knows the columns that were made; the catalog knows all.
         text = column[0]
-        known = {each.name for _, each in metrics.all_columns()}
-        near = difflib.get_close_matches(column[1].lower(), known, 3)
-        meant = f"did you mean {' or '.join(near)}? " if near else ""
-        cure = f"{meant}`DESCRIBE <table>` lists the columns of a table"
+        column_names = {column.name for _, column in metrics.all_columns()}
+        near = difflib.get_close_matches(column[1].lower(), column_names, 3)
+        suggestion = f"did you mean {' or '.join(near)}? " if near else ""
+        cure = f"{suggestion}`DESCRIBE <table>` lists the columns of a table"
     elif os.strerror(errno.EMFILE) in text:
         cure = say("fewer_files")
     elif _LAKE_FILE.match(text):
-        # A file that is gone is taken for a pattern, which nobody may follow: what is said then helps nobody.
+        # The engine takes a missing file for a pattern that it may not expand: its message would not help.
         text = "a file of the lake cannot be read any more"
         cure = say("lake_gone")
-    return QueryError(text or "the question failed", cure=cure)
+    return QueryError(text or "the query failed", cure=cure)

@@ -1,4 +1,4 @@
-"""Which columns of which tables a statement of the user reads."""
+"""Determines the columns and tables that a user's statement reads."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from zlens.catalog.expressions import literal, quote
 from zlens.engine.connection import Connection, connect
 from zlens.engine.statement import Statement
 
-#: Columns of a table and their types in SQL.
+#: Columns of a table with their SQL types.
 Typed = Iterable[tuple[str, str]]
 
 
 class Planner:
-    """Plans statements over empty tables, on a connection of its own that is opened when it is needed."""
+    """Plans statements over empty tables, on a connection of its own that is opened when needed."""
 
     def __init__(self, columns: Callable[[str], Typed | None]) -> None:
         self._columns = columns
         self._connection: Connection | None = None
         self._lock = threading.Lock()
-        self._there: set[str] = set()
+        self._declared: set[str] = set()
         self._described: set[str] = set()
 
     def close(self) -> None:
@@ -32,7 +32,7 @@ class Planner:
     def reads(self, statement: Statement, named: Iterable[str]) -> Mapping[str, set[str]]:
         """The columns that a statement reads of the tables it names."""
         with self._lock:
-            connection = self._opened()
+            connection = self._open()
             for name in named:
                 self._declare(connection, name)
             rows = connection.execute(f"EXPLAIN (FORMAT JSON) {statement.question}").fetchall()
@@ -41,7 +41,7 @@ class Planner:
         except (ValueError, IndexError):
             # Nothing is planned, so nothing is read.
             return {}
-        found: dict[str, set[str]] = {}
+        columns_read: dict[str, set[str]] = {}
         while pending:
             node = pending.pop()
             extra = node.get("extra_info") or {}
@@ -49,14 +49,16 @@ class Planner:
             if isinstance(table, str):
                 projected = extra.get("Projections") or []
                 name = table.replace('"', "").removeprefix("memory.").removeprefix("main.").lower()
-                found.setdefault(name, set()).update([projected] if isinstance(projected, str) else projected)
+                columns_read.setdefault(name, set()).update(
+                    [projected] if isinstance(projected, str) else projected
+                )
             pending.extend(node.get("children") or [])
-        return found
+        return columns_read
 
     def catalog(self, names: Iterable[str]) -> Connection:
-        """A connection to empty tables with the catalog's words on them, for those who ask what there is."""
+        """A connection to empty tables with the catalog's comments, for listing what exists."""
         with self._lock:
-            connection = self._opened()
+            connection = self._open()
             for name in names:
                 self._declare(connection, name)
                 if name in metrics.tables() and name not in self._described:
@@ -71,7 +73,7 @@ class Planner:
             connection.execute(f"COMMENT ON COLUMN {quote(name)}.{quote(column.name)} IS {literal(text)}")
         self._described.add(name)
 
-    def _opened(self) -> Connection:
+    def _open(self) -> Connection:
         if self._connection is None:
             self._connection = connect(None, threads=1)
             # Filters stay above the scans, and empty tables stay scans: the plan shows all columns read.
@@ -83,9 +85,9 @@ class Planner:
 
     def _declare(self, connection: Connection, name: str) -> None:
         columns = self._columns(name)
-        if name in self._there or columns is None:
+        if name in self._declared or columns is None:
             return
         typed = ", ".join(f"{quote(column)} {type}" for column, type in columns)
         schema, _, table = name.rpartition(".")
         connection.execute(f"CREATE TABLE {quote(schema) + '.' if schema else ''}{quote(table)} ({typed})")
-        self._there.add(name)
+        self._declared.add(name)

@@ -1,4 +1,4 @@
-"""A user's statement as the parser of DuckDB sees it."""
+"""A user's statement as DuckDB's parser sees it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from zlens.engine.admission import Survey, Tree, admit
 from zlens.engine.connection import Connection, kinds, words
 from zlens.errors import QueryError
 
-#: A statement longer than this was not written by hand, and takes long to parse.
+#: A longer statement was not written by hand, and takes long to parse.
 LONGEST = 1_000_000
-#: The trees of longer ones are not kept.
+#: The trees of longer ones are not cached.
 _KEPT = 50_000
 
 
@@ -23,9 +23,9 @@ class Statement:
     """One statement that only reads.
 
     text       as the user wrote it
-    question   the SELECT in it: of an EXPLAIN, what is explained
+    question   the SELECT in it: for an EXPLAIN, the explained one
     tree       the parser's tree of the question
-    survey     what the question names
+    survey     the names in the question
     """
 
     text: str
@@ -38,24 +38,24 @@ def parse(connection: Connection, query: str, kept: Kept) -> Statement:
     """The one statement of a text; QueryError for a text that is anything else, or that writes."""
     if len(query) > LONGEST:
         raise QueryError(
-            f"the question has {len(query):,} characters", expected=f"no more than {LONGEST:,} characters"
+            f"the query has {len(query):,} characters", expected=f"no more than {LONGEST:,} characters"
         )
-    tree = _serialized(connection, query, kept)
+    tree = _serialize(connection, query, kept)
     if tree is not None:
         if len(tree["statements"]) != 1:
-            raise _not_one()
+            raise _not_single()
         return Statement(query, query, tree, admit(tree))
     if kinds(connection, query) != ["EXPLAIN"]:
-        raise _not_one()
-    for question in _explained(query):
-        tree = _serialized(connection, question, kept)
+        raise _not_single()
+    for question in _explain_targets(query):
+        tree = _serialize(connection, question, kept)
         if tree is not None:
             return Statement(query, question, tree, admit(tree))
-    raise _not_one()
+    raise _not_single()
 
 
-def _explained(query: str) -> Iterator[str]:
-    """What may be the statement that an EXPLAIN explains, behind ANALYZE and options in brackets."""
+def _explain_targets(query: str) -> Iterator[str]:
+    """Candidates for the statement that an EXPLAIN explains, after ANALYZE and options in parentheses."""
     tokens = words(query)
     place = 1
     while place < len(tokens) and tokens[place][1] == "analyze":
@@ -64,28 +64,28 @@ def _explained(query: str) -> Iterator[str]:
         return
     yield query[tokens[place][0] :]
     if tokens[place][1] == "(":
-        closing = next((at for at in range(place, len(tokens)) if tokens[at][1] == ")"), len(tokens))
+        closing = next((index for index in range(place, len(tokens)) if tokens[index][1] == ")"), len(tokens))
         if closing + 1 < len(tokens):
             yield query[tokens[closing + 1][0] :]
 
 
-def _serialized(connection: Connection, question: str, kept: Kept) -> Tree | None:
-    """The tree of a SELECT; None where the parser has none."""
-    made: dict[str, Any] | None = kept.read("tree", question)
-    if made is None:
+def _serialize(connection: Connection, question: str, kept: Kept) -> Tree | None:
+    """The tree of a SELECT; None if the parser gives none."""
+    tree: dict[str, Any] | None = kept.read("tree", question)
+    if tree is None:
         rows = connection.execute("SELECT json_serialize_sql(?)", [question]).fetchall()
         try:
-            made = json.loads(rows[0][0])
+            tree = json.loads(rows[0][0])
         except RecursionError:
-            raise QueryError("the question is nested too deeply", cure="ask it in parts") from None
+            raise QueryError("the query is nested too deeply", cure="split it into parts") from None
         if len(question) <= _KEPT:
-            kept.write(made, "tree", question)
-    return None if not isinstance(made, dict) or made.get("error") else made
+            kept.write(tree, "tree", question)
+    return None if not isinstance(tree, dict) or tree.get("error") else tree
 
 
-def _not_one() -> QueryError:
+def _not_single() -> QueryError:
     return QueryError(
-        "this is not one question",
+        "this is not a single query",
         expected="a single SELECT (or DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)",
-        cure="ask one thing at a time; zlens changes no data",
+        cure="run one query at a time; zlens changes no data",
     )

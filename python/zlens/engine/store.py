@@ -1,4 +1,4 @@
-"""Tables that questions share: made when they are first needed, and extended by the columns others need."""
+"""Tables that queries share: made when first needed, and extended by the columns that others need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zlens.engine.cancelling import check, held, interruptible
 from zlens.engine.connection import RELEASE, Connection
 from zlens.inputs.source import ParquetTable, RawTable
 
-#: A condition on the rows of a raw table with some columns: SQL of ours, and the columns it names.
+#: A condition on the rows of a raw table with some columns: our own SQL, and the columns it names.
 Condition = Callable[[Iterable[Column]], tuple[str, set[str]] | None]
 
 _TREES: dict[str, str] = {}
@@ -29,9 +29,9 @@ _MOST_TREES = 500
 class Store:
     """The tables of one engine on its connection.
 
-    raw        tables of the sources by name; several of one name are rows of one table
+    raw        tables of the sources by name; several with the same name are parts of one table
     session    tables that the session makes
-    condition  which rows of a raw table the options select
+    condition  gives the rows of a raw table that the options select
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Store:
         self._columns: dict[str, dict[str, str]] = {}
         self._typed: dict[str, list[tuple[str, str]] | None] = {}
         self._present: Present = None
-        #: Streams have names of their own: one question may read a table for several of its measures.
+        #: Streams have unique names: one query may read a table for several of its measures.
         self._numbers = count()
         self.compiler = Compiler(
-            facts(_RawColumns(self)), self._parsed, self.rendered, self._generations, Kept("plans", RELEASE)
+            facts(_RawColumns(self)), self._parse, self.rendered, self._generations, Kept("plans", RELEASE)
         )
 
-    # -- what there is -------------------------------------------------------------------------------
+    # -- the tables ----------------------------------------------------------------------------------
 
     def raw_columns(self, name: str) -> dict[str, str]:
         """Names and types of a raw table's columns over all its parts."""
@@ -72,7 +72,7 @@ class Store:
         return self._columns[name]
 
     def is_raw(self, name: object) -> bool:
-        # Asked by the hundred; what sources give does not change.
+        # Called hundreds of times; what sources give does not change.
         if name not in self._is_raw:
             self._is_raw[name] = name in self._raw and name not in self._session
         return self._is_raw[name]
@@ -81,7 +81,7 @@ class Store:
         return [name for name in self._raw if name not in self._session]
 
     def columns(self, name: str) -> list[tuple[str, str]] | None:
-        """Names and SQL types of a table that a question may name; None for one that is none of ours."""
+        """Names and SQL types of a table that a query may name; None if it is not ours."""
         if name not in self._typed:
             self._typed[name] = self._typed_columns(name)
         return self._typed[name]
@@ -90,8 +90,8 @@ class Store:
         if name in self._session:
             return [(column.name, SQL_TYPES[column.type]) for column in self._session[name].columns]
         if name in metrics.tables():
-            own = [(column.name, SQL_TYPES[column.type]) for column in metrics.table(name).columns]
-            return own + [(column, SQL_TYPES[type]) for column, type in self.compiler.percentiles(name)]
+            typed = [(column.name, SQL_TYPES[column.type]) for column in metrics.table(name).columns]
+            return typed + [(column, SQL_TYPES[type]) for column, type in self.compiler.percentiles(name)]
         if name.startswith("role."):
             if name[5:] not in entities():
                 return None
@@ -101,28 +101,28 @@ class Store:
         return self._helper_columns(name) if self.compiler.is_helper(name) else None
 
     def _helper_columns(self, name: str) -> list[tuple[str, str]]:
-        """What a helper gives; its types are those of its SQL, which the engine alone can tell."""
+        """The columns of a helper; their types follow from its SQL, and only the engine knows them."""
         cursor = self.cursor()
         select = self.ready(cursor, self.compiler.plan(name, self.compiler.columns(name)))
         shape = cursor.sql(select)
         return list(zip(shape.columns, map(str, shape.types), strict=True))
 
     def streams(self, name: str) -> bool:
-        """Whether a table is worked out for every question, as far as that needs it, and not kept."""
+        """Whether a table is computed for every query, as far as that needs it, and not kept."""
         if name in self._session or name in KEPT:
             return False
         return name not in metrics.tables() or (metrics.table(name).lazy and not self.compiler.input.summed)
 
     def has(self, name: str, columns: Collection[str]) -> bool:
         """Whether a table is made with some columns."""
-        made = self._made.get(name)
-        return made is not None and made.issuperset(columns)
+        columns_made = self._made.get(name)
+        return columns_made is not None and columns_made.issuperset(columns)
 
     # -- making --------------------------------------------------------------------------------------
 
     def make(self, name: str, columns: Collection[str]) -> None:
-        """See that a table is there with some columns, and those that others asked for before."""
-        # Whose columns are there does not wait while a table is made with more of them.
+        """Make a table with some columns, and those that others needed before."""
+        # A caller whose columns exist does not wait while the table is made with more of them.
         if self.has(name, columns):
             return
         with held(self._lock):
@@ -130,41 +130,43 @@ class Store:
         with held(lock):
             if self.has(name, columns):
                 return
-            wanted = self._order(name) if name in self._session else self._extended(name, columns)
+            wanted = self._order(name) if name in self._session else self._extend_columns(name, columns)
             self._create(name, wanted)
             self._made[name] = frozenset(wanted)
 
     def make_all(self, wanted: Mapping[str, Collection[str]]) -> None:
-        """Make several tables, and each of those below them once, with the columns that all of them need."""
+        """Make several tables, and each of those below them once, with all columns that they need."""
         pending = {name: {*columns} for name, columns in wanted.items()}
-        found: list[tuple[str, set[str]]] = []
+        ordered: list[tuple[str, set[str]]] = []
         while pending:
             name = max(pending, key=self._height)
             columns = pending.pop(name)
             if self.has(name, columns):
                 continue
-            found.append((name, columns))
+            ordered.append((name, columns))
             for plan in self._plans_for(name, columns):
-                for below, ones in plan.makes.items():
-                    pending.setdefault(below, set()).update(ones)
-        for name, columns in reversed(found):
+                for below, below_columns in plan.makes.items():
+                    pending.setdefault(below, set()).update(below_columns)
+        for name, columns in reversed(ordered):
             check()
             self.make(name, columns)
 
     def _height(self, name: str) -> tuple[int, str]:
-        """What is higher reads only what is lower, by way of a session's own tables too."""
+        """A rank: a table reads only lower ones, including through a session's own tables."""
         helpers = [helper for helper, _, _ in _helpers(self._session.get(name))]
-        return max((self.compiler.nodes.depth(one) for one in [*helpers, name]), default=0), name
+        return max((self.compiler.nodes.depth(node) for node in [*helpers, name]), default=0), name
 
     def _plans_for(self, name: str, columns: Collection[str]) -> Iterator[Plan]:
         if name not in self._session:
-            yield self.compiler.plan(name, self._extended(name, columns), ordered=not self.streams(name))
+            yield self.compiler.plan(
+                name, self._extend_columns(name, columns), ordered=not self.streams(name)
+            )
             return
-        for helper, read, needed in _helpers(self._session[name]):
-            if any(self.compiler.fills(f"role.{role}") for role in needed):
-                yield self.compiler.plan(helper, read)
+        for helper, helper_columns, helper_roles in _helpers(self._session[name]):
+            if any(self.compiler.fills(f"role.{role}") for role in helper_roles):
+                yield self.compiler.plan(helper, helper_columns)
 
-    def _extended(self, name: str, columns: Collection[str]) -> list[str]:
+    def _extend_columns(self, name: str, columns: Collection[str]) -> list[str]:
         """Columns and those that a table was made with before."""
         return [column for column in self._order(name) if column in {*columns, *self._made.get(name, ())}]
 
@@ -209,7 +211,7 @@ class Store:
         return f'SELECT * FROM "session#" WHERE {condition[0]}'
 
     def ready(self, cursor: Connection, plan: Plan) -> str:
-        """The text of a plan, with what it reads in its place on a cursor."""
+        """The text of a plan, with everything it reads available on a cursor."""
         for name, columns in plan.makes.items():
             self.make(name, columns)
         before = [(name, self.raw_rows(cursor, name, columns)) for name, columns in plan.reads.items()]
@@ -229,35 +231,37 @@ class Store:
         fill: bool = False,
         selected: bool = True,
     ) -> str:
-        """SQL of the rows of a raw table with the columns wanted, streamed to a cursor.
+        """SQL of the rows of a raw table with the wanted columns, streamed to a cursor.
 
-        A table whose name ends with WHOLE has the rows of all times: states that last may be older than what
-        the options select. With `fill` all other columns are there too, as NULL. Without `selected` options
-        leave out nothing.
+        A table whose name ends with WHOLE has the rows of all times: lasting states may be older than what
+        the options select. With `fill` all other columns are present too, as NULL. Without `selected` the
+        options leave out nothing.
         """
-        whole = name.endswith(WHOLE)
+        all_times = name.endswith(WHOLE)
         table = name.removesuffix(WHOLE)
         types = self.raw_columns(table)
         condition = None
         if selected and not table.startswith("_"):
-            known = self._raw[table][0].columns
-            condition = self._condition([one for one in known if not whole or one.name != "interval_end"])
-        read = {*wanted, *(condition[1] if condition else ())}
-        shown = [column for column in types if column in read or fill]
+            raw_columns = self._raw[table][0].columns
+            condition = self._condition(
+                [column for column in raw_columns if not all_times or column.name != "interval_end"]
+            )
+        needed = {*wanted, *(condition[1] if condition else ())}
+        shown = [column for column in types if column in needed or fill]
         selects = []
         for part in self._raw[table]:
-            there = [column.name for column in part.columns if column.name in read]
+            available = [column.name for column in part.columns if column.name in needed]
             if isinstance(part, ParquetTable):
                 if not part.paths:
                     continue
-                rows = f"({part.sql(there)})"
+                rows = f"({part.sql(available)})"
             else:
-                # Rows are counted by their first column where no column is asked for.
+                # If no column is asked for, rows are counted by their first one.
                 stream = f"{table}#{next(self._numbers)}"
-                cursor.register(stream, part.stream(there or [part.columns[0].name]))
+                cursor.register(stream, part.stream(available or [part.columns[0].name]))
                 rows = expressions.quote(stream)
             columns = (
-                expressions.quote(column) if column in there else _null(types[column], column)
+                expressions.quote(column) if column in available else _null(types[column], column)
                 for column in shown
             )
             selects.append(f"SELECT {', '.join(columns) or '1 AS one'} FROM {rows}")
@@ -271,21 +275,21 @@ class Store:
             self.make("_interval", ())
         return f"SELECT * FROM ({union}) WHERE {condition[0]}"
 
-    # -- what the compiler asks ----------------------------------------------------------------------
+    # -- for the compiler ----------------------------------------------------------------------------
 
-    def _parsed(self, sql: str) -> str:
-        # What the parser makes of a text of the catalog is the same in every session.
+    def _parse(self, sql: str) -> str:
+        # The parsed tree of a catalog text is the same in every session.
         if sql not in _TREES:
             if len(_TREES) >= _MOST_TREES:
                 _TREES.clear()
-            _TREES[sql] = str(self._asked("SELECT json_serialize_sql(?)", sql))
+            _TREES[sql] = str(self._scalar("SELECT json_serialize_sql(?)", sql))
         return _TREES[sql]
 
     def rendered(self, tree: Tree) -> str:
         """The text of a statement's tree."""
-        return str(self._asked("SELECT json_deserialize_sql(?)", json.dumps(tree)))
+        return str(self._scalar("SELECT json_deserialize_sql(?)", json.dumps(tree)))
 
-    def _asked(self, query: str, parameter: str) -> object:
+    def _scalar(self, query: str, parameter: str) -> object:
         return self.cursor().execute(query, [parameter]).fetchall()[0][0]
 
     def _generations(self) -> Present:
@@ -303,7 +307,7 @@ class Store:
 
 
 def _helpers(table: RawTable | None) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
-    """What a table of the session reads of the engine itself: helper, columns, roles that feed it."""
+    """The helpers that a session table reads from the engine itself: helper, columns, roles that feed it."""
     helpers: Sequence[tuple[str, Sequence[str], Sequence[str]]] = getattr(table, "helpers", ())
     return helpers
 
@@ -313,7 +317,7 @@ def _null(type: str, column: str) -> str:
 
 
 class _RawColumns(Mapping[str, Collection[str]]):
-    """The columns of raw tables, looked at when they are asked for."""
+    """The columns of raw tables, looked up on request."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

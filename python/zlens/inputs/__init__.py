@@ -1,1 +1,1 @@
-"""What an input is, whatever reader it is read by: sources, systems, intervals, options, problems."""
+"""The parts of an input, independent of its reader: sources, systems, intervals, options, problems."""

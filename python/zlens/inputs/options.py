@@ -1,4 +1,4 @@
-"""What a user can say about any question: which systems, which times, how they are shown.
+"""Options that apply to any query: which systems, which times, and how they are shown.
 
 Times without a zone are local times of the system concerned (UTC with `utc`).
 """
@@ -21,14 +21,14 @@ _SHIFT = re.compile(r"(?:(?P<days>[A-Za-z,\- ]+?)\s+)?(?P<start>\d{1,2}:\d{2})\s
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point on the command line: a date with a time, or a time of day on every date."""
+    """A time on the command line: a date with a time, or a time of day on every date."""
 
     date: dt.date | None
     time: dt.time
     zone: dt.tzinfo | None = None
 
     def utc(self, zone: dt.tzinfo, day: dt.date) -> dt.datetime:
-        """The moment in UTC; `zone` and `day` stand in where it names none."""
+        """The moment in UTC; `zone` and `day` are the defaults if it names none."""
         local = dt.datetime.combine(self.date or day, self.time, tzinfo=self.zone or zone)
         return local.astimezone(dt.UTC)
 
@@ -62,14 +62,14 @@ class Options:
     every_s       sum intervals up to this length
     tz            zone of sources that have only local times
     utc           show times in UTC instead of the system's local time
-    leap          leap seconds to subtract from TOD values; None: as known, else 0
-    allow_unverified  give metrics too whose formula no source confirms
+    leap          leap seconds to subtract from TOD values; None: as recorded, else 0
+    allow_unverified  include metrics whose formula no source confirms
     weights       file with the user's own numbers for RNI and finite CPI
     group         file with the user's groups of guests, devices, volumes and partitions (catalog/groups.py)
     throughput    CSV file of what an application achieved (readers/throughput/table.py)
-    throughput_columns   the user's word on its columns: 'time=When,rate=Load:per min'
+    throughput_columns   the meaning of its columns: 'time=When,rate=Load:per min'
     throughput_offset_s  seconds to add to its times to fit the system's clock
-    as_published  round as published tables do where our own value is not rounded: ITR
+    as_published  round as published tables do where zlens does not: ITR
     """
 
     systems: tuple[str, ...] = ()
@@ -121,7 +121,9 @@ def parse_offset(text: str) -> float:
     try:
         return float(sign * parse_duration(bare))
     except QueryError:
-        raise QueryError(f"{text!r} is no clock offset", expected="something like +90, -1h or 0.5") from None
+        raise QueryError(
+            f"{text!r} is not a clock offset", expected="something like +90, -1h or 0.5"
+        ) from None
 
 
 def parse_minutes(text: str) -> int:

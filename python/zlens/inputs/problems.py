@@ -1,30 +1,30 @@
-"""What could not be read as it stands: one row of the table `problem` each."""
+"""What could not be read as is: one row of the table `problem` each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: The kinds of problem there are (DESIGN: nothing is dropped silently).
+#: The kinds of problems (nothing is dropped silently).
 KINDS = (
     "truncated",  # the file ends inside something
     "length",  # a length field is impossible (zero, past its frame)
     "header",  # a record or control record header is not plausible
-    "no_layout",  # a record type the catalog has no layout for
-    "short",  # a record is shorter than its layout; what is beyond is NULL
-    "long",  # a record is longer than its layout; what is beyond is not decoded
+    "no_layout",  # a record type without a layout in the catalog
+    "short",  # a record is shorter than its layout; the fields beyond are NULL
+    "long",  # a record is longer than its layout; the bytes beyond are not decoded
     "gap",  # data is missing between two samples
     "resync",  # bytes skipped to the next plausible place
     "duplicate",  # the same data twice; read once
     "transfer",  # the file was damaged in transfer (ASCII translation and the like)
     "section",  # a section of a record points outside it, or is not expected
-    "time",  # a time that cannot be right, or that is local without a zone
+    "time",  # an impossible time, or a local one without a zone
     "changed",  # the file changed while it was read; or a value stepped back without evidence of a reset
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One row of `problem`. `bytes` is how many bytes were lost to it (0: none, None: not known)."""
+    """One row of `problem`. `bytes` is the number of bytes lost (0: none, None: unknown)."""
 
     system: str | None
     source: str

@@ -1,7 +1,7 @@
-"""Intervals of records that keep to their own: RMF's beside those of the counters of SMF 113, or SMF 30's.
+"""Intervals of records that have their own: RMF's next to those of the counters of SMF 113, or SMF 30's.
 
-A source tells the intervals of its first kind of record. Where a system has others, whose intervals end at
-other moments, rows of theirs belong to these.
+A source gives the intervals of its first kind of record. If a system has others, whose intervals end at
+other moments, their rows belong to these.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ QUERY = (
     "SELECT system, source, epoch_us(interval_end), max(seconds), max(flag), count(*) FROM records "
     "WHERE interval_end IS NOT NULL GROUP BY system, source, interval_end ORDER BY interval_end"
 )
-#: An interval may be a little longer than it is called: RMF ends it when it can.
+#: An interval may be a little longer than its nominal length: RMF ends it when it can.
 SLACK = 1.02
 
 Found = tuple[SystemInfo, Interval]
 
 
 def find(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list[Found]:
-    """All of them in the order of time, those too that end when an interval of the first kind does.
+    """All of them in order of time, including those that end with an interval of the first kind.
 
-    rows: those of QUERY over the raw tables that tell intervals (smf_sections.tells_intervals)
+    rows: those of QUERY over the raw tables with intervals (smf_sections.tells_intervals)
     """
     infos = {(info.system, info.source): info for info in systems}
     return [
@@ -37,7 +37,7 @@ def find(systems: Iterable[SystemInfo], rows: Iterable[tuple[Any, ...]]) -> list
 
 
 def within(others: Iterable[Found], kept: Iterable[Found]) -> list[Found]:
-    """Those whose middle lies in the stretch of time that the kept intervals of their system make."""
+    """Those whose middle lies in the time that the kept intervals of their system span."""
     spans: dict[int, tuple[int, int]] = {}
     for info, interval in kept:
         first, last = spans.get(id(info), (interval.end_us, interval.end_us))
@@ -55,7 +55,7 @@ def _start(interval: Interval) -> int:
 
 
 def problems(others: Iterable[Found], every_s: int) -> list[Problem]:
-    """What is said of intervals that are longer than --every."""
+    """The problems of intervals that are longer than --every."""
     long: dict[tuple[str, str], list[float]] = {}
     for info, interval in others:
         if interval.seconds is not None and interval.seconds > SLACK * every_s:
@@ -69,7 +69,7 @@ def problems(others: Iterable[Found], every_s: int) -> list[Problem]:
             None,
             "time",
             f"{len(lengths):,} intervals of up to {max(lengths):.0f} s are longer than {every_s} s: "
-            f"what their records tell is not shown; buckets of {max(lengths):.0f} s or more show it",
+            f"their records are not shown; buckets of {max(lengths):.0f} s or more show them",
         )
         for (system, source), lengths in long.items()
     ]

@@ -1,4 +1,4 @@
-"""What a source gives: its systems, intervals and raw tables, whatever reader it is from."""
+"""What a source provides: its systems, intervals and raw tables, whatever its reader."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Protocol, runtime_checkable
 from zlens.catalog.columns import Column
 from zlens.inputs.problems import Problem
 
-#: (bytes done, bytes in all, what is being read)
+#: (bytes done, total bytes, what is being read)
 Progress = Callable[[int, int, str], None]
 
 
 class ArrowSource(Protocol):
-    """Anything that hands out an Arrow stream; every call starts a fresh one."""
+    """Anything that exports an Arrow stream; every call starts a new one."""
 
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -35,7 +35,7 @@ class RawTable(Protocol):
 
 @runtime_checkable
 class ParquetTable(RawTable, Protocol):
-    """A raw table that stands in Parquet files, which the engine reads itself."""
+    """A raw table in Parquet files, which the engine reads itself."""
 
     @property
     def paths(self) -> Sequence[str]: ...
@@ -66,11 +66,11 @@ class SystemInfo:
     release: str | None = None
     lpar: str | None = None
     lpar_number: int | None = None
-    #: Threads activated per core, by core type in lower case; a type is left out where that is not known.
+    #: Threads activated per core, by core type in lower case; a type is missing if that is unknown.
     threads: dict[str, int] = field(default_factory=dict)
     utc_offset_s: int | None = None
     leap_s: int = 0
-    #: Times are local and could not be converted; such a source is joined with no other.
+    #: Times are local and could not be converted; such a source is not joined with others.
     local_time: bool = False
     nominal_s: float | None = None
     first_us: int | None = None
@@ -81,13 +81,13 @@ class SystemInfo:
 
     @property
     def machine(self) -> str | None:
-        """One name for one machine in all sources: type and serial without leading zeros."""
+        """The name of a machine, the same in all sources: type and serial without leading zeros."""
         if not self.machine_type or not self.serial:
             return None
         return f"{self.machine_type}-{self.serial.lstrip('0')}"
 
     def zone(self) -> dt.tzinfo:
-        """The system's local zone as far as it is known; UTC otherwise."""
+        """The system's local zone if known, otherwise UTC."""
         if self.utc_offset_s is None or abs(self.utc_offset_s) >= 86400:
             return dt.UTC
         return dt.timezone(dt.timedelta(seconds=self.utc_offset_s))
@@ -95,7 +95,7 @@ class SystemInfo:
 
 @dataclass(frozen=True, slots=True)
 class InventoryRow:
-    """How much of one kind of record a file holds; the row of the table `inventory`."""
+    """The amount of one kind of record in a file; the row of the table `inventory`."""
 
     system: str | None
     source: str
@@ -113,8 +113,8 @@ class InventoryRow:
     max_length: int | None = None
     #: Pack and release of the layout it is decoded with; None: the catalog has none.
     layout: str | None = None
-    #: Where a reader looks for them: records with the bytes of one before them, stretches of records that are
-    #: earlier than one before them, and steps that leave out a moment of a kind that comes every interval_s.
+    #: If a reader checks them: records that repeat the bytes of an earlier one, stretches of records that are
+    #: earlier than the one before them, and steps that skip a moment of a kind that comes every interval_s.
     duplicates: int | None = None
     out_of_order: int | None = None
     gaps: int | None = None
@@ -133,25 +133,25 @@ class Source(Protocol):
     tables: dict[str, list[RawTable]]
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What could not be read as it stands. `complete` decodes everything first to find all of it."""
+        """What could not be read as is. `complete` decodes everything first to find all of it."""
         ...
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that were reset: system, microseconds UTC, table, subject, evidence."""
+        """Counter resets: system, microseconds UTC, table, subject, evidence."""
         ...
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """What is in the files, with the layout of each kind of record, which takes longer, or without."""
+        """The contents of the files, optionally with the layout of each kind of record (slower)."""
         ...
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per file: format, path, bytes, and what the format has to say of itself."""
+        """One object per file: format, path, bytes, and what the format says about itself."""
         ...
 
 
 @runtime_checkable
 class Accompanied(Protocol):
-    """A source that takes name and machine of its systems from what another one, `beside`, tells of them."""
+    """A source that takes name and machine of its systems from another one, `beside`."""
 
     beside: str
 

@@ -1,7 +1,7 @@
 """A lake: months of decoded data in a folder, as Parquet, by table, system and day.
 
-`add` imports files, `contents` tells what is there, `check` holds every file against the manifest, `forget`
-removes. What is in a lake is read as any other input is: `zlens.open(folder)`.
+`add` imports files, `contents` shows what a lake contains, `check` verifies every file against the manifest,
+`forget` removes data. A lake is read like any other input: `zlens.open(folder)`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    # Reading a lake needs none of what writing one needs, least of all the SQL engine.
+    # Reading a lake needs nothing that writing one does, least of all the SQL engine.
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"zlens.lake.{_WHERE[name]}"), name)

@@ -1,4 +1,4 @@
-"""Whether a lake is whole: every file against the manifest, and files that belong to nothing."""
+"""Whether a lake is intact: every file against the manifest, and files that belong to nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN = frozenset({names.MANIFEST, names.LOCK, names.READERS})
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A file that is missing, changed or orphan (belongs to nothing), or a document that cannot be read."""
+    """A file that is missing, changed or orphaned (belongs to nothing), or a document that cannot be read."""
 
     kind: str
     path: str
@@ -28,7 +28,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How many files were read, their bytes, and what is wrong."""
+    """The number of files read, their bytes, and the faults."""
 
     files: int
     bytes: int
@@ -38,20 +38,20 @@ class Checked:
 
 
 def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Checked:
-    """Hold every file of a lake against its checksum. Raises InputError when there is no manifest."""
+    """Verify every file of a lake against its checksum. Raises InputError without a manifest."""
     path = os.fspath(lake)
     if not names.is_lake(path):
-        raise InputError("this is no lake", file=path, cure=say("lake_make"))
+        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
     into = Folder(path)
     with into.reading():
-        now = into.load()
+        manifest = into.load()
         faults: list[Fault] = []
         listed: dict[str, Listed] = {}
-        for one in now.inputs.values():
+        for imported in manifest.inputs.values():
             try:
-                listed.update(into.listed_of(one))
+                listed.update(into.listed_of(imported))
             except InputError as error:
-                faults.append(Fault("changed", error.file or path, f"{error.message}; of {one.path}"))
+                faults.append(Fault("changed", error.file or path, f"{error.message}; of {imported.path}"))
         total = sum(size or 0 for size, _ in listed.values())
         done = files = 0
         for name, facts in listed.items():
@@ -63,19 +63,19 @@ def check(lake: str | os.PathLike[str], progress: Progress | None = None) -> Che
             done += facts[0] or 0
             files += 1
         if not faults:
-            # Of an input whose document cannot be read it is not known what belongs to it.
-            faults += _orphans(into, now, listed)
-        return Checked(files, done, faults, len(now.retired))
+            # If an input's document cannot be read, the files that belong to it are unknown.
+            faults += _orphans(into, manifest, listed)
+        return Checked(files, done, faults, len(manifest.retired))
 
 
 def _fault(path: str, facts: Listed) -> Fault | None:
     size, sha256 = facts
     try:
-        there = os.stat(path).st_size
-        if size is not None and there != size:
-            return Fault("changed", path, f"it has {there:,} bytes instead of {size:,}")
+        actual = os.stat(path).st_size
+        if size is not None and actual != size:
+            return Fault("changed", path, f"it has {actual:,} bytes instead of {size:,}")
         if sha256 is not None and folder.digest(path) != sha256:
-            return Fault("changed", path, "its checksum is another one")
+            return Fault("changed", path, "its checksum differs")
     except FileNotFoundError:
         return Fault("missing", path, "the manifest lists it")
     except OSError as error:
@@ -83,15 +83,15 @@ def _fault(path: str, facts: Listed) -> Fault | None:
     return None
 
 
-def _orphans(into: Folder, now: Manifest, listed: dict[str, Listed]) -> Iterator[Fault]:
-    known = _OWN | listed.keys() | set(now.retired)
+def _orphans(into: Folder, manifest: Manifest, listed: dict[str, Listed]) -> Iterator[Fault]:
+    expected = _OWN | listed.keys() | set(manifest.retired)
     root = os.path.abspath(into.path)
     for area, folders, files in os.walk(root):
         folders.sort()
         if area == root and names.STAGING in folders:
-            # What is on its way in, or was when its process died: the next import looks after it.
+            # Files on their way in, or left by a process that died: the next import cleans up.
             folders.remove(names.STAGING)
         for file in sorted(files):
             name = os.path.relpath(os.path.join(area, file), root).replace(os.sep, "/")
-            if name not in known:
+            if name not in expected:
                 yield Fault("orphan", os.path.join(area, file), "the manifest does not list it")

@@ -1,4 +1,4 @@
-"""What there is to say of an input: facts and files. Of a seam: the files that stand in for others."""
+"""The document of an input: facts and files. The document of a seam: the files that replace others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Reset = tuple[str, int, str, str, str]
 
 _KINDS = ("main", "edge")
 _MOST = 2**63
-#: Facts of a system that are kept; the others follow from the parts.
+#: Stored facts of a system; the others follow from its parts.
 _SYSTEM = (
     "machine_type", "model", "serial", "release", "lpar", "lpar_number", "utc_offset_s", "leap_s",
     "local_time", "nominal_s", "threads",
@@ -32,10 +32,10 @@ _SYSTEM = (
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One Parquet file. `first_us` and `last_us` are the interval ends in it, `open` rows that have none.
+    """One Parquet file. `first_us` and `last_us` are its interval ends, `open` the rows without one.
 
-    kind is `main`, or `edge` for rows that depend on what other inputs hold: the first of every subject,
-    and those behind the last interval end. With a key the file stands in for the one without.
+    kind is `main`, or `edge` for rows that depend on other inputs: the first of every subject, and those
+    after the last interval end. With a key, the file replaces the one without.
     """
 
     table: str
@@ -50,12 +50,12 @@ class File:
     key: str | None = None
 
     def name(self, sha256: str, system: str) -> str:
-        """Where it is in the lake, as part of an input and system."""
+        """Its place in the lake, as part of an input and system."""
         return names.data(self.table, system, self.day, sha256, self.kind, self.key)
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """What a file with a key and the one that it stands in for have in common."""
+        """What a file with a key and the one it replaces have in common."""
         return self.table, self.day, self.kind
 
 
@@ -65,14 +65,14 @@ class PartDocument:
 
     info: SystemInfo
     schemas: dict[str, str] = field(default_factory=dict)
-    #: Columns that name the subject of a row, of tables whose rows depend on other inputs.
+    #: Columns that name the subject of a row, for tables whose rows depend on other inputs.
     subjects: dict[str, list[str]] = field(default_factory=dict)
     files: list[File] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Document:
-    """An input as it was imported. `side`: bytes and SHA-256 of the files beside this one."""
+    """An imported input. `side`: bytes and SHA-256 of the files next to this one."""
 
     info: list[dict[str, Any]]
     parts: list[PartDocument]
@@ -100,12 +100,12 @@ class Document:
 
 @dataclass(slots=True)
 class SeamDocument:
-    """What became of a part's rows because of the parts around it."""
+    """How the parts around a part change its rows."""
 
     files: list[File]
     resets: list[Reset] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    #: In place of those that the import found.
+    #: Replace those that the import found.
     intervals: list[Interval] | None = None
 
     def dump(self) -> bytes:
@@ -125,7 +125,7 @@ def dump(value: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _FileRow:
-    """The row of a file. A lake has thousands of them, and most questions need all: checks are plain ones."""
+    """The row of a file. A lake has thousands of them, and most queries need all: checks are plain code."""
 
     key: str | None = None
 
@@ -141,7 +141,7 @@ class _FileRow:
     def check(self, value: Any, where: str, problem: Errors) -> File:
         try:
             table, day, kind, rows, size, sha256, first, last, waiting = value
-            right = (
+            valid = (
                 names.TABLE.fullmatch(table)
                 and names.DAY.fullmatch(day)
                 and kind in _KINDS
@@ -154,8 +154,8 @@ class _FileRow:
                 and (last is None or (type(last) is int and -_MOST < last < _MOST))
             )
         except (TypeError, ValueError):
-            right = False
-        if not right:
+            valid = False
+        if not valid:
             raise problem.value(where, value, self.words())
         return File(table, day, kind, rows, size, sha256, first, last, waiting, self.key)
 
@@ -194,20 +194,20 @@ _DOCUMENT = Spec(
 
 
 def load(data: bytes, file: str) -> Document:
-    """The document of an input; InputError where it is not what zlens writes."""
-    whole: Document = kinds.loaded(data, file, _DOCUMENT)
-    for at, part in enumerate(whole.parts, 1):
-        strange = {file.table for file in part.files} - part.schemas.keys()
-        if strange:
-            where = f"parts[{at}].schemas"
+    """The document of an input; InputError if zlens cannot have written it."""
+    loaded: Document = kinds.loaded(data, file, _DOCUMENT)
+    for number, part in enumerate(loaded.parts, 1):
+        unknown = {file.table for file in part.files} - part.schemas.keys()
+        if unknown:
+            where = f"parts[{number}].schemas"
             raise kinds.problem(file).wrong(
-                f"{where} lacks {min(strange)}", expected="a schema for every table"
+                f"{where} lacks {min(unknown)}", expected="a schema for every table"
             )
-    return whole
+    return loaded
 
 
 def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
-    """The document of a seam, whose files stand in for others by the key; InputError as above."""
+    """The document of a seam, whose files replace others by the key; InputError as above."""
     keys = (
         Key("files", Many(_FileRow(key))),
         Key("resets", Many(RESET)),
@@ -218,13 +218,14 @@ def load_seam(data: bytes, file: str, key: str) -> SeamDocument:
     return seam
 
 
-def _file_row(one: File) -> list[Any]:
+def _file_row(file: File) -> list[Any]:
     return [
-        one.table, one.day, one.kind, one.rows, one.bytes, one.sha256, one.first_us, one.last_us, one.open,
+        file.table, file.day, file.kind, file.rows, file.bytes, file.sha256, file.first_us, file.last_us,
+        file.open,
     ]  # fmt: skip
 
 
-# Files beside a document -------------------------------------------------------------------------
+# Files next to a document -----------------------------------------------------------------------
 
 
 def intervals_name(place: int) -> str:
@@ -233,13 +234,13 @@ def intervals_name(place: int) -> str:
 
 @dataclass(slots=True)
 class Intervals:
-    """Intervals of a part, or marks: then lengths are from one to the next of the whole system."""
+    """Intervals of a part, or marks: their lengths then run from one to the next of the whole system."""
 
     intervals: list[Interval] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
 
     def ends(self) -> list[int]:
-        """When intervals end that hold something, in order."""
+        """The ends of the intervals that contain samples, in order."""
         if self.marks:
             return sorted({mark.end_us for mark in self.marks if mark.samples})
         return [interval.end_us for interval in self.intervals]
@@ -274,7 +275,7 @@ _INVENTORY = (
     kinds.MAYBE_TEXT,
 )
 _JOINED = (*_INVENTORY, *(kinds.MAYBE_WHOLE,) * 3, Maybe(Number()))
-#: The row of the table inventory, with and without what was joined.
+#: The row of the table inventory, with and without the joined columns.
 INVENTORY_ROW = Either(
     Row(_INVENTORY, "a row of the table inventory", InventoryRow),
     Row(_JOINED, "a row of the table inventory", InventoryRow),
@@ -282,19 +283,19 @@ INVENTORY_ROW = Either(
 
 
 def load_intervals(data: bytes, file: str) -> Intervals:
-    """Intervals or marks of a part; InputError where they are not what zlens writes."""
+    """Intervals or marks of a part; InputError if zlens cannot have written them."""
     intervals: Intervals = kinds.loaded(data, file, _INTERVALS)
     return intervals
 
 
 def load_rows(data: bytes, file: str, row: Row | Either) -> list[Any]:
-    """The rows of a file beside a document; InputError where they are not what zlens writes."""
+    """The rows of a file next to a document; InputError if zlens cannot have written them."""
     rows: list[Any] = kinds.loaded(data, file, Spec((Key("rows", Many(row)),)))["rows"]
     return rows
 
 
 def dump_schema(columns: tuple[Column, ...]) -> bytes:
-    return dump({"columns": [[c.name, c.type, c.unit, c.text] for c in columns]})
+    return dump({"columns": [[column.name, column.type, column.unit, column.text] for column in columns]})
 
 
 _TYPE = Choice(("int", "float", "text", "bool", "time"))
@@ -303,6 +304,6 @@ _COLUMNS = Many(_COLUMN, 1, into=tuple)
 
 
 def load_schema(data: bytes, file: str) -> tuple[Column, ...]:
-    """The columns of a table; InputError where they are not what zlens writes."""
+    """The columns of a table; InputError if zlens cannot have written them."""
     columns: tuple[Column, ...] = kinds.loaded(data, file, Spec((Key("columns", _COLUMNS),)))["columns"]
     return columns

@@ -1,4 +1,4 @@
-"""Reads the JSON files of a lake and trusts nothing in them: every value is checked for its type."""
+"""Reads the JSON files of a lake without trusting them: the type of every value is checked."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, NoReturn
 
 from zlens.errors import InputError
 
-#: Times beyond these are no times; counts beyond these no counts.
+#: Times and counts beyond this are invalid.
 _LIMIT = 2**63 - 1
 _LONG = 100_000
 
 
 class Facts:
-    """One JSON object. Every method raises InputError when the value is not what it should be."""
+    """One JSON object. Every method raises InputError if the value is invalid."""
 
     def __init__(self, value: Any, file: str) -> None:
         self.file = file
@@ -32,8 +32,8 @@ class Facts:
             ) from None
 
     def wrong(self, expected: str, name: str | None = None) -> NoReturn:
-        what = f"the value of {name!r} is wrong" if name else "the contents are wrong"
-        raise InputError(what, file=self.file, expected=expected, cure=REPAIR)
+        problem = f"the value of {name!r} is wrong" if name else "the contents are wrong"
+        raise InputError(problem, file=self.file, expected=expected, cure=REPAIR)
 
     def text(self, name: str, form: re.Pattern[str] | None = None) -> str:
         value = self._values.get(name)

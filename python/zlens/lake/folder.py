@@ -1,7 +1,7 @@
-"""The folder of a lake: its locks, its manifest, and how files come into it and go.
+"""The folder of a lake: its locks, its manifest, and how files enter and leave it.
 
-Files are written under `.staging`, renamed into place, and are there from the moment at which the manifest
-is replaced. What a process that died has left behind goes with the next import. Locks are the kernel's
+Files are written under `.staging`, renamed into place, and become visible when the manifest is
+replaced. The next import removes what a process that died has left behind. Locks are the kernel's
 (flock), so that none outlives its process.
 """
 
@@ -26,19 +26,19 @@ from zlens.lake.document import Document, File, PartDocument, SeamDocument
 from zlens.lake.manifest import Input, Manifest, Part
 from zlens.schema.wording import say
 
-#: Size and digest of a file, where they are known.
+#: Size and digest of a file, if known.
 Listed = tuple[int | None, str | None]
 
 _PLAN = "plan.json"
 _OWNER = "owner"
-#: What a folder may hold before it becomes a lake.
+#: What a folder may contain before it becomes a lake.
 _BEGUN = frozenset({names.STAGING, names.LOCK, names.READERS})
-#: A manifest of more is none: room for a century of hourly files.
+#: A larger file is not a manifest: room for a century of hourly files.
 _LARGEST = 2 * 1024**3
 
 
 class Folder:
-    """A lake's folder. Paths within it are relative, as `names` makes them."""
+    """A lake's folder. Paths within it are relative, as `names` builds them."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -48,20 +48,20 @@ class Folder:
         return f"{self._root}{os.sep}{name}"
 
     def create(self) -> None:
-        """Make the folder if need be; LakeError when it is used for something else."""
+        """Create the folder if needed; LakeError if it is used for something else."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            held = set(os.listdir(self.path))
-            if names.is_lake(self.path) or held <= _BEGUN:
-                # Readers may not be allowed to make it.
+            existing = set(os.listdir(self.path))
+            if names.is_lake(self.path) or existing <= _BEGUN:
+                # Readers may not be allowed to create it.
                 Path(self.absolute(names.READERS)).touch()
         except OSError as error:
             raise LakeError(
                 f"cannot be made a lake: {error.strerror or error}", file=str(self.path), cure="name a folder"
             ) from None
-        if not names.is_lake(self.path) and not held <= _BEGUN:
+        if not names.is_lake(self.path) and not existing <= _BEGUN:
             raise LakeError(
-                "the folder holds other files and is no lake",
+                "the folder contains other files and is not a lake",
                 file=str(self.path),
                 cure="name a new or an empty folder",
             )
@@ -69,7 +69,7 @@ class Folder:
     # -- the manifest --------------------------------------------------------------------------------
 
     def load(self) -> Manifest:
-        """The manifest as it is now; an empty one where there is none yet."""
+        """The current manifest; an empty one if there is none yet."""
         path = self.absolute(names.MANIFEST)
         try:
             with open(path, "rb") as file:
@@ -85,7 +85,7 @@ class Folder:
         return manifest.load(data, path)
 
     def read(self, name: str, sha256: str | None, moves: Mapping[str, str] | None = None) -> bytes:
-        """A file of the lake; InputError when it is not there or not the one that was listed."""
+        """A file of the lake; InputError if it is missing or not the one listed."""
         path = (moves or {}).get(name) or self.absolute(name)
         try:
             with open(path, "rb") as file:
@@ -104,56 +104,58 @@ class Folder:
             )
         return data
 
-    def document(self, one: Input, key: str) -> Document:
-        name = f"{names.document(one.sha256, key)}/{document.NAME}"
-        return document.load(self.read(name, one.documents[key]), self.absolute(name))
+    def document(self, imported: Input, key: str) -> Document:
+        name = f"{names.document(imported.sha256, key)}/{document.NAME}"
+        return document.load(self.read(name, imported.documents[key]), self.absolute(name))
 
-    def seam(self, one: Input, part: Part, moves: Mapping[str, str] | None = None) -> SeamDocument | None:
-        """What a part's seam says; `moves` tells where a file is that is not in the lake yet."""
+    def seam(
+        self, imported: Input, part: Part, moves: Mapping[str, str] | None = None
+    ) -> SeamDocument | None:
+        """The seam of a part; `moves` locates files that are not in the lake yet."""
         if part.seam is None:
             return None
-        name = self.seam_name(one, part)
+        name = self.seam_name(imported, part)
         data = self.read(name, part.seam.sha256, moves)
         return document.load_seam(data, self.absolute(name), part.seam.key)
 
     @staticmethod
-    def seam_name(one: Input, part: Part) -> str:
+    def seam_name(imported: Input, part: Part) -> str:
         key = part.seam.key if part.seam else ""
-        return f"{names.document(one.sha256, part.document)}/{part.place}.seam.{key}.json"
+        return f"{names.document(imported.sha256, part.document)}/{part.place}.seam.{key}.json"
 
-    def listed(self, now: Manifest, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
-        """Every file that the manifest lists, directly or through documents: size and digest where known."""
-        found: dict[str, Listed] = {}
-        for one in now.inputs.values():
-            found.update(self.listed_of(one, moves))
-        return found
+    def listed(self, current: Manifest, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+        """Every file that the manifest lists, directly or through documents: size and digest if known."""
+        files: dict[str, Listed] = {}
+        for imported in current.inputs.values():
+            files.update(self.listed_of(imported, moves))
+        return files
 
-    def listed_of(self, one: Input, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
+    def listed_of(self, imported: Input, moves: Mapping[str, str] | None = None) -> dict[str, Listed]:
         """The files of one input."""
-        found: dict[str, Listed] = {}
-        documents = {key: self.document(one, key) for key in one.documents}
-        for key, told in documents.items():
-            base = names.document(one.sha256, key)
-            found[f"{base}/{document.NAME}"] = (None, one.documents[key])
-            found.update({f"{base}/{name}": facts for name, facts in told.side.items()})
-        for part in one.parts.values():
-            own = part_of(documents[part.document], part, self)
-            found.update({names.schema(schema): (None, None) for schema in own.schemas.values()})
-            seam = self.seam(one, part, moves)
+        files: dict[str, Listed] = {}
+        documents = {key: self.document(imported, key) for key in imported.documents}
+        for key, stored in documents.items():
+            base = names.document(imported.sha256, key)
+            files[f"{base}/{document.NAME}"] = (None, imported.documents[key])
+            files.update({f"{base}/{name}": facts for name, facts in stored.side.items()})
+        for part in imported.parts.values():
+            part_document = part_of(documents[part.document], part, self)
+            files.update({names.schema(schema): (None, None) for schema in part_document.schemas.values()})
+            seam = self.seam(imported, part, moves)
             if part.seam is not None:
-                found[self.seam_name(one, part)] = (None, part.seam.sha256)
-            for file in own.files:
-                found[base_name(one, part, file, seam)] = (file.bytes, file.sha256)
+                files[self.seam_name(imported, part)] = (None, part.seam.sha256)
+            for file in part_document.files:
+                files[base_name(imported, part, file, seam)] = (file.bytes, file.sha256)
             for file in seam.files if seam else ():
                 if file.rows:
-                    found[file.name(one.sha256, part.system)] = (file.bytes, file.sha256)
-        return found
+                    files[file.name(imported.sha256, part.system)] = (file.bytes, file.sha256)
+        return files
 
     # -- locks ---------------------------------------------------------------------------------------
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Alone with the manifest: for as long as it takes to read, change and replace it."""
+        """Exclusive access to the manifest, to read, change and replace it."""
         handle = os.open(self.absolute(names.LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -162,55 +164,55 @@ class Folder:
             os.close(handle)
 
     def reading(self) -> Reading:
-        """Keeps what the manifest lists from being removed until the object is gone."""
+        """Keeps the files of the manifest from being removed until the object is closed."""
         return Reading(self.absolute(names.READERS))
 
     # -- staging -------------------------------------------------------------------------------------
 
     @contextmanager
     def staging(self) -> Iterator[Staging]:
-        """A private folder within the lake; gone at the end, whatever happens."""
+        """A private folder within the lake; removed at the end, whatever happens."""
         with self.locked():
             # Under the lock, so that nobody takes it for a dead one before it has its owner.
             area = Path(self.absolute(names.STAGING))
             area.mkdir(exist_ok=True)
-            made = area / f"{os.getpid()}-{secrets.token_hex(6)}"
-            made.mkdir()
-            handle = os.open(made / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            private = area / f"{os.getpid()}-{secrets.token_hex(6)}"
+            private.mkdir()
+            handle = os.open(private / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             fcntl.flock(handle, fcntl.LOCK_EX)
         try:
-            yield Staging(self, made)
+            yield Staging(self, private)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(private, ignore_errors=True)
             os.close(handle)
 
-    def clean(self, now: Manifest) -> None:
-        """Remove what processes that died have left, and what was waiting for readers. Under the lock."""
+    def clean(self, current: Manifest) -> None:
+        """Remove what dead processes have left, and what was waiting for readers. Under the lock."""
         area = Path(self.absolute(names.STAGING))
-        left = sorted(area.iterdir()) if area.is_dir() else []
-        for one in left:
-            if not one.is_dir():
-                one.unlink(missing_ok=True)
-        dead = [one for one in left if one.is_dir() and _is_dead(one)]
-        planned = {name for one in dead for name in _planned(one)}
+        remaining = sorted(area.iterdir()) if area.is_dir() else []
+        for entry in remaining:
+            if not entry.is_dir():
+                entry.unlink(missing_ok=True)
+        dead = [entry for entry in remaining if entry.is_dir() and _is_dead(entry)]
+        planned = {name for entry in dead for name in _planned_moves(entry)}
         if planned:
-            for name in planned - self.listed(now).keys() - set(now.retired):
+            for name in planned - self.listed(current).keys() - set(current.retired):
                 self._remove(name)
-        for one in dead:
-            shutil.rmtree(one, ignore_errors=True)
-        self.sweep(now)
+        for entry in dead:
+            shutil.rmtree(entry, ignore_errors=True)
+        self.sweep(current)
 
-    def sweep(self, now: Manifest) -> int:
-        """Remove retired files unless somebody reads, and replace the manifest; how many are left."""
-        if not now.retired:
+    def sweep(self, current: Manifest) -> int:
+        """Remove retired files unless somebody reads, and replace the manifest; returns how many are left."""
+        if not current.retired:
             return 0
         with Reading(self.absolute(names.READERS), alone=True) as alone:
             if not alone:
-                return len(now.retired)
-            for name in now.retired:
+                return len(current.retired)
+            for name in current.retired:
                 self._remove(name)
-            now.retired = []
-            self._replace(now, Path(self.absolute(names.STAGING)))
+            current.retired = []
+            self._replace(current, Path(self.absolute(names.STAGING)))
         return 0
 
     def _remove(self, name: str) -> None:
@@ -226,8 +228,8 @@ class Folder:
                 break
             parent = os.path.dirname(parent)
 
-    def commit(self, now: Manifest, staged: Staging, moves: dict[str, str]) -> None:
-        """Move files into place (name in the lake: path now) and let the manifest list them; locked."""
+    def commit(self, current: Manifest, staged: Staging, moves: dict[str, str]) -> None:
+        """Move files into place (name in the lake: current path) and list them in the manifest; locked."""
         fresh: list[str] = []
         try:
             staged.plan(moves)
@@ -240,31 +242,31 @@ class Folder:
                     fresh.append(name)
                 os.replace(path, target)
             sync(folders)
-            now.retired = [name for name in now.retired if name not in moves]
-            self._replace(now, staged.path)
+            current.retired = [name for name in current.retired if name not in moves]
+            self._replace(current, staged.path)
         except BaseException:
-            # Ctrl-C may come when all is done already: what stands on the disk decides.
-            if not self._is_current(now):
+            # Ctrl-C may come after everything is done: what is on disk decides.
+            if not self._is_current(current):
                 for name in fresh:
                     self._remove(name)
             raise
 
-    def _is_current(self, now: Manifest) -> bool:
+    def _is_current(self, current: Manifest) -> bool:
         try:
-            return Path(self.absolute(names.MANIFEST)).read_bytes() == now.dump()
+            return Path(self.absolute(names.MANIFEST)).read_bytes() == current.dump()
         except OSError:
             return False
 
-    def replace(self, now: Manifest, staged: Staging) -> None:
-        """Make a manifest the one that counts. Under the lock."""
-        self._replace(now, staged.path)
+    def replace(self, current: Manifest, staged: Staging) -> None:
+        """Make a manifest the current one. Under the lock."""
+        self._replace(current, staged.path)
 
-    def _replace(self, now: Manifest, folder: Path) -> None:
+    def _replace(self, current: Manifest, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         temporary = folder / f"{names.MANIFEST}.{os.getpid()}"
         try:
             with open(temporary, "wb") as file:
-                file.write(now.dump())
+                file.write(current.dump())
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, self.absolute(names.MANIFEST))
@@ -282,14 +284,14 @@ class Staging:
         self.path = path
 
     def plan(self, moves: Iterable[str]) -> None:
-        """Note what will be moved where, for the case that this process dies on the way."""
+        """Record what will be moved where, in case this process dies on the way."""
         with open(self.path / _PLAN, "w", encoding="utf-8") as file:
             json.dump(list(moves), file)
             file.flush()
             os.fsync(file.fileno())
 
     def write(self, name: str, data: bytes) -> tuple[int, str]:
-        """Write a small file; its size and digest."""
+        """Write a small file; returns its size and digest."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -297,7 +299,7 @@ class Staging:
 
 
 class Reading:
-    """A shared lock held by readers; `alone` asks for it as the only one and does not wait."""
+    """A shared lock for readers; `alone` asks for it exclusively and does not wait."""
 
     def __init__(self, path: str, *, alone: bool = False) -> None:
         self.held = True
@@ -305,7 +307,7 @@ class Reading:
         try:
             self._handle: int | None = os.open(path, flags | os.O_CLOEXEC, 0o666)
         except OSError:
-            # A lake on a medium that nobody can write to: nothing goes away there.
+            # A lake on a read-only medium: nothing is removed there.
             self._handle = None
             return
         try:
@@ -330,17 +332,17 @@ class Reading:
         self.close()
 
 
-def base_name(one: Input, part: Part, file: File, seam: SeamDocument | None) -> str:
-    """Where a file of an import is: among those of its table, or aside if another one stands in for it."""
-    if seam is not None and any(other.place == file.place for other in seam.files):
-        return names.aside(one.sha256, part.document, part.place, file.table, file.day, file.kind)
-    return file.name(one.sha256, part.system)
+def base_name(imported: Input, part: Part, file: File, seam: SeamDocument | None) -> str:
+    """The place of an imported file: among those of its table, or aside if another one replaces it."""
+    if seam is not None and any(replacement.place == file.place for replacement in seam.files):
+        return names.aside(imported.sha256, part.document, part.place, file.table, file.day, file.kind)
+    return file.name(imported.sha256, part.system)
 
 
-def part_of(told: Document, part: Part, folder: Folder) -> PartDocument:
-    """What a document says of a part."""
-    if part.place < len(told.parts) and told.parts[part.place].info.system == part.system:
-        return told.parts[part.place]
+def part_of(stored: Document, part: Part, folder: Folder) -> PartDocument:
+    """The part of a document."""
+    if part.place < len(stored.parts) and stored.parts[part.place].info.system == part.system:
+        return stored.parts[part.place]
     raise InputError(
         f"the manifest and a document disagree on {part.system!r}",
         file=folder.absolute(names.MANIFEST),
@@ -355,9 +357,9 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 
 def sync(paths: Iterable[str]) -> None:
-    """Bring files to the disk, many at a time: one write of the disk's serves all that wait for it."""
+    """Flush files to disk, many at a time: one disk write serves all that wait for it."""
 
-    def one(path: str) -> None:
+    def sync_one(path: str) -> None:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(handle)
@@ -365,19 +367,22 @@ def sync(paths: Iterable[str]) -> None:
             os.close(handle)
 
     with ThreadPoolExecutor(16) as pool:
-        list(pool.map(one, paths))
+        list(pool.map(sync_one, paths))
 
 
 @contextmanager
 def typed(folder: Folder) -> Iterator[None]:
-    """What the system says when nothing more can be written, as an error with its cure."""
+    """Turns the system's errors when nothing can be written into ones with a cure."""
     try:
         yield
     except OSError as error:
-        what, cure = error.strerror or str(error), "check the disk and the permissions of the folder"
+        problem, cure = error.strerror or str(error), "check the disk and the permissions of the folder"
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            what, cure = f"there is no more room ({what})", "make room on the disk, or name a lake elsewhere"
-        raise LakeError(f"{what}; the lake is as it was", file=str(folder.path), cure=cure) from None
+            problem, cure = (
+                f"there is no more room ({problem})",
+                "make room on the disk, or name a lake elsewhere",
+            )
+        raise LakeError(f"{problem}; the lake is as it was", file=str(folder.path), cure=cure) from None
 
 
 def _is_dead(staging: Path) -> bool:
@@ -396,9 +401,9 @@ def _is_dead(staging: Path) -> bool:
     return True
 
 
-def _planned(staging: Path) -> list[str]:
+def _planned_moves(staging: Path) -> list[str]:
     try:
-        found = json.loads((staging / _PLAN).read_bytes())
+        moves = json.loads((staging / _PLAN).read_bytes())
     except (OSError, ValueError):
         return []
-    return [name for name in found if isinstance(name, str) and names.is_own(name)]
+    return [name for name in moves if isinstance(name, str) and names.is_own(name)]

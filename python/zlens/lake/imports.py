@@ -1,4 +1,4 @@
-"""Importing: files are decoded once, into the lake's staging, and become part of it in one step each."""
+"""Importing: files are decoded once, into the lake's staging, and each becomes part of it in one step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BLOCK = 1 << 20
 
 @dataclass(slots=True)
 class Added:
-    """What became of one file. `again`: it was in the lake already, or is now from another import."""
+    """The result for one file. `again`: it was in the lake already, or now is from another import."""
 
     path: str
     sha256: str
@@ -41,7 +41,7 @@ class Added:
     rows: int = 0
     bytes: int = 0
     again: bool = False
-    #: Under which name it was imported.
+    #: The name under which it was imported.
     known_as: str | None = None
     problems: list[Problem] = field(default_factory=list)
 
@@ -52,12 +52,12 @@ def add(
     *,
     options: Options | None = None,
     progress: Progress | None = None,
-    told: Callable[[Added], None] | None = None,
+    report: Callable[[Added], None] | None = None,
 ) -> tuple[list[Added], list[Problem]]:
-    """Import files, folders and patterns into a lake, which is made if need be.
+    """Import files, folders and patterns into a lake, which is created if needed.
 
-    `told` hears of every file when it is part of the lake. Returns what became of each, and problems of
-    those that could not be read. Raises InputError when none could, LakeError when nothing can be written.
+    `report` is called for every file that becomes part of the lake. Returns the result for each, and the
+    problems of unreadable files. Raises InputError if none can be read, LakeError if nothing can be written.
     """
     names = [os.fspath(name) for name in inputs]
     for name in names:
@@ -65,17 +65,19 @@ def add(
             raise InputError(
                 "this is a lake", file=name, cure="import files into a lake; lakes are read as they are"
             )
-    found = find(names)
+    files = find(names)
     into = Folder(lake)
     into.create()
     added: list[Added] = []
-    problems = list(found.problems)
+    problems = list(files.problems)
     errors: list[InputError] = []
     for name in READERS:
-        for path in found.files.get(name, ()):
+        for path in files.files.get(name, ()):
             try:
                 with folder.typed(into):
-                    one = _one(into, reader(name), path, options or Options(), progress or _silent)
+                    imported = _import_file(
+                        into, reader(name), path, options or Options(), progress or _no_progress
+                    )
             except InputError as error:
                 errors.append(error)
                 source = reader(name).NAME
@@ -83,38 +85,43 @@ def add(
                     Problem(None, source, path, error.offset, None, "header", error.message, None)
                 )
                 continue
-            added.append(one)
-            if told is not None:
-                told(one)
+            added.append(imported)
+            if report is not None:
+                report(imported)
     if not added and errors:
         raise errors[0]
     return added, problems
 
 
-def _silent(done: int, total: int, what: str) -> None:
+def _no_progress(done: int, total: int, what: str) -> None:
     return None
 
 
-def _one(into: Folder, module: Any, path: str, options: Options, progress: Progress) -> Added:
+def _import_file(into: Folder, module: Any, path: str, options: Options, progress: Progress) -> Added:
     before = os.stat(path)
     sha256 = _digest(path, before.st_size, progress)
     with into.locked():
-        now = into.load()
-        into.clean(now)
-    known = now.inputs.get(sha256)
-    if known is not None and not known.forgotten:
-        return _again(known, path)
+        manifest = into.load()
+        into.clean(manifest)
+    stored = manifest.inputs.get(sha256)
+    if stored is not None and not stored.forgotten:
+        return _already_imported(stored, path)
     with into.staging() as staged:
         source: Source = module.open_files([path], options, progress)
         draft = Draft(
             Input(
-                sha256, _shown(path), before.st_size, source.name, options.leap or 0, int(time.time() * 1e6)
+                sha256,
+                _display_path(path),
+                before.st_size,
+                source.name,
+                options.leap or 0,
+                int(time.time() * 1e6),
             )
         )
         systems = [info.system for info in source.systems]
-        wanted = [name for name in systems if known is None or name in known.forgotten]
-        _hold_together(now, source, draft.input, wanted)
-        _hold_apart(into, now, source, draft.input, wanted)
+        wanted = [name for name in systems if stored is None or name in stored.forgotten]
+        _check_times(manifest, source, draft.input, wanted)
+        _check_pack(into, manifest, source, draft.input, wanted)
         shop = ParquetEngine(os.fspath(staged.path / "spill"))
         try:
             (staged.path / "rows").mkdir()
@@ -126,16 +133,20 @@ def _one(into: Folder, module: Any, path: str, options: Options, progress: Progr
             folder.sync(draft.moves.values())
             progress(before.st_size, before.st_size, f"{path}: joining")
             with into.locked():
-                now = into.load()
-                known = now.inputs.get(sha256)
-                if known is not None and not set(wanted) <= set(known.forgotten):
-                    return _again(known, path)
-                _hold_together(now, source, draft.input, wanted)
-                _hold_apart(into, now, source, draft.input, wanted)
-                _commit(into, now, draft, staged, shop)
+                manifest = into.load()
+                stored = manifest.inputs.get(sha256)
+                if stored is not None and not set(wanted) <= set(stored.forgotten):
+                    return _already_imported(stored, path)
+                _check_times(manifest, source, draft.input, wanted)
+                _check_pack(into, manifest, source, draft.input, wanted)
+                _commit(into, manifest, draft, staged, shop)
         finally:
             shop.close()
-    problems = [p for p in source.problems(complete=True) if p.system is None or p.system in wanted]
+    problems = [
+        problem
+        for problem in source.problems(complete=True)
+        if problem.system is None or problem.system in wanted
+    ]
     chosen = [info for info in source.systems if info.system in wanted]
     return Added(
         path,
@@ -150,87 +161,87 @@ def _one(into: Folder, module: Any, path: str, options: Options, progress: Progr
     )
 
 
-def _commit(into: Folder, now: Manifest, draft: Draft, staged: Staging, shop: ParquetEngine) -> None:
-    """Make a draft part of the lake, with the seams to what is there."""
-    known = now.inputs.get(draft.input.sha256)
-    if known is not None:
-        # Systems that were forgotten come back, each with the document of this import.
-        known.documents.update(draft.input.documents)
-        known.parts.update(draft.input.parts)
-        known.forgotten = [name for name in known.forgotten if name not in draft.input.parts]
+def _commit(into: Folder, manifest: Manifest, draft: Draft, staged: Staging, shop: ParquetEngine) -> None:
+    """Make a draft part of the lake, with the seams to what is already there."""
+    stored = manifest.inputs.get(draft.input.sha256)
+    if stored is not None:
+        # Forgotten systems come back, each with the document of this import.
+        stored.documents.update(draft.input.documents)
+        stored.parts.update(draft.input.parts)
+        stored.forgotten = [name for name in stored.forgotten if name not in draft.input.parts]
     else:
-        now.inputs[draft.input.sha256] = draft.input
+        manifest.inputs[draft.input.sha256] = draft.input
     synced = set(draft.moves)
-    seams = Seams(into, now, staged, shop, draft.moves)
+    seams = Seams(into, manifest, staged, shop, draft.moves)
     seams.renew((system, draft.input.source) for system in draft.input.parts)
     folder.sync(path for name, path in draft.moves.items() if name not in synced)
-    now.retired += [name for name in seams.retired if name not in now.retired]
-    into.commit(now, staged, draft.moves)
-    into.sweep(now)
+    manifest.retired += [name for name in seams.retired if name not in manifest.retired]
+    into.commit(manifest, staged, draft.moves)
+    into.sweep(manifest)
 
 
-def _hold_together(now: Manifest, source: Source, draft: Input, systems: list[str]) -> None:
-    """Times of one system are all made in one way, or they could not be put in order."""
+def _check_times(manifest: Manifest, source: Source, draft: Input, systems: list[str]) -> None:
+    """All times of a system must be computed alike, or they could not be put in order."""
     local = {info.system: info.local_time for info in source.systems}
-    for one in now.inputs.values():
-        if one.source != draft.source:
+    for imported in manifest.inputs.values():
+        if imported.source != draft.source:
             continue
         for system in systems:
-            part = one.parts.get(system)
+            part = imported.parts.get(system)
             if part is None:
                 continue
-            if one.leap != draft.leap:
+            if imported.leap != draft.leap:
                 raise LakeError(
-                    f"{system} is in the lake with {one.leap} leap seconds, and here are {draft.leap}",
+                    f"{system} is in the lake with {imported.leap} leap seconds, not {draft.leap}",
                     file=draft.path,
-                    cure=say("leap_as_imported", leap=one.leap),
+                    cure=say("leap_as_imported", leap=imported.leap),
                 )
             if part.local_time != local[system]:
-                was = "local times" if part.local_time else "UTC"
+                times = "local times" if part.local_time else "UTC"
                 raise LakeError(
-                    f"{system} is in the lake with {was}",
+                    f"{system} is in the lake with {times}",
                     file=draft.path,
                     cure=say("tz_alike"),
                 )
 
 
-def _hold_apart(into: Folder, now: Manifest, source: Source, draft: Input, systems: list[str]) -> None:
-    """What is made with our own record layouts never becomes part of what a system wrote, nor the reverse."""
-    made = {info.system: info.release == SIM for info in source.systems}
+def _check_pack(into: Folder, manifest: Manifest, source: Source, draft: Input, systems: list[str]) -> None:
+    """Data decoded with zlens' own record layouts never mixes with what a system wrote."""
+    synthetic = {info.system: info.release == SIM for info in source.systems}
     for system in systems:
-        # All parts of a system are alike: each was held against those before it.
-        for one in now.inputs.values():
-            part = one.parts.get(system) if one.source == draft.source else None
+        # All parts of a system are alike: each was checked against those before it.
+        for imported in manifest.inputs.values():
+            part = imported.parts.get(system) if imported.source == draft.source else None
             if part is None:
                 continue
-            told = folder.part_of(into.document(one, part.document), part, into)
-            if (told.info.release == SIM) != made[system]:
-                what = "what a system wrote" if made[system] else f"what is made with zlens' own pack {SIM}"
+            stored_part = folder.part_of(into.document(imported, part.document), part, into)
+            if (stored_part.info.release == SIM) != synthetic[system]:
+                kind = "data from a real system" if synthetic[system] else f"data of zlens' own pack {SIM}"
                 raise LakeError(
-                    f"{system} is in the lake with {what}",
+                    f"{system} is in the lake with {kind}",
                     file=draft.path,
                     cure="import it into a lake of its own",
                 )
             break
 
 
-def _again(known: Input, path: str) -> Added:
-    return Added(path, known.sha256, list(known.parts), again=True, known_as=known.path)
+def _already_imported(stored: Input, path: str) -> Added:
+    return Added(path, stored.sha256, list(stored.parts), again=True, known_as=stored.path)
 
 
 def _digest(path: str, size: int, progress: Progress) -> str:
     if os.path.isdir(path):
         return sysinfo_tree.of_folder(path).digest()
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     done = 0
     with open(path, "rb", buffering=0) as file:
         while block := file.read(_BLOCK):
-            found.update(block)
+            checksum.update(block)
             done += len(block)
             progress(done, max(size, done), f"{path}: checksum")
-    return found.hexdigest()
+    return checksum.hexdigest()
 
 
-def _shown(path: str) -> str:
+def _display_path(path: str) -> str:
     # Names on disk are bytes and not always text.
     return os.fsencode(path).decode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""Seams by pieces: the first record of each subject of a part, decoded behind the last ones before it.
+"""Seams from pieces: the first record of each subject of a part, decoded after the last ones before it.
 
-Only rows that stand at an edge change: the first of every subject, which get their differences, and those
-behind the last interval end, which a later part closes. Where parts overlap, rows that an earlier one has
+Only rows at an edge change: the first of every subject, which get their differences, and those after
+the last interval end, which a later part closes. If parts overlap, rows that an earlier one has
 too are left out.
 """
 
@@ -27,26 +27,26 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 #: Before any record, in microseconds since 1970.
 _LONG_AGO = -(10**16)
 
-#: From and up to which byte.
+#: First byte, and the byte after the last.
 Range = tuple[int, int]
 
 
-def joined(seams: Seams, parts: list[Pair], at: int, ground: Ground, key: str) -> SeamDocument:
+def joined(seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
     """The seam of a part with those around it."""
-    return _Joining(seams, parts, at, ground, key).make()
+    return _Joining(seams, parts, index, ground, key).make()
 
 
 class _Joining:
-    def __init__(self, seams: Seams, parts: list[Pair], at: int, ground: Ground, key: str) -> None:
+    def __init__(self, seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str) -> None:
         self.seams = seams
-        self.shop = seams.shop
+        self.engine = seams.engine
         self.parts = parts
-        self.at = at
-        self.pair = parts[at]
+        self.index = index
+        self.pair = parts[index]
         self.ground = ground
         self.key = key
-        self.own: PartDocument = seams.document(self.pair)
-        self.told = SeamDocument([])
+        self.document: PartDocument = seams.document(self.pair)
+        self.seam = SeamDocument([])
         self.repeats: list[Range] = []
 
     def make(self) -> SeamDocument:
@@ -54,37 +54,39 @@ class _Joining:
         if self.ground.beside:
             self._find_repeats()
         marks = sorted(self.seams.ends(self.parts, self.ground.after))
-        self.shop.bring("marks", ArrowTable([("mark", "time")], [(end,) for end in marks]))
+        self.engine.bring("marks", ArrowTable([("mark", "time")], [(end,) for end in marks]))
         compared = self._tables("before IS NOT NULL")
         overlapping = self._tables("before_us >= first_us")
-        for table in self.own.schemas:
-            files = [file for file in self.own.files if file.table == table]
+        for table in self.document.schemas:
+            files = [file for file in self.document.files if file.table == table]
             edges = [file for file in files if file.kind == "edge"]
             pieces = rejoined if table in compared else None
             closed = marks and any(file.open for file in edges)
             if edges and (pieces or self.repeats or closed):
                 query = self._edge_query(table, edges, pieces)
-                self.told.files += self.seams.write(self.pair, query, table, "edge", self.key, edges)
+                self.seam.files += self.seams.write(self.pair, query, table, "edge", self.key, edges)
             mains = [file for file in files if file.kind == "main"]
             if mains and (self.repeats or table in overlapping):
                 query = self._main_query(table, mains)
-                self.told.files += self.seams.write(self.pair, query, table, "main", self.key, mains)
+                self.seam.files += self.seams.write(self.pair, query, table, "main", self.key, mains)
         if rejoined is not None:
-            self._tell(rejoined)
+            self._add_problems(rejoined)
         shutil.rmtree(self.seams.area(self.key) / "pieces", ignore_errors=True)
-        return self.told
+        return self.seam
 
     def _tables(self, condition: str) -> set[str]:
-        rows = self.shop.rows(f'SELECT DISTINCT "table" FROM pairs WHERE part = {self.at} AND {condition}')
+        rows = self.engine.rows(
+            f'SELECT DISTINCT "table" FROM pairs WHERE part = {self.index} AND {condition}'
+        )
         return {table for (table,) in rows}
 
     def _find_repeats(self) -> None:
-        """Bytes of a part that hold intervals which an earlier one has: their records are read once."""
-        known = self.seams.ends(self.parts, self.ground.beside)
+        """Byte ranges of a part with intervals that an earlier one has: their records are read only once."""
+        shared_ends = self.seams.ends(self.parts, self.ground.beside)
         spans: list[list[int]] = []
         begin = 0
         for mark in self.seams.intervals(self.pair).marks:
-            if mark.samples and mark.end_us in known:
+            if mark.samples and mark.end_us in shared_ends:
                 if self.repeats and self.repeats[-1][1] == begin:
                     self.repeats[-1] = (self.repeats[-1][0], mark.offset + 1)
                     spans[-1].append(mark.end_us)
@@ -92,12 +94,21 @@ class _Joining:
                     self.repeats.append((begin, mark.offset + 1))
                     spans.append([mark.end_us])
             begin = mark.offset + 1
-        one, part = self.pair
+        imported, part = self.pair
         for (first, last), ends in zip(self.repeats, spans, strict=True):
             span = " to ".join(map(_clock, dict.fromkeys((ends[0], ends[-1]))))
             detail = f"the samples of {len(ends):,} intervals were read before ({span} UTC); read once"
-            self.told.problems.append(
-                Problem(part.system, one.source, one.path, first, None, "duplicate", detail, last - first)
+            self.seam.problems.append(
+                Problem(
+                    part.system,
+                    imported.source,
+                    imported.path,
+                    first,
+                    None,
+                    "duplicate",
+                    detail,
+                    last - first,
+                )
             )
 
     def _pieces(self) -> Rejoined:
@@ -105,45 +116,47 @@ class _Joining:
         area.mkdir()
         paths = [
             self.seams.unpack(
-                self.parts[place], "first.gz" if place == self.at else "last.gz", area / f"{number}.piece"
+                self.parts[place], "first.gz" if place == self.index else "last.gz", area / f"{number}.piece"
             )
-            for number, place in enumerate([*self.ground.before, self.at])
+            for number, place in enumerate([*self.ground.before, self.index])
         ]
-        offsets = self.shop.rows(f"SELECT DISTINCT first_offset FROM seen WHERE part = {self.at} ORDER BY 1")
+        offsets = self.engine.rows(
+            f"SELECT DISTINCT first_offset FROM seen WHERE part = {self.index} ORDER BY 1"
+        )
         evidence = [
             Evidence(int(moment), us, table, subject, kind)
-            for moment, us, table, subject, kind in self.shop.rows(
-                f'SELECT moment, us, "table", subject, kind FROM held WHERE part = {self.at}'
+            for moment, us, table, subject, kind in self.engine.rows(
+                f'SELECT moment, us, "table", subject, kind FROM held WHERE part = {self.index}'
             )
         ]
-        one, _ = self.pair
+        imported, _ = self.pair
         rejoined = rejoin(
-            one.source,
+            imported.source,
             paths,
             len(paths) - 1,
             [offset for (offset,) in offsets],
-            leap=one.leap,
-            nominal_s=self.own.info.nominal_s,
+            leap=imported.leap,
+            nominal_s=self.document.info.nominal_s,
             evidence=evidence,
         )
         moved = ArrowTable([("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.moved.items()))
-        self.shop.bring("moved", moved)
+        self.engine.bring("moved", moved)
         return rejoined
 
     def _edge_query(self, table: str, files: list[File], rejoined: Rejoined | None) -> str:
-        """The edge rows of a table with the differences and interval ends that the parts around give them."""
-        subject = self.own.subjects.get(table, [])
-        named = subject_sql(subject)
-        columns = [column.name for column in self.seams.schema(self.own.schemas[table])]
+        """The edge rows of a table with the differences and interval ends that the parts around them give."""
+        subject = self.document.subjects.get(table, [])
+        subject_value = subject_sql(subject)
+        columns = [column.name for column in self.seams.schema(self.document.schemas[table])]
         compared: list[str] = []
         join = ""
         if rejoined is not None:
             compared = [name for name in columns if _is_compared(name)]
             wanted = list(dict.fromkeys(["offset", "file", *subject, *compared]))
-            self.shop.bring("pieces", rejoined.stream(table, wanted))
+            self.engine.bring("pieces", rejoined.stream(table, wanted))
             head = (
-                f"SELECT p.*, {named} AS _subject, m.whole_offset AS _offset, "
-                f'row_number() OVER (PARTITION BY {named} ORDER BY p."offset", p._row) AS _nth '
+                f"SELECT p.*, {subject_value} AS _subject, m.whole_offset AS _offset, "
+                f'row_number() OVER (PARTITION BY {subject_value} ORDER BY p."offset", p._row) AS _nth '
                 "FROM (SELECT *, row_number() OVER () AS _row FROM pieces) AS p "
                 'JOIN moved AS m ON p."offset" = m.piece_offset '
                 f"WHERE p.file = {expressions.literal(rejoined.file)}"
@@ -156,18 +169,18 @@ class _Joining:
         for name in columns:
             quoted = expressions.quote(name)
             if name == "interval_end":
-                # What is behind the last end of the part; rows of intervals that are lost within it stay so.
-                behind = f"epoch_us(b.tod) > {self.pair[1].last_end_us or _LONG_AGO}"
+                # Rows after the last end of the part; rows of lost intervals within it stay without one.
+                after_end = f"epoch_us(b.tod) > {self.pair[1].last_end_us or _LONG_AGO}"
                 chosen.append(
-                    f"CASE WHEN b.interval_end IS NULL AND {behind} THEN marks.mark ELSE b.interval_end END "
-                    "AS interval_end"
+                    f"CASE WHEN b.interval_end IS NULL AND {after_end} THEN marks.mark "
+                    "ELSE b.interval_end END AS interval_end"
                 )
             elif name in compared:
                 chosen.append(f"CASE WHEN h._nth = 1 THEN h.{quoted} ELSE b.{quoted} END AS {quoted}")
             else:
                 chosen.append(f"b.{quoted}")
         base = (
-            f"SELECT *, {named} AS _subject, row_number() OVER (PARTITION BY {named} "
+            f"SELECT *, {subject_value} AS _subject, row_number() OVER (PARTITION BY {subject_value} "
             f'ORDER BY "offset", file_row_number) AS _nth FROM {self.seams.read(self.pair, files)}'
         )
         return (
@@ -177,9 +190,9 @@ class _Joining:
         )
 
     def _main_query(self, table: str, files: list[File]) -> str:
-        """Rows of a table that no earlier part has; older ones than its last have no differences."""
+        """Rows of a table that no earlier part has; those before its last one have no differences."""
         chosen = []
-        for column in self.seams.schema(self.own.schemas[table]):
+        for column in self.seams.schema(self.document.schemas[table]):
             quoted = expressions.quote(column.name)
             if _is_compared(column.name):
                 older = f"epoch_us(b.tod) <= l.before_us THEN NULL ELSE b.{quoted}"
@@ -188,10 +201,10 @@ class _Joining:
                 chosen.append(f"b.{quoted}")
         limits = (
             "SELECT subject, before_us FROM pairs "
-            f'WHERE part = {self.at} AND "table" = {expressions.literal(table)}'
+            f'WHERE part = {self.index} AND "table" = {expressions.literal(table)}'
         )
-        named = subject_sql(self.own.subjects.get(table, []))
-        base = f"SELECT *, {named} AS _subject FROM {self.seams.read(self.pair, files)}"
+        subject_value = subject_sql(self.document.subjects.get(table, []))
+        base = f"SELECT *, {subject_value} AS _subject FROM {self.seams.read(self.pair, files)}"
         return (
             f"SELECT {', '.join(chosen)}, {self.seams.day(self.pair, files)} AS _day FROM ({base}) AS b "
             f"LEFT JOIN ({limits}) AS l ON b._subject = l.subject WHERE {self._once()} "
@@ -199,29 +212,30 @@ class _Joining:
         )
 
     def _once(self) -> str:
-        """Condition on rows that do not stand in bytes which repeat another part's."""
+        """Condition on rows outside the bytes that repeat another part's."""
         ranges = [f'NOT (b."offset" >= {first} AND b."offset" < {last})' for first, last in self.repeats]
         return " AND ".join(ranges) or "true"
 
-    def _tell(self, rejoined: Rejoined) -> None:
-        """Resets and problems of comparing this part with those before it, and none of those before it."""
-        one, part = self.pair
+    def _add_problems(self, rejoined: Rejoined) -> None:
+        """Resets and problems from comparing this part with earlier ones, but none of the earlier ones."""
+        imported, part = self.pair
         limits = {
             (table, subject): before
-            for table, subject, before in self.shop.rows(
-                f'SELECT "table", subject, before_us FROM pairs WHERE part = {self.at} AND before IS NOT NULL'
+            for table, subject, before in self.engine.rows(
+                f'SELECT "table", subject, before_us FROM pairs WHERE part = {self.index} '
+                "AND before IS NOT NULL"
             )
         }
         for us, table, subject, evidence in rejoined.resets():
             if us > limits.get((table, subject), us):
-                self.told.resets.append((part.system, us, table, subject, evidence))
-        for found in rejoined.problems():
-            if any(first <= (found.offset or 0) < last for first, last in self.repeats):
+                self.seam.resets.append((part.system, us, table, subject, evidence))
+        for problem in rejoined.problems():
+            if any(first <= (problem.offset or 0) < last for first, last in self.repeats):
                 continue
-            self.told.problems.append(
+            self.seam.problems.append(
                 Problem(
-                    part.system, one.source, one.path, found.offset, found.record, found.kind, found.detail,
-                    found.bytes,
+                    part.system, imported.source, imported.path, problem.offset, problem.record,
+                    problem.kind, problem.detail, problem.bytes,
                 )
             )  # fmt: skip
 
@@ -231,5 +245,5 @@ def _clock(us: int) -> str:
 
 
 def _is_compared(column: str) -> bool:
-    """Whether a column tells of a row and the one before it."""
+    """Whether a column depends on a row and the one before it."""
     return column in ("seconds", "flag") or column.endswith("_d")

@@ -21,12 +21,12 @@ MOMENTS = Row((WHOLE, WHOLE), "the first and the last moment, in microseconds si
 
 
 def problem(file: str) -> Problem:
-    """What makes the errors of one of the lake's files."""
+    """Builds the errors of one of the lake's files."""
     cure = "import the data into a new lake, or put the file back from a copy"
     return Problem(file, InputError, cure=cure, json=True)
 
 
 def loaded(data: bytes, file: str, kind: Kind) -> Any:
-    """What a file of the lake says; InputError where it is not what zlens writes."""
-    makes = problem(file)
-    return kind.check(document.from_json(data, makes), "", makes)
+    """The contents of a lake's file; InputError if zlens cannot have written it."""
+    errors = problem(file)
+    return kind.check(document.from_json(data, errors), "", errors)

@@ -1,4 +1,4 @@
-"""The manifest: what is in a lake. What it does not list is not there, whatever lies in the folder."""
+"""The manifest: the contents of a lake. Files that it does not list are ignored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION = 1
 
 @dataclass(slots=True)
 class Seam:
-    """Which rows of a part were made again because of the parts around it: a document of its own."""
+    """The rows of a part that change because of the parts around it: a document of its own."""
 
     key: str
     sha256: str
@@ -24,9 +24,9 @@ class Seam:
 
 @dataclass(slots=True)
 class Part:
-    """What one input holds of one system. Times in microseconds since 1970, UTC.
+    """What one input contains of one system. Times in microseconds since 1970, UTC.
 
-    `document` and `place` say where its files are listed; `open_us` are the first and last moment of rows
+    `document` and `place` locate the list of its files; `open_us` are the first and last moment of rows
     whose interval ends in a later input.
     """
 
@@ -38,10 +38,10 @@ class Part:
     first_end_us: int | None = None
     last_end_us: int | None = None
     open_us: tuple[int, int] | None = None
-    #: The first and last interval end of records that other inputs may have as well.
+    #: The first and last interval end of records that other inputs may also have.
     records_us: tuple[int, int] | None = None
     local_time: bool = False
-    #: Whether differences are carried on from one input to the next.
+    #: Whether differences continue from one input to the next.
     joined: bool = False
     seam: Seam | None = None
 
@@ -65,49 +65,49 @@ class Input:
 
 @dataclass(slots=True)
 class Manifest:
-    """Inputs by SHA-256, and files that are to go as soon as nobody reads."""
+    """Inputs by SHA-256, and files to remove as soon as nobody reads."""
 
     inputs: dict[str, Input] = field(default_factory=dict)
     retired: list[str] = field(default_factory=list)
 
     def parts(self) -> list[tuple[Input, Part]]:
-        """All parts in the order of time, which is the order in which counters are carried on."""
-        found = [(one, part) for one in self.inputs.values() for part in one.parts.values()]
-        return sorted(found, key=lambda pair: (pair[1].first_us or 0, pair[0].sha256))
+        """All parts in order of time, the order in which counters continue."""
+        pairs = [(imported, part) for imported in self.inputs.values() for part in imported.parts.values()]
+        return sorted(pairs, key=lambda pair: (pair[1].first_us or 0, pair[0].sha256))
 
     def dump(self) -> bytes:
         value = {
             "zlens_lake": VERSION,
-            "inputs": [_input_facts(one) for one in self.inputs.values()],
+            "inputs": [_input_facts(imported) for imported in self.inputs.values()],
             "retired": self.retired,
         }
         text = json.dumps(value, ensure_ascii=True, separators=(", ", ": "), allow_nan=False)
-        # A line for each input: people look at it, and tools compare it.
+        # One line per input, for people and for tools that compare it.
         return text.replace(', {"sha256": ', ',\n{"sha256": ').encode() + b"\n"
 
 
 def load(data: bytes, file: str) -> Manifest:
-    """The manifest of these bytes; InputError when it is not one that zlens can have written."""
+    """The manifest in these bytes; InputError if zlens cannot have written it."""
     problem = kinds.problem(file)
     value = document.from_json(data, problem)
     version = value.get("zlens_lake") if isinstance(value, dict) else None
     if isinstance(version, int) and version != VERSION:
         raise InputError(
-            f"this lake is of version {version}",
+            f"this lake has version {version}",
             file=file,
             expected=f"version {VERSION}",
             cure="read it with the zlens that wrote it",
         )
     values = _MANIFEST.check(value, "", problem)
     manifest = Manifest(retired=values["retired"])
-    for at, entry in enumerate(values["inputs"], 1):
+    for number, entry in enumerate(values["inputs"], 1):
         parts: list[Part] = entry.pop("parts")
         added = Input(**entry, parts={part.system: part for part in parts})
         if added.sha256 in manifest.inputs:
-            raise problem.wrong(f"inputs[{at}] is there twice", expected="every input once")
+            raise problem.wrong(f"inputs[{number}] is listed twice", expected="every input once")
         if len(added.parts) < len(parts) or {part.document for part in parts} - added.documents.keys():
             raise problem.wrong(
-                f"inputs[{at}].parts is wrong", expected="every system once, with its document"
+                f"inputs[{number}].parts is wrong", expected="every system once, with its document"
             )
         manifest.inputs[added.sha256] = added
     for path in manifest.retired:
@@ -116,17 +116,17 @@ def load(data: bytes, file: str) -> Manifest:
     return manifest
 
 
-def _input_facts(one: Input) -> dict[str, Any]:
+def _input_facts(imported: Input) -> dict[str, Any]:
     return {
-        "sha256": one.sha256,
-        "path": one.path,
-        "bytes": one.bytes,
-        "source": one.source,
-        "leap": one.leap,
-        "added_us": one.added_us,
-        "documents": one.documents,
-        "forgotten": one.forgotten,
-        "parts": [_part_facts(part) for part in one.parts.values()],
+        "sha256": imported.sha256,
+        "path": imported.path,
+        "bytes": imported.bytes,
+        "source": imported.source,
+        "leap": imported.leap,
+        "added_us": imported.added_us,
+        "documents": imported.documents,
+        "forgotten": imported.forgotten,
+        "parts": [_part_facts(part) for part in imported.parts.values()],
     }
 
 

@@ -1,4 +1,4 @@
-"""What files of a lake are called. No path is taken from a manifest: all are put together here."""
+"""The names of files in a lake. No path is taken from a manifest: all are built here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 from functools import cache
 
-#: Names beyond this length, escaped, are longer than file systems take.
+#: The longest escaped name that file systems accept.
 LONGEST = 200
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -16,11 +16,11 @@ DAY = re.compile(r"\d{4}-\d\d-\d\d|unknown")
 KEY = re.compile(r"[0-9a-f]{16}")
 SIDE = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+){1,3}")
 
-#: The day of rows that have no time, or none that can be right.
+#: The day of rows without a time, or with an impossible one.
 UNKNOWN = "unknown"
 
 MANIFEST = "manifest.json"
-#: The first bytes of every manifest tell it from other files of that name.
+#: The first bytes of every manifest distinguish it from other files of that name.
 MARK = b'{"zlens_lake": '
 STAGING = ".staging"
 LOCK = ".lock"
@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]")
 
 
 def is_lake(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a manifest of ours, good or not."""
+    """Whether a folder contains a zlens manifest, valid or not."""
     try:
         with open(os.path.join(path, MANIFEST), "rb") as file:
             return file.read(len(MARK)) == MARK
@@ -42,9 +42,9 @@ def is_lake(path: str | os.PathLike[str]) -> bool:
 
 @cache
 def escape(system: str) -> str:
-    """A system's name as part of a path: letters, digits, `_` and `-` stay, all else is %XX of its UTF-8.
+    """A system's name as part of a path: letters, digits, `_` and `-` stay, the rest is %XX of its UTF-8.
 
-    No name is empty, a dot or hidden. Very long names are shown by their digest.
+    No name is empty, a dot or hidden. Very long names are replaced by their digest.
     """
     if not system:
         return "%"
@@ -54,18 +54,18 @@ def escape(system: str) -> str:
 
 
 def data(table: str, system: str, day: str, sha256: str, kind: str, key: str | None = None) -> str:
-    """A Parquet file. kind is `main` or `edge`; with a key it stands in for the one without."""
+    """A Parquet file. kind is `main` or `edge`; with a key it replaces the one without."""
     end = "" if kind == "main" and key is None else f".{kind}" if key is None else f".{kind}-{key}"
     return f"{table}/system={escape(system)}/day={day}/{sha256}{end}.parquet"
 
 
 def aside(sha256: str, document_key: str, place: int, table: str, day: str, kind: str) -> str:
-    """Where a file is kept while another one stands in for it: other tools read all files of a table."""
+    """The place of a file while another one replaces it: other tools read all files of a table."""
     return f"{document(sha256, document_key)}/{place}.{table}.{day}.{kind}.parquet"
 
 
 def document(sha256: str, key: str) -> str:
-    """The folder of what there is to say of an input."""
+    """The folder of the facts about an input."""
     return f"{INPUTS}/{sha256}/{key}"
 
 
@@ -82,5 +82,5 @@ _OWN = re.compile(
 
 
 def is_own(path: str) -> bool:
-    """Whether a path within a lake is one that this module makes."""
+    """Whether a path within a lake is one that this module builds."""
     return _OWN.fullmatch(path) is not None

@@ -1,4 +1,4 @@
-"""Where a lake's Parquet files are made, by statements of ours: no user's SQL comes here."""
+"""Writes a lake's Parquet files, with zlens' own statements: no user's SQL comes here."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from zlens.catalog import expressions
 from zlens.engine import connection as engine
 
-#: Rows of a row group: an hour or two of a large table, so that a part of a day is read without the rest.
+#: Rows of a row group: an hour or two of a large table, so that a part of a day can be read alone.
 ROW_GROUP = 61_440
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class Written(NamedTuple):
-    """A Parquet file: the value it is partitioned by, rows, bytes, and ends and NULLs of a time column."""
+    """A Parquet file: its partition key, rows, bytes, and the range and NULLs of a time column."""
 
     path: str
     key: str
@@ -27,7 +27,7 @@ class Written(NamedTuple):
 
 
 class ParquetEngine:
-    """A private database. It has one thread: that keeps the order of rows, and a partition in one file."""
+    """A private database. Its single thread keeps the order of rows, and a partition in one file."""
 
     def __init__(self, spill: str) -> None:
         self._connection = engine.workbench(spill)
@@ -39,16 +39,16 @@ class ParquetEngine:
         self._connection.close()
 
     def bring(self, name: str, stream: object) -> None:
-        """Give a stream a name."""
+        """Register a stream under a name."""
         self._connection.register(name, stream)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return engine.run(self._connection, sql)
 
     def write(self, sql: str, folder: str, key: str, time: str) -> list[Written]:
-        """Write an answer as Parquet into a new folder, a file for each value of the column `key`."""
+        """Write an answer as Parquet into a new folder, one file for each value of the column `key`."""
         # No dictionary: counters hardly repeat. Texts that are the same in a whole file are enumerations,
-        # and these have one all the same.
+        # and these have one anyway.
         rows = self.rows(
             f"COPY ({sql}) TO {expressions.literal(folder)} (FORMAT parquet, COMPRESSION zstd, "
             f"DICTIONARY_SIZE_LIMIT 0, ROW_GROUP_SIZE {ROW_GROUP}, PARTITION_BY ({key}), RETURN_STATS true)"

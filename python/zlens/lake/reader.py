@@ -1,4 +1,4 @@
-"""A lake as an input: what was imported, read from Parquet as far as the options and the question need it."""
+"""A lake as an input: imported data, read from Parquet as far as the options and the query need it."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def open_lake(path: str, options: Options) -> list[LakeSource]:
-    """The sources in a lake: one for each kind of input. InputError when it is empty or damaged."""
+    """The sources in a lake: one for each kind of input. InputError if it is empty or damaged."""
     lake = Folder(path)
-    # Before the manifest is read: what it lists then stays as long as the sources do.
+    # Before the manifest is read: its files then stay as long as the sources do.
     reading = lake.reading()
     parts = lake.load().parts()
     if not parts:
         raise InputError("the lake is empty", file=path, cure=say("lake_fill", lake=path))
-    shown = _shown(one for one, _ in parts)
+    shown = _display_names(imported for imported, _ in parts)
     sources: dict[str, list[_StoredPart]] = {}
-    for one, part in parts:
-        held = _StoredPart(lake, one, part, shown[one.sha256])
-        sources.setdefault(one.source, []).append(held)
-    return [LakeSource(name, lake, held, options, reading) for name, held in sources.items()]
+    for imported, part in parts:
+        stored = _StoredPart(lake, imported, part, shown[imported.sha256])
+        sources.setdefault(imported.source, []).append(stored)
+    return [LakeSource(name, lake, stored, options, reading) for name, stored in sources.items()]
 
 
-def _shown(inputs: Iterable[Input]) -> dict[str, str]:
-    """What inputs are called: as they were named, with a digest where several were named alike."""
-    named = {one.sha256: one.path for one in inputs}
-    counts = Counter(named.values())
-    return {sha256: path if counts[path] == 1 else f"{path} ({sha256[:8]})" for sha256, path in named.items()}
+def _display_names(inputs: Iterable[Input]) -> dict[str, str]:
+    """Display names of inputs: their paths, with a digest if several have the same one."""
+    paths = {imported.sha256: imported.path for imported in inputs}
+    counts = Counter(paths.values())
+    return {sha256: path if counts[path] == 1 else f"{path} ({sha256[:8]})" for sha256, path in paths.items()}
 
 
 @dataclass
 class _StoredPart:
-    """A part of the lake; its documents are read when something of them is asked for."""
+    """A part of the lake; its documents are read when they are first needed."""
 
     lake: Folder
     input: Input
@@ -66,43 +66,43 @@ class _StoredPart:
     shown: str
 
     @cached_property
-    def whole(self) -> Document:
+    def full_document(self) -> Document:
         return self.lake.document(self.input, self.part.document)
 
     @cached_property
     def document(self) -> PartDocument:
-        return part_of(self.whole, self.part, self.lake)
+        return part_of(self.full_document, self.part, self.lake)
 
     @cached_property
     def seam(self) -> SeamDocument | None:
         return self.lake.seam(self.input, self.part)
 
     def files(self) -> list[File]:
-        """The files that count: those of the seam in the place of those they stand in for."""
-        found = {file.place: file for file in self.document.files}
+        """The current files: those of the seam replace those with the same place."""
+        by_place = {file.place: file for file in self.document.files}
         if self.seam is not None:
-            found.update({file.place: file for file in self.seam.files})
-        return [file for file in found.values() if file.rows]
+            by_place.update({file.place: file for file in self.seam.files})
+        return [file for file in by_place.values() if file.rows]
 
     def side(self, name: str) -> tuple[bytes, str] | None:
-        """A file beside the document, with its path; None where there is none."""
-        facts = self.whole.side.get(name)
+        """A file next to the document, with its path; None if there is none."""
+        facts = self.full_document.side.get(name)
         if facts is None:
             return None
         path = f"{names.document(self.input.sha256, self.part.document)}/{name}"
         return self.lake.read(path, facts[1]), self.lake.absolute(path)
 
     def rows(self, name: str, row: Row | Either) -> list[Any]:
-        found = self.side(name)
-        return [] if found is None else document.load_rows(*found, row)
+        side_file = self.side(name)
+        return [] if side_file is None else document.load_rows(*side_file, row)
 
     def intervals(self) -> Intervals:
-        found = self.side(document.intervals_name(self.part.place))
-        return Intervals() if found is None else document.load_intervals(*found)
+        side_file = self.side(document.intervals_name(self.part.place))
+        return Intervals() if side_file is None else document.load_intervals(*side_file)
 
 
 class LakeSystem(SystemInfo):
-    """A system in a lake. Its intervals are read when they are asked for."""
+    """A system in a lake. Its intervals are read when they are first needed."""
 
     find: Callable[[], list[Interval]] | None = None
     known: list[Interval] | None = None
@@ -138,7 +138,7 @@ class LakeTable:
         return _Stream(self, columns)
 
     def sql(self, columns: Sequence[str]) -> str:
-        """A SELECT of the named columns; what is the same in all rows is not read."""
+        """A SELECT of the named columns; constant columns are not read."""
         quote, literal = expressions.quote, expressions.literal
         chosen = ", ".join(
             f"{literal(self.constants[name])} AS {quote(name)}" if name in self.constants else quote(name)
@@ -149,7 +149,7 @@ class LakeTable:
 
 
 class _Stream:
-    """Some columns of a table as an Arrow stream; each reading is a fresh one."""
+    """Some columns of a table as an Arrow stream; each reading starts afresh."""
 
     def __init__(self, table: LakeTable, columns: list[str]) -> None:
         types = {column.name: column.type for column in table.columns}
@@ -176,19 +176,19 @@ class _Tables(Mapping[str, list[RawTable]]):
     @cached_property
     def _found(self) -> dict[str, list[LakeTable]]:
         tables: dict[tuple[str, str, str], LakeTable] = {}
-        for held in self._source.chosen:
-            system, schemas = held.part.system, held.document.schemas
+        for stored in self._source.chosen:
+            system, schemas = stored.part.system, stored.document.schemas
             for table, schema in schemas.items():
                 if (table, system, schema) not in tables:
-                    constants = {"system": system, "source": held.input.source}
+                    constants = {"system": system, "source": stored.input.source}
                     tables[table, system, schema] = LakeTable(table, constants, self._source.schema(schema))
-            for file in self._source.files(held):
-                path = held.lake.absolute(file.name(held.input.sha256, system))
+            for file in self._source.files(stored):
+                path = stored.lake.absolute(file.name(stored.input.sha256, system))
                 tables[file.table, system, schemas[file.table]].paths.append(path)
-        found: dict[str, list[LakeTable]] = {}
-        for one in tables.values():
-            found.setdefault(one.name, []).append(one)
-        return found
+        by_name: dict[str, list[LakeTable]] = {}
+        for lake_table in tables.values():
+            by_name.setdefault(lake_table.name, []).append(lake_table)
+        return by_name
 
     def __getitem__(self, name: str) -> list[RawTable]:
         return list(self._found[name])
@@ -203,7 +203,12 @@ class _Tables(Mapping[str, list[RawTable]]):
         return len(self._found)
 
     def paths(self) -> list[str]:
-        return [path for some in self._found.values() for one in some for path in one.paths]
+        return [
+            path
+            for lake_tables in self._found.values()
+            for lake_table in lake_tables
+            for path in lake_table.paths
+        ]
 
 
 class LakeSource:
@@ -218,29 +223,29 @@ class LakeSource:
         self._options = options
         self._parts = parts
         self._by_system: dict[str, list[_StoredPart]] = {}
-        for held in parts:
-            self._by_system.setdefault(held.part.system, []).append(held)
+        for stored in parts:
+            self._by_system.setdefault(stored.part.system, []).append(stored)
         self._check()
         self.systems: list[SystemInfo] = [self._info(name) for name in self._by_system]
         self._bounds = {info.system: _bounds(options, info) for info in self.systems}
-        #: Parts in which something may be that the options ask for.
-        self.chosen = [held for held in parts if self._is_chosen(held)]
+        #: Parts that may contain what the options ask for.
+        self.chosen = [stored for stored in parts if self._is_chosen(stored)]
         self._schemas: dict[str, tuple[Column, ...]] = {}
         self.tables: Mapping[str, list[RawTable]] = _Tables(self)
 
     def _check(self) -> None:
-        """Times were made when the data was imported; another wish cannot be met."""
-        for held in self._parts:
-            given = self._options.leap
-            if given is not None and given != held.input.leap:
+        """Times were computed at import; other options cannot be honored."""
+        for stored in self._parts:
+            wanted = self._options.leap
+            if wanted is not None and wanted != stored.input.leap:
                 raise InputError(
-                    f"{held.part.system} was imported with {held.input.leap} leap seconds, not {given}",
+                    f"{stored.part.system} was imported with {stored.input.leap} leap seconds, not {wanted}",
                     file=os.fspath(self.lake.path),
-                    cure=say("leap_as_imported", leap=held.input.leap),
+                    cure=say("leap_as_imported", leap=stored.input.leap),
                 )
-            if self._options.tz is not None and held.part.local_time:
+            if self._options.tz is not None and stored.part.local_time:
                 raise InputError(
-                    f"{held.part.system} was imported without a zone",
+                    f"{stored.part.system} was imported without a time zone",
                     file=os.fspath(self.lake.path),
                     cure=say("tz_not_of_lake"),
                 )
@@ -248,7 +253,7 @@ class LakeSource:
     # -- systems -------------------------------------------------------------------------------------
 
     def _info(self, system: str) -> SystemInfo:
-        parts = self._telling(system)
+        parts = self._interval_parts(system)
         first = parts[0].document.info
         info = LakeSystem(
             system,
@@ -264,21 +269,25 @@ class LakeSource:
             leap_s=first.leap_s,
             local_time=first.local_time,
             nominal_s=first.nominal_s,
-            first_us=min((h.part.first_us for h in parts if h.part.first_us is not None), default=None),
-            last_us=max((h.part.last_us for h in parts if h.part.last_us is not None), default=None),
-            files=[held.shown for held in self._by_system[system]],
+            first_us=min(
+                (stored.part.first_us for stored in parts if stored.part.first_us is not None), default=None
+            ),
+            last_us=max(
+                (stored.part.last_us for stored in parts if stored.part.last_us is not None), default=None
+            ),
+            files=[stored.shown for stored in self._by_system[system]],
         )
         info.find = lambda: self._intervals(info)
         return info
 
-    def _telling(self, system: str) -> list[_StoredPart]:
-        """The parts that tell of a system's intervals: of dumps those with counters, where there are any."""
+    def _interval_parts(self, system: str) -> list[_StoredPart]:
+        """The parts with a system's intervals: among dumps those with counters, if there are any."""
         parts = self._by_system[system]
-        counted = [held for held in parts if held.part.joined] if self.name in NEAR_US else []
+        counted = [stored for stored in parts if stored.part.joined] if self.name in NEAR_US else []
         return counted or parts
 
-    def _is_chosen(self, held: _StoredPart) -> bool:
-        part = held.part
+    def _is_chosen(self, stored: _StoredPart) -> bool:
+        part = stored.part
         if self._options.systems and part.system not in self._options.systems:
             return False
         low, high = self._bounds[part.system]
@@ -287,16 +296,16 @@ class LakeSource:
         # Records with intervals of their own may begin earlier and end later than counters do.
         first = min((part.first_end_us, *(part.records_us or ())))
         last = max((part.last_end_us, *(part.records_us or ())))
-        # Rows behind the last end are closed by a later input.
+        # A later input closes the rows after the last end.
         ends_before = low is not None and last <= low and part.open_us is None
         return not ends_before and (high is None or first <= high)
 
-    def files(self, held: _StoredPart) -> Iterator[File]:
-        """The files of a part in which something may be that the options ask for."""
-        low, high = self._bounds[held.part.system]
-        # What holds may have been told long before.
+    def files(self, stored: _StoredPart) -> Iterator[File]:
+        """The files of a part that may contain what the options ask for."""
+        low, high = self._bounds[stored.part.system]
+        # A lasting state may have been recorded long before.
         lasting = frozenset() if low is None else lasting_tables()
-        for file in held.files():
+        for file in stored.files():
             if file.first_us is None or file.last_us is None:
                 if (low is None and high is None) or not file.open:
                     yield file
@@ -316,112 +325,116 @@ class LakeSource:
         return find
 
     def _intervals(self, info: SystemInfo) -> list[Interval]:
-        """Intervals of a system, each once; only of the times asked for, if there are any."""
-        parts = self._telling(info.system)
-        chosen = [held for held in parts if self._is_chosen(held)]
-        found = self._intervals_of(info, chosen, parts) if chosen else []
-        return found or self._intervals_of(info, parts, parts)
+        """Intervals of a system, each once; only those of the selected times, if there are any."""
+        parts = self._interval_parts(info.system)
+        chosen = [stored for stored in parts if self._is_chosen(stored)]
+        selected = self._intervals_of(info, chosen, parts) if chosen else []
+        return selected or self._intervals_of(info, parts, parts)
 
     def _intervals_of(
         self, info: SystemInfo, chosen: list[_StoredPart], parts: list[_StoredPart]
     ) -> list[Interval]:
-        known: dict[int, Interval] = {}
+        by_end: dict[int, Interval] = {}
         marks = False
-        for held in chosen:
-            told = held.intervals()
-            if held.seam is not None and held.seam.intervals is not None:
-                told = Intervals(held.seam.intervals)
-            marks = marks or bool(told.marks)
-            for one in told.intervals:
-                known.setdefault(one.end_us, one)
-            for mark in told.marks:
+        for stored in chosen:
+            stored_intervals = stored.intervals()
+            if stored.seam is not None and stored.seam.intervals is not None:
+                stored_intervals = Intervals(stored.seam.intervals)
+            marks = marks or bool(stored_intervals.marks)
+            for interval in stored_intervals.intervals:
+                by_end.setdefault(interval.end_us, interval)
+            for mark in stored_intervals.marks:
                 if mark.samples:
-                    known.setdefault(mark.end_us, Interval(mark.end_us, None, None, mark.samples))
-        found = [known[end] for end in sorted(known)]
-        if not marks or not found:
-            return found
-        # The end before the first one here stands in a part that was not chosen, or there is none.
+                    by_end.setdefault(mark.end_us, Interval(mark.end_us, None, None, mark.samples))
+        ordered = [by_end[end] for end in sorted(by_end)]
+        if not marks or not ordered:
+            return ordered
+        # The previous end is in a part that was not chosen, or does not exist.
         before = [
-            held.part.last_end_us
-            for held in parts
-            if held not in chosen and held.part.last_end_us is not None
-            if held.part.last_end_us < found[0].end_us
+            stored.part.last_end_us
+            for stored in parts
+            if stored not in chosen and stored.part.last_end_us is not None
+            if stored.part.last_end_us < ordered[0].end_us
         ]
-        ends = [max(before, default=None), *(one.end_us for one in found)]
+        ends = [max(before, default=None), *(interval.end_us for interval in ordered)]
         if not info.nominal_s:
-            lengths = [(b - a) / 1e6 for a, b in itertools.pairwise(ends) if a is not None and b is not None]
+            lengths = [
+                (end - start) / 1e6
+                for start, end in itertools.pairwise(ends)
+                if start is not None and end is not None
+            ]
             info.nominal_s = float(round(statistics.median(lengths))) if lengths else None
         timed = []
-        for previous, one in zip(ends, found, strict=False):
+        for previous, interval in zip(ends, ordered, strict=False):
             if previous is not None:
-                seconds = (one.end_us - previous) / 1e6
-                timed.append(replace(one, seconds=seconds, flag=flag(seconds, info.nominal_s)))
+                seconds = (interval.end_us - previous) / 1e6
+                timed.append(replace(interval, seconds=seconds, flag=flag(seconds, info.nominal_s)))
         return timed
 
-    # -- what a session asks -------------------------------------------------------------------------
+    # -- what a session needs ------------------------------------------------------------------------
 
     @property
     def paths(self) -> list[str]:
         """All Parquet files that the options leave; no others are opened."""
-        found = self.tables.paths() if isinstance(self.tables, _Tables) else []
-        _allow(len(found))
-        return found
+        paths = self.tables.paths() if isinstance(self.tables, _Tables) else []
+        _allow(len(paths))
+        return paths
 
     def holds(self, size: int) -> list[tuple[str, str]]:
-        """SHA-256 and name of inputs of so many bytes."""
-        return [(h.input.sha256, h.shown) for h in self._parts if h.input.bytes == size]
+        """SHA-256 and name of inputs with this number of bytes."""
+        return [(stored.input.sha256, stored.shown) for stored in self._parts if stored.input.bytes == size]
 
     def problems(self, *, complete: bool = False) -> list[Problem]:
-        """What was met at the import, and at the seams between inputs."""
-        found: dict[Problem, None] = {}
-        for held in self.chosen:
-            for problem in held.rows(document.PROBLEMS, document.PROBLEM):
-                if problem.system in (None, held.part.system):
-                    found[replace(problem, file=held.shown)] = None
-            if held.seam is not None:
-                found.update({replace(problem, file=held.shown): None for problem in held.seam.problems})
-        return list(found)
+        """The problems found at import, and at the seams between inputs."""
+        unique: dict[Problem, None] = {}
+        for stored in self.chosen:
+            for problem in stored.rows(document.PROBLEMS, document.PROBLEM):
+                if problem.system in (None, stored.part.system):
+                    unique[replace(problem, file=stored.shown)] = None
+            if stored.seam is not None:
+                unique.update({replace(problem, file=stored.shown): None for problem in stored.seam.problems})
+        return list(unique)
 
     def resets(self) -> list[tuple[str, int, str, str, str]]:
-        """Counters that were reset, within inputs and between them."""
-        found: dict[document.Reset, None] = {}
-        for held in self.chosen:
-            some = held.rows(document.RESETS, document.RESET)
-            found.update({reset: None for reset in some if reset[0] == held.part.system})
-            if held.seam is not None:
-                found.update(dict.fromkeys(held.seam.resets))
-        return list(found)
+        """Counter resets within inputs and between them."""
+        unique: dict[document.Reset, None] = {}
+        for stored in self.chosen:
+            resets = stored.rows(document.RESETS, document.RESET)
+            unique.update({reset: None for reset in resets if reset[0] == stored.part.system})
+            if stored.seam is not None:
+                unique.update(dict.fromkeys(stored.seam.resets))
+        return list(unique)
 
     def inventory(self, *, with_layouts: bool = True) -> list[InventoryRow]:
-        """What the inputs held, with the layouts they were decoded with."""
-        found: dict[InventoryRow, None] = {}
-        for held in self.chosen:
-            for row in held.rows(document.INVENTORY, document.INVENTORY_ROW):
-                if row.system in (None, held.part.system):
-                    found[replace(row, file=held.shown)] = None
-        return list(found)
+        """The inventory of the inputs, with the layouts they were decoded with."""
+        unique: dict[InventoryRow, None] = {}
+        for stored in self.chosen:
+            for row in stored.rows(document.INVENTORY, document.INVENTORY_ROW):
+                if row.system in (None, stored.part.system):
+                    unique[replace(row, file=stored.shown)] = None
+        return list(unique)
 
     def info(self) -> list[dict[str, Any]]:
-        """One object per input, as its reader told of it."""
-        told: dict[str, dict[str, Any]] = {}
-        for held in self.chosen:
-            for one in held.whole.info:
-                told.setdefault(
-                    held.shown,
+        """One object per input, from its reader."""
+        by_input: dict[str, dict[str, Any]] = {}
+        for stored in self.chosen:
+            for facts in stored.full_document.info:
+                by_input.setdefault(
+                    stored.shown,
                     {
                         "format": self.name,
-                        "bytes": held.input.bytes,
-                        **one,
-                        "path": held.shown,
-                        "file": held.shown,
+                        "bytes": stored.input.bytes,
+                        **facts,
+                        "path": stored.shown,
+                        "file": stored.shown,
                     },
                 )
-                told[held.shown]["lake"] = os.fspath(self.lake.path)
-        return list(told.values())
+                by_input[stored.shown]["lake"] = os.fspath(self.lake.path)
+        return list(by_input.values())
 
 
 def _allow(files: int) -> None:
-    """Let this process have so many files open, as far as the system does: the engine opens a whole table."""
+    """Allow this process so many open files, if the system permits: the engine opens whole tables."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = files + 256
     if resource.RLIM_INFINITY not in (soft, hard):
@@ -432,19 +445,19 @@ def _allow(files: int) -> None:
 
 
 def _bounds(options: Options, info: SystemInfo) -> tuple[int | None, int | None]:
-    """Interval ends lie after the first and not after the second, in microseconds UTC; None: no bound."""
+    """Interval ends are after the first and not after the second, in microseconds UTC; None: no bound."""
     zone = dt.UTC if options.utc else info.zone()
 
-    def moment(given: Moment | None) -> int | None:
-        if given is None or given.date is None:
+    def moment(bound: Moment | None) -> int | None:
+        if bound is None or bound.date is None:
             return None
-        return (given.utc(zone, given.date) - _EPOCH) // dt.timedelta(microseconds=1)
+        return (bound.utc(zone, bound.date) - _EPOCH) // dt.timedelta(microseconds=1)
 
     return moment(options.start), moment(options.end)
 
 
 def already_there(sources: Sequence[LakeSource], path: str, digest: Callable[[str], str]) -> str | None:
-    """Under which name a lake has a file's bytes already; a digest is made only where sizes agree."""
+    """The name under which a lake already has a file's bytes; hashed only if the sizes agree."""
     size = os.path.getsize(path)
     alike = {sha256: shown for source in sources for sha256, shown in source.holds(size)}
     return alike.get(digest(path)) if alike else None

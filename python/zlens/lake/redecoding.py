@@ -1,9 +1,9 @@
-"""Seams by decoding a part again, whole, with what the parts around it know.
+"""Seams by decoding a whole part again, together with the parts around it.
 
-This is for sources whose rows depend on others in more ways than by the one before: records of one interval
-may stand in two inputs, and which of two records is shown depends on what another input has. Such a part
-keeps all its decoded records, and these are decoded again beside the last ones of the parts before, and all
-those of parts that tell of the same times.
+This is for sources whose rows depend on more than the previous row: records of one interval may be in
+two inputs, and another input may decide which of two records is shown. Such a part keeps all its decoded
+records, and these are decoded again next to the last ones of the parts before, and all
+those of parts that cover the same times.
 """
 
 from __future__ import annotations
@@ -24,50 +24,50 @@ if TYPE_CHECKING:
     from zlens.lake.seams import Seams
 
 
-def remade(seams: Seams, parts: list[Pair], at: int, ground: Ground, key: str) -> SeamDocument:
-    """The seam of a part: all its rows as they are among those of the parts around it."""
-    pair = parts[at]
-    own = seams.document(pair)
+def remade(seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+    """The seam of a part: all its rows in the context of the parts around it."""
+    pair = parts[index]
+    part_document = seams.document(pair)
     area = seams.area(key) / "pieces"
     area.mkdir()
-    places = sorted({*ground.before, *ground.beside, at})
+    places = sorted({*ground.before, *ground.beside, index})
     paths = [
         seams.unpack(
             parts[place],
-            "whole.gz" if place == at or place in ground.beside else "last.gz",
+            "whole.gz" if place == index or place in ground.beside else "last.gz",
             area / f"{number:06}.piece",
         )
         for number, place in enumerate(places)
     ]
-    offsets = seams.shop.rows(f"SELECT * FROM {parquet([seams.side(pair, 'offsets.parquet')])} ORDER BY 1")
-    one, _ = pair
+    offsets = seams.engine.rows(f"SELECT * FROM {parquet([seams.side(pair, 'offsets.parquet')])} ORDER BY 1")
+    imported, _ = pair
     rejoined = rejoin(
-        one.source,
+        imported.source,
         paths,
-        places.index(at),
+        places.index(index),
         [offset for (offset,) in offsets],
-        leap=one.leap,
-        nominal_s=own.info.nominal_s,
+        leap=imported.leap,
+        nominal_s=part_document.info.nominal_s,
         evidence=(),
     )
     moved = ArrowTable([("piece_offset", "int"), ("whole_offset", "int")], list(rejoined.moved.items()))
-    seams.shop.bring("moved", moved)
-    told = SeamDocument([], intervals=rejoined.intervals())
-    for table in own.schemas:
-        files = [file for file in own.files if file.table == table]
+    seams.engine.bring("moved", moved)
+    seam = SeamDocument([], intervals=rejoined.intervals())
+    for table in part_document.schemas:
+        files = [file for file in part_document.files if file.table == table]
         if table in rejoined.tables:
-            query = _query(seams, pair, own, table, rejoined, files)
-            told.files += seams.write(pair, query, table, "main", key, files)
-    _tell(seams, pair, at, rejoined, told)
+            query = _query(seams, pair, part_document, table, rejoined, files)
+            seam.files += seams.write(pair, query, table, "main", key, files)
+    _add_problems(seams, pair, index, rejoined, seam)
     shutil.rmtree(area, ignore_errors=True)
-    return told
+    return seam
 
 
 def _query(
-    seams: Seams, pair: Pair, own: PartDocument, table: str, rejoined: Rejoined, files: list[File]
+    seams: Seams, pair: Pair, part_document: PartDocument, table: str, rejoined: Rejoined, files: list[File]
 ) -> str:
-    columns = [column.name for column in seams.schema(own.schemas[table])]
-    seams.shop.bring("pieces", rejoined.stream(table, columns))
+    columns = [column.name for column in seams.schema(part_document.schemas[table])]
+    seams.engine.bring("pieces", rejoined.stream(table, columns))
     chosen = []
     for name in columns:
         quoted = expressions.quote(name)
@@ -78,8 +78,8 @@ def _query(
             chosen.append('m.whole_offset AS "offset"')
         else:
             chosen.append(f"p.{quoted}")
-    # A day that the import did not have is one of an interval that ends a moment later than it seemed.
-    days = sorted({file.day for file in own.files})
+    # A day that the import did not have is that of an interval that ends a moment later than it seemed.
+    days = sorted({file.day for file in part_document.files})
     day = "strftime(coalesce(p.interval_end, p.tod) AT TIME ZONE 'UTC', '%Y-%m-%d')"
     return (
         f"SELECT {', '.join(chosen)}, CASE WHEN {day} IN (SELECT unnest({sql_list(days)})) THEN {day} "
@@ -89,17 +89,17 @@ def _query(
     )
 
 
-def _tell(seams: Seams, pair: Pair, at: int, rejoined: Rejoined, told: SeamDocument) -> None:
-    """What there is to say of the part among those around it; what the import said already is left out."""
-    one, part = pair
-    [(before,)] = seams.shop.rows(f"SELECT min(before_us) FROM pairs WHERE part = {at}")
+def _add_problems(seams: Seams, pair: Pair, index: int, rejoined: Rejoined, seam: SeamDocument) -> None:
+    """Add the part's resets and problems in its context; those that the import reported are left out."""
+    imported, part = pair
+    [(before,)] = seams.engine.rows(f"SELECT min(before_us) FROM pairs WHERE part = {index}")
     for us, table, subject, evidence in rejoined.resets():
         if before is None or us > before:
-            told.resets.append((part.system, us, table, subject, evidence))
-    for found in rejoined.problems():
-        told.problems.append(
+            seam.resets.append((part.system, us, table, subject, evidence))
+    for problem in rejoined.problems():
+        seam.problems.append(
             Problem(
-                part.system, one.source, one.path, found.offset, found.record, found.kind, found.detail,
-                found.bytes,
+                part.system, imported.source, imported.path, problem.offset, problem.record,
+                problem.kind, problem.detail, problem.bytes,
             )
         )  # fmt: skip

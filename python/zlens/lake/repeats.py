@@ -1,7 +1,7 @@
-"""Records that stand in two inputs, of kinds that are read once: the first input with one has it.
+"""Records that are in two inputs, of kinds that are read once: the first of the inputs keeps them.
 
-A record is known by all that is decoded of it, in every table of its kind, but not by where it stands. Only
-inputs that tell of the same times are compared, and of these only the times that they share.
+A record is identified by all its decoded values, in every table of its kind, but not by its place. Only
+inputs that cover the same times are compared, and only for the times that they share.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 #: First and last interval end, both within.
 Span = tuple[int, int]
 
-#: What tells of the place of a record, and of nothing in it.
+#: The columns with the place of a record.
 _PLACES = frozenset({"system", "source", "file", "offset"})
 
 
 def span(source: str, files: Iterable[File]) -> Span | None:
     """The first and the last interval end of records that are compared with those of other inputs."""
-    tables = {table for some in copied(source).values() for table in some}
+    tables = {table for source_tables in copied(source).values() for table in source_tables}
     ends = [
         (file.first_us, file.last_us)
         for file in files
@@ -37,60 +37,70 @@ def span(source: str, files: Iterable[File]) -> Span | None:
     return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
 
 
-def before(parts: list[Pair], at: int) -> list[int]:
-    """Earlier parts that tell of the same times as a part."""
-    if parts[at][1].records_us is None:
+def before(parts: list[Pair], index: int) -> list[int]:
+    """Earlier parts that cover some of a part's times."""
+    if parts[index][1].records_us is None:
         return []
-    return [place for place in range(at) if _shared(parts[place][1], parts[at][1]) is not None]
+    return [place for place in range(index) if _shared_span(parts[place][1], parts[index][1]) is not None]
 
 
-def _shared(one: Part, other: Part) -> Span | None:
-    if one.records_us is None or other.records_us is None:
+def _shared_span(part: Part, earlier: Part) -> Span | None:
+    if part.records_us is None or earlier.records_us is None:
         return None
-    first = max(one.records_us[0], other.records_us[0])
-    last = min(one.records_us[1], other.records_us[1])
+    first = max(part.records_us[0], earlier.records_us[0])
+    last = min(part.records_us[1], earlier.records_us[1])
     # Two inputs that meet in one moment may share the records of the interval that ended then.
     return (first, last) if first <= last else None
 
 
-def leave_out(seams: Seams, parts: list[Pair], at: int, ground: Ground, key: str, told: SeamDocument) -> None:
-    """Let a seam leave out the records of a part that an earlier one has."""
-    pair = parts[at]
-    own = seams.document(pair)
-    spans = {place: _shared(parts[place][1], pair[1]) for place in ground.repeated}
+def leave_out(
+    seams: Seams, parts: list[Pair], index: int, ground: Ground, key: str, seam: SeamDocument
+) -> None:
+    """Make a seam leave out the records of a part that an earlier one has."""
+    pair = parts[index]
+    part_document = seams.document(pair)
+    spans = {place: _shared_span(parts[place][1], pair[1]) for place in ground.repeated}
     others = {place: (span, seams.document(parts[place])) for place, span in spans.items() if span}
     if not others:
         return
-    whole = (min(first for (first, _), _ in others.values()), max(last for (_, last), _ in others.values()))
+    full_span = (
+        min(first for (first, _), _ in others.values()),
+        max(last for (_, last), _ in others.values()),
+    )
     for name, tables in copied(pair[0].source).items():
         columns = {
-            table: _columns(seams, table, [own, *(told for _, told in others.values())]) for table in tables
+            table: _columns(seams, table, [part_document, *(seam for _, seam in others.values())])
+            for table in tables
         }
-        columns = {table: some for table, some in columns.items() if some}
-        if not _known(seams, "records", pair, own, columns, whole):
+        columns = {table: names for table, names in columns.items() if names}
+        if not _fingerprints(seams, "records", pair, part_document, columns, full_span):
             continue
-        seams.shop.rows("CREATE OR REPLACE TABLE again (again_offset BIGINT)")
+        seams.engine.rows("CREATE OR REPLACE TABLE again (again_offset BIGINT)")
         for place, (shared, document) in others.items():
-            if not _known(seams, "earlier", parts[place], document, columns, shared):
+            if not _fingerprints(seams, "earlier", parts[place], document, columns, shared):
                 continue
-            # The second of two that are alike within one input is known of another that has two as well.
-            found = seams.shop.rows(
+            # The second of two equal records of one input repeats another input only if that has two as well.
+            repeated = seams.engine.rows(
                 'INSERT INTO again SELECT "offset" FROM records '
                 "SEMI JOIN earlier USING (sections, total, mixed, nth) "
                 'WHERE "offset" NOT IN (SELECT again_offset FROM again) RETURNING again_offset'
             )
-            if found:
-                detail = f"{len(found):,} records are known of {parts[place][0].path}; they are read once"
-                first = min(offset for (offset,) in found)
-                one, part = pair
-                told.problems.append(
-                    Problem(part.system, one.source, one.path, first, name, "duplicate", detail, None)
+            if repeated:
+                detail = (
+                    f"{len(repeated):,} records repeat those of {parts[place][0].path}; they are read once"
                 )
-        _write(seams, pair, own, tables, whole, key, told)
+                first = min(offset for (offset,) in repeated)
+                imported, part = pair
+                seam.problems.append(
+                    Problem(
+                        part.system, imported.source, imported.path, first, name, "duplicate", detail, None
+                    )
+                )
+        _write(seams, pair, part_document, tables, full_span, key, seam)
 
 
 def _columns(seams: Seams, table: str, documents: list[PartDocument]) -> list[str]:
-    """What all inputs that have a table have in it: layouts may have grown between imports."""
+    """The columns that all inputs with a table have in it: layouts may have grown between imports."""
     schemas = [seams.schema(document.schemas[table]) for document in documents if table in document.schemas]
     if not schemas:
         return []
@@ -98,11 +108,11 @@ def _columns(seams: Seams, table: str, documents: list[PartDocument]) -> list[st
     return [column.name for column in schemas[0] if column.name in same]
 
 
-def _within(own: PartDocument, table: str, span: Span) -> list[File]:
-    """Files of a table in which something may be of a time; also those with rows of no interval."""
+def _within(part_document: PartDocument, table: str, span: Span) -> list[File]:
+    """Files of a table that may contain rows of a time; also those with rows without an interval."""
     return [
         file
-        for file in own.files
+        for file in part_document.files
         if file.table == table
         and (
             file.open
@@ -113,47 +123,58 @@ def _within(own: PartDocument, table: str, span: Span) -> list[File]:
     ]
 
 
-def _known(
-    seams: Seams, name: str, pair: Pair, own: PartDocument, columns: dict[str, list[str]], span: Span
+def _fingerprints(
+    seams: Seams,
+    name: str,
+    pair: Pair,
+    part_document: PartDocument,
+    columns: dict[str, list[str]],
+    span: Span,
 ) -> bool:
-    """Make a table of what the records of a part are known by; whether there may be any."""
+    """Create a table of fingerprints of a part's records; returns whether there may be any."""
     first, last = span
-    some = []
-    for table, listed in columns.items():
-        files = _within(own, table, span)
+    selects = []
+    for table, names in columns.items():
+        files = _within(part_document, table, span)
         if files:
-            values = ", ".join(f"b.{expressions.quote(column)}" for column in listed)
-            some.append(
+            values = ", ".join(f"b.{expressions.quote(column)}" for column in names)
+            selects.append(
                 f'SELECT b."offset", hash({expressions.literal(table)}, {values}) AS value '
                 f"FROM {seams.read(pair, files)} AS b "
                 f"WHERE b.interval_end IS NULL OR epoch_us(b.interval_end) BETWEEN {first} AND {last}"
             )
-    if not some:
+    if not selects:
         return False
-    seams.shop.rows(
+    seams.engine.rows(
         f"CREATE OR REPLACE TABLE {name} AS SELECT *, "
         'row_number() OVER (PARTITION BY sections, total, mixed ORDER BY "offset") AS nth FROM ('
         'SELECT "offset", count(*) AS sections, sum(value) AS total, bit_xor(value) AS mixed '
-        f'FROM ({" UNION ALL ".join(some)}) GROUP BY "offset")'
+        f'FROM ({" UNION ALL ".join(selects)}) GROUP BY "offset")'
     )
     return True
 
 
 def _write(
-    seams: Seams, pair: Pair, own: PartDocument, tables: list[str], span: Span, key: str, told: SeamDocument
+    seams: Seams,
+    pair: Pair,
+    part_document: PartDocument,
+    tables: list[str],
+    span: Span,
+    key: str,
+    seam: SeamDocument,
 ) -> None:
-    """Write what is left of the tables of a kind of record."""
-    [(count,)] = seams.shop.rows("SELECT count(*) FROM again")
+    """Write what remains of the tables of a kind of record."""
+    [(count,)] = seams.engine.rows("SELECT count(*) FROM again")
     if not count:
         return
     for table in tables:
-        files = _within(own, table, span)
+        files = _within(part_document, table, span)
         if files:
             columns = ", ".join(
-                f"b.{expressions.quote(column.name)}" for column in seams.schema(own.schemas[table])
+                f"b.{expressions.quote(column.name)}" for column in seams.schema(part_document.schemas[table])
             )
             query = (
                 f"SELECT {columns}, {seams.day(pair, files)} AS _day FROM {seams.read(pair, files)} AS b "
                 'ANTI JOIN again ON b."offset" = again.again_offset ORDER BY b."offset", b.file_row_number'
             )
-            told.files += seams.write(pair, query, table, "main", key, files)
+            seam.files += seams.write(pair, query, table, "main", key, files)

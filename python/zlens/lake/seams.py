@@ -1,10 +1,10 @@
-"""The seams between inputs of one system: which of their rows depend on other inputs, and what these become.
+"""The seams between inputs of one system: rows that depend on other inputs, and their replacements.
 
-For every part (one system of one input) it is worked out which parts hold the sample before the first one of
-each of its subjects, what is known of resets in between, and where the intervals end that it leaves open. As
-long as that stays the same, the part's seam stays. Else pieces are decoded again, and the rows concerned are
-written to files that stand in for those of the import, which are kept aside: so the order of imports is
-of no consequence, and what was forgotten leaves no trace.
+For every part (one system of one input) this determines the parts with the sample before the first one
+of each of its subjects, the evidence of resets in between, and the ends of the intervals it leaves open. As
+long as these stay the same, the part's seam stays. Otherwise pieces are decoded again, and the affected rows
+are written to files that replace those of the import, which are kept aside: so the order of imports has
+no effect, and forgotten data leave no trace.
 """
 
 from __future__ import annotations
@@ -32,95 +32,102 @@ _NOTHING = hashlib.sha256(b"").hexdigest()
 
 
 class Seams:
-    """Makes the seams of a manifest right. `moves` are the files that are about to come into the lake."""
+    """Brings the seams of a manifest up to date. `moves` are the files about to enter the lake."""
 
     def __init__(
-        self, lake: Folder, now: Manifest, staged: Staging, shop: ParquetEngine, moves: dict[str, str]
+        self, lake: Folder, manifest: Manifest, staged: Staging, engine: ParquetEngine, moves: dict[str, str]
     ) -> None:
         self.lake = lake
-        self.now = now
+        self.manifest = manifest
         self.staged = staged
-        self.shop = shop
+        self.engine = engine
         self.moves = moves
         self.retired: list[str] = []
 
     def renew(self, systems: Iterable[tuple[str, str]]) -> None:
-        """Make again what has changed in these systems (with their source)."""
+        """Renew what has changed in these systems (with their source)."""
         for system, source in sorted(set(systems)):
             parts = [
-                (one, part)
-                for one, part in self.now.parts()
-                if part.system == system and one.source == source
+                (imported, part)
+                for imported, part in self.manifest.parts()
+                if part.system == system and imported.source == source
             ]
             if source in WHOLE:
-                found = [Ground(beside=seam_evidence.beside(parts, at)) for at in range(len(parts))]
-                make = self._without_duplicates
+                grounds = [Ground(beside=seam_evidence.beside(parts, index)) for index in range(len(parts))]
+                make = self._drop_duplicates
             else:
-                found = [Ground() for _ in parts]
+                grounds = [Ground() for _ in parts]
                 if any(part.joined for _, part in parts):
-                    found = seam_evidence.grounds(self.shop, parts, self.side)
-                for at, ground in enumerate(found):
-                    ground.repeated = repeats.before(parts, at)
-                make = self._remade if source in NEAR_US else self._joined
-            for at, (pair, ground) in enumerate(zip(parts, found, strict=True)):
+                    grounds = seam_evidence.grounds(self.engine, parts, self.side)
+                for index, ground in enumerate(grounds):
+                    ground.repeated = repeats.before(parts, index)
+                make = self._redecode if source in NEAR_US else self._join
+            for index, (pair, ground) in enumerate(zip(parts, grounds, strict=True)):
                 key = ground.key(pair, parts)
                 if key != (pair[1].seam.key if pair[1].seam else None):
-                    self._put(pair, key, None if key is None else make(parts, at, ground, key))
+                    self._set_seam(pair, key, None if key is None else make(parts, index, ground, key))
 
-    def _joined(self, parts: list[Pair], at: int, ground: Ground, key: str) -> SeamDocument:
-        return joining.joined(self, parts, at, ground, key)
+    def _join(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+        return joining.joined(self, parts, index, ground, key)
 
-    def _remade(self, parts: list[Pair], at: int, ground: Ground, key: str) -> SeamDocument:
-        told = redecoding.remade(self, parts, at, ground, key) if ground.is_joined else SeamDocument([])
-        repeats.leave_out(self, parts, at, ground, key, told)
-        return told
+    def _redecode(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+        seam = redecoding.remade(self, parts, index, ground, key) if ground.is_joined else SeamDocument([])
+        repeats.leave_out(self, parts, index, ground, key, seam)
+        return seam
 
-    def _without_duplicates(self, parts: list[Pair], at: int, ground: Ground, key: str) -> SeamDocument:
-        """Of sources whose intervals stand whole in one input: the first input with one has it."""
-        one, part = parts[at]
-        mine = self.ends(parts, [at])
-        told = SeamDocument([])
-        known: set[int] = set()
+    def _drop_duplicates(self, parts: list[Pair], index: int, ground: Ground, key: str) -> SeamDocument:
+        """For sources whose intervals are complete in one input: the first input with one keeps it."""
+        imported, part = parts[index]
+        own_ends = self.ends(parts, [index])
+        seam = SeamDocument([])
+        repeated: set[int] = set()
         for place in ground.beside:
-            again = (mine & self.ends(parts, [place])) - known
-            if again:
-                known |= again
-                detail = f"{len(again):,} intervals are known of {parts[place][0].path}; not shown"
-                told.problems.append(
-                    Problem(part.system, one.source, one.path, None, None, "duplicate", detail, None)
+            newly_repeated = (own_ends & self.ends(parts, [place])) - repeated
+            if newly_repeated:
+                repeated |= newly_repeated
+                detail = (
+                    f"{len(newly_repeated):,} intervals repeat those of {parts[place][0].path}; not shown"
                 )
-        if not known:
-            return told
-        self.shop.bring("known", ArrowTable([("mark", "time")], [(end,) for end in sorted(known)]))
-        own = self.document(parts[at])
-        for table in own.schemas:
-            files = [file for file in own.files if file.table == table]
+                seam.problems.append(
+                    Problem(
+                        part.system, imported.source, imported.path, None, None, "duplicate", detail, None
+                    )
+                )
+        if not repeated:
+            return seam
+        self.engine.bring("known", ArrowTable([("mark", "time")], [(end,) for end in sorted(repeated)]))
+        part_document = self.document(parts[index])
+        for table in part_document.schemas:
+            files = [file for file in part_document.files if file.table == table]
             if files:
-                columns = ", ".join(f'b."{column.name}"' for column in self.schema(own.schemas[table]))
-                query = (
-                    f"SELECT {columns}, {self.day(parts[at], files)} AS _day "
-                    f"FROM {self.read(parts[at], files)} AS b ANTI JOIN known ON b.interval_end = known.mark"
+                columns = ", ".join(
+                    f'b."{column.name}"' for column in self.schema(part_document.schemas[table])
                 )
-                told.files += self.write(parts[at], query, table, "main", key, files)
-        return told
+                query = (
+                    f"SELECT {columns}, {self.day(parts[index], files)} AS _day "
+                    f"FROM {self.read(parts[index], files)} AS b "
+                    "ANTI JOIN known ON b.interval_end = known.mark"
+                )
+                seam.files += self.write(parts[index], query, table, "main", key, files)
+        return seam
 
-    # -- what is there -------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------------
 
     def path(self, name: str) -> str:
-        """Where a file of the lake is now."""
+        """The current place of a file of the lake."""
         return self.moves.get(name) or self.lake.absolute(name)
 
     def side(self, pair: Pair, name: str) -> str:
-        """Where a file beside a part's document is now."""
-        one, part = pair
-        return self.path(f"{names.document(one.sha256, part.document)}/{part.place}.{name}")
+        """The current place of a file next to a part's document."""
+        imported, part = pair
+        return self.path(f"{names.document(imported.sha256, part.document)}/{part.place}.{name}")
 
     def document(self, pair: Pair) -> PartDocument:
-        one, part = pair
-        path = self.path(f"{names.document(one.sha256, part.document)}/{document.NAME}")
+        imported, part = pair
+        path = self.path(f"{names.document(imported.sha256, part.document)}/{document.NAME}")
         with open(path, "rb") as file:
-            told = document.load(file.read(), path)
-        return folder.part_of(told, part, self.lake)
+            stored = document.load(file.read(), path)
+        return folder.part_of(stored, part, self.lake)
 
     def intervals(self, pair: Pair) -> Intervals:
         path = self.side(pair, "intervals.json")
@@ -128,7 +135,7 @@ class Seams:
             return document.load_intervals(file.read(), path)
 
     def ends(self, parts: list[Pair], places: Iterable[int]) -> set[int]:
-        """When intervals end in some parts."""
+        """The interval ends of some parts."""
         return {end for place in places for end in self.intervals(parts[place]).ends()}
 
     def schema(self, key: str) -> tuple[Column, ...]:
@@ -137,7 +144,7 @@ class Seams:
             return document.load_schema(file.read(), path)
 
     def unpack(self, pair: Pair, name: str, plain: Path) -> str:
-        """Write a piece of a part out as the file that its reader knows."""
+        """Unpack a piece of a part into the file that its reader expects."""
         with gzip.open(self.side(pair, name)) as data, open(plain, "wb") as file:
             shutil.copyfileobj(data, file, 1 << 20)
         return os.fspath(plain)
@@ -152,53 +159,64 @@ class Seams:
         return f"{days}[list_position({sql_list(self._bases(pair, files))}, b._file)]"
 
     def _bases(self, pair: Pair, files: list[File]) -> list[str]:
-        # The seam of an earlier part may have come into being just now.
+        # The seam of an earlier part may have just been created.
         seam = self.lake.seam(*pair, self.moves)
         return [self.path(folder.base_name(*pair, file, seam)) for file in files]
 
-    # -- what comes of it ----------------------------------------------------------------------------
+    # -- writing -------------------------------------------------------------------------------------
 
     def area(self, key: str) -> Path:
-        """A folder for what a seam is made of."""
+        """A folder for the material of a seam."""
         area = self.staged.path / "seams" / key
         area.mkdir(parents=True, exist_ok=True)
         return area
 
     def write(self, pair: Pair, query: str, table: str, kind: str, key: str, files: list[File]) -> list[File]:
-        """Write the rows that take the place of those of some files, all of one table and kind."""
+        """Write the rows that replace those of some files, all of one table and kind."""
         target = os.fspath(self.area(key) / f"{kind}.{table}")
-        found = []
-        for one in self.shop.write(query, target, "_day", "interval_end"):
-            sha256 = folder.digest(one.path)
+        replacements = []
+        for written in self.engine.write(query, target, "_day", "interval_end"):
+            sha256 = folder.digest(written.path)
             file = File(
-                table, one.key, kind, one.rows, one.bytes, sha256, one.first_us, one.last_us, one.nulls, key
+                table,
+                written.key,
+                kind,
+                written.rows,
+                written.bytes,
+                sha256,
+                written.first_us,
+                written.last_us,
+                written.nulls,
+                key,
             )
-            self.moves[file.name(pair[0].sha256, pair[1].system)] = one.path
-            found.append(file)
-        left = {file.day for file in files} - {file.day for file in found}
-        # Without rows there is no file, but what it stands in for must not be read.
-        return found + [File(table, day, kind, 0, 0, _NOTHING, None, None, 0, key) for day in sorted(left)]
+            self.moves[file.name(pair[0].sha256, pair[1].system)] = written.path
+            replacements.append(file)
+        missing = {file.day for file in files} - {file.day for file in replacements}
+        # Without rows there is no file, but the one it replaces must not be read.
+        return replacements + [
+            File(table, day, kind, 0, 0, _NOTHING, None, None, 0, key) for day in sorted(missing)
+        ]
 
-    def _put(self, pair: Pair, key: str | None, told: SeamDocument | None) -> None:
-        """Give a part its seam; the files of the one it had are no longer needed."""
-        one, part = pair
-        before = self.lake.seam(one, part)
-        self._set_aside(pair, before, told)
+    def _set_seam(self, pair: Pair, key: str | None, seam: SeamDocument | None) -> None:
+        """Set the seam of a part; the files of the previous one are no longer needed."""
+        imported, part = pair
+        before = self.lake.seam(imported, part)
+        self._set_aside(pair, before, seam)
         if before is not None:
-            self.retired.append(self.lake.seam_name(one, part))
-            self.retired += [file.name(one.sha256, part.system) for file in before.files if file.rows]
-        if key is None or told is None:
+            self.retired.append(self.lake.seam_name(imported, part))
+            self.retired += [file.name(imported.sha256, part.system) for file in before.files if file.rows]
+        if key is None or seam is None:
             part.seam = None
             return
-        data = told.dump()
+        data = seam.dump()
         part.seam = Seam(key, hashlib.sha256(data).hexdigest())
-        name = self.lake.seam_name(one, part)
+        name = self.lake.seam_name(imported, part)
         staged = f"seams/{key}.json"
         self.staged.write(staged, data)
         self.moves[name] = os.fspath(self.staged.path / staged)
 
     def _set_aside(self, pair: Pair, before: SeamDocument | None, after: SeamDocument | None) -> None:
-        """Files for which others stand in from now on go aside, and come back when none does any more."""
+        """Move files that are now replaced aside, and back when they no longer are."""
         for number, file in enumerate(self.document(pair).files):
             old, new = (folder.base_name(*pair, file, seam) for seam in (before, after))
             if old == new:
@@ -206,7 +224,7 @@ class Seams:
             if old in self.moves:
                 self.moves[new] = self.moves.pop(old)
                 continue
-            # By a link, or else a copy: who reads by the manifest of before finds the old name.
+            # By a link, or else a copy: readers of the previous manifest still need the old name.
             area = self.staged.path / "aside"
             area.mkdir(exist_ok=True)
             path = area / f"{pair[0].sha256[:16]}.{pair[1].place}.{number}"

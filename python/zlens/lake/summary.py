@@ -1,4 +1,4 @@
-"""What is in a lake: systems, days, tables, inputs, with rows and bytes."""
+"""The contents of a lake: systems, days, tables, inputs, with rows and bytes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SystemContents:
 
 @dataclass(slots=True)
 class InputContents:
-    """One input as it was imported."""
+    """One imported input."""
 
     sha256: str
     path: str
@@ -58,7 +58,7 @@ class InputContents:
 
 @dataclass(slots=True)
 class Contents:
-    """All of a lake. `waiting` files are removed when nobody reads the lake any more."""
+    """The contents of a lake. `waiting` files are removed when nobody reads the lake any more."""
 
     path: str
     systems: list[SystemContents]
@@ -67,51 +67,51 @@ class Contents:
 
 
 def contents(lake: str | os.PathLike[str]) -> Contents:
-    """Tell what is in a lake. Only the manifest and its documents are read."""
+    """The contents of a lake. Only the manifest and its documents are read."""
     path = os.fspath(lake)
     if not is_lake(path):
-        raise InputError("this is no lake", file=path, cure=say("lake_make"))
+        raise InputError("this is not a lake", file=path, cure=say("lake_make"))
     folder = Folder(path)
     reading = folder.reading()
-    now = folder.load()
+    manifest = folder.load()
     systems: dict[tuple[str, str], SystemContents] = {}
     inputs = []
-    for one in now.inputs.values():
-        whole = Amount()
-        documents = {key: folder.document(one, key) for key in one.documents}
-        for part in one.parts.values():
-            key = (part.system, one.source)
-            held = systems.setdefault(key, SystemContents(*key))
-            held.inputs += 1
-            held.first_us = _first([held.first_us, part.first_us])
-            held.last_us = _last([held.last_us, part.last_us])
-            # The rows are those of the import; a file that stands in for another has the same ones or fewer.
+    for imported in manifest.inputs.values():
+        total = Amount()
+        documents = {key: folder.document(imported, key) for key in imported.documents}
+        for part in imported.parts.values():
+            key = (part.system, imported.source)
+            system_contents = systems.setdefault(key, SystemContents(*key))
+            system_contents.inputs += 1
+            system_contents.first_us = _first([system_contents.first_us, part.first_us])
+            system_contents.last_us = _last([system_contents.last_us, part.last_us])
+            # The rows are those of the import; a file that replaces another has the same ones or fewer.
             for file in part_of(documents[part.document], part, folder).files:
                 for amount in (
-                    whole,
-                    held.amount,
-                    held.days.setdefault(file.day, Amount()),
-                    held.tables.setdefault(file.table, Amount()),
+                    total,
+                    system_contents.amount,
+                    system_contents.days.setdefault(file.day, Amount()),
+                    system_contents.tables.setdefault(file.table, Amount()),
                 ):
                     amount.add(file.rows, file.bytes)
         inputs.append(
             InputContents(
-                one.sha256,
-                one.path,
-                one.source,
-                one.bytes,
-                one.added_us,
-                list(one.parts),
-                one.forgotten,
-                _first(part.first_us for part in one.parts.values()),
-                _last(part.last_us for part in one.parts.values()),
-                whole,
+                imported.sha256,
+                imported.path,
+                imported.source,
+                imported.bytes,
+                imported.added_us,
+                list(imported.parts),
+                imported.forgotten,
+                _first(part.first_us for part in imported.parts.values()),
+                _last(part.last_us for part in imported.parts.values()),
+                total,
             )
         )
     reading.close()
-    found = sorted(systems.values(), key=lambda held: (held.system, held.source))
-    inputs.sort(key=lambda held: (held.first_us or 0, held.path, held.sha256))
-    return Contents(path, found, inputs, len(now.retired))
+    sorted_systems = sorted(systems.values(), key=lambda entry: (entry.system, entry.source))
+    inputs.sort(key=lambda entry: (entry.first_us or 0, entry.path, entry.sha256))
+    return Contents(path, sorted_systems, inputs, len(manifest.retired))
 
 
 def _first(times: Iterable[int | None]) -> int | None:

@@ -1,4 +1,4 @@
-"""Writes the raw tables of one input into the staging of a lake: a Parquet file a system, day and table."""
+"""Writes the raw tables of one input into the staging of a lake: a Parquet file per system, day and table."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from zlens.lake.manifest import Input, Part
 from zlens.lake.parquet_engine import ParquetEngine, Written, parquet
 from zlens.readers.joints import Joints, joints
 
-#: Days of one input that get a folder of their own; damaged clocks make up more.
+#: Days of one input that get a folder of their own; damaged clocks may produce more.
 MAX_DAYS = 1_000
 _DAY_US = 86_400_000_000
 
-#: Columns of what is known of counters that were reset. A moment has 64 bits without a sign: it is text.
+#: Columns of the evidence of counter resets. A moment is an unsigned 64-bit number, so it is text.
 EVIDENCE = (("moment", "text"), ("us", "int"), ("tables", "text"), ("subject", "text"), ("kind", "text"))
 
 
 @dataclass(slots=True)
 class Draft:
-    """An input in staging: what the manifest will say of it, and where its files are to go."""
+    """An input in staging: its entry in the manifest, and the targets of its files."""
 
     input: Input
     moves: dict[str, str] = field(default_factory=dict)
@@ -43,23 +43,23 @@ class Draft:
 
 
 class Writer:
-    """Writes one source, opened from one file, and what else the lake has to know of it."""
+    """Writes one source, opened from one file, and everything else that the lake stores about it."""
 
     def __init__(
         self,
         source: Source,
         draft: Draft,
         staged: Staging,
-        shop: ParquetEngine,
+        engine: ParquetEngine,
         progress: Callable[[int, int, str], None],
         systems: list[str],
     ) -> None:
         self.source = source
         self.draft = draft
         self.staged = staged
-        self.shop = shop
+        self.engine = engine
         self.progress = progress
-        #: All systems of the source; rows of those that are not wanted are left out.
+        #: All systems of the source; rows of unwanted ones are left out.
         self.infos = source.systems
         self.wanted = systems
         self.joints: dict[str, Joints | None] = {name: joints(source, name) for name in systems}
@@ -68,7 +68,7 @@ class Writer:
         self.inventory = [row for row in source.inventory() if row.system is None or row.system in systems]
 
     def write(self) -> None:
-        """Write everything; the draft then tells of it."""
+        """Write everything and describe it in the draft."""
         total = self.draft.input.bytes
         done = 0
         for name, share in self._shares(total):
@@ -79,35 +79,37 @@ class Writer:
         self._document()
 
     def _shares(self, total: int) -> Iterator[tuple[str, int]]:
-        """The tables, and which part of the input's bytes each stands for."""
+        """The tables, each with its share of the input's bytes."""
         tables = list(self.source.tables)
         sizes: Counter[str] = Counter()
         for row in self.inventory:
             sizes[row.name.lower()] += row.bytes or 0
-        own = {name: sizes.get(name.split("_")[0], 0) for name in tables}
-        whole = sum(own.values())
+        table_bytes = {name: sizes.get(name.split("_")[0], 0) for name in tables}
+        total_bytes = sum(table_bytes.values())
         for name in tables:
-            yield name, total * own[name] // whole if whole else total // len(tables)
+            yield name, total * table_bytes[name] // total_bytes if total_bytes else total // len(tables)
 
     # -- rows ----------------------------------------------------------------------------------------
 
     def _table(self, name: str, parts: list[RawTable]) -> None:
-        columns = _merged(parts)
-        given = {column.name for column in columns}
-        constants = self._constants(given)
+        columns = _merge_columns(parts)
+        column_names = {column.name for column in columns}
+        constants = self._constants(column_names)
         sources = []
         for number, table in enumerate(parts):
-            there = [column.name for column in table.columns if column.name not in constants]
-            self.shop.bring(f"part{number}", table.stream(there))
+            streamed = [column.name for column in table.columns if column.name not in constants]
+            self.engine.bring(f"part{number}", table.stream(streamed))
             sources.append(f"SELECT * FROM part{number}")
         listed = ", ".join(
-            _constant(constants[c.name], c.name) if c.name in constants else expressions.quote(c.name)
-            for c in columns
+            _constant(constants[column.name], column.name)
+            if column.name in constants
+            else expressions.quote(column.name)
+            for column in columns
         )
-        time = "interval_end" if "interval_end" in given else None
+        time = "interval_end" if "interval_end" in column_names else None
         query = (
-            f"SELECT {listed}, concat({self._place(constants)}, ' ', {self._day(given)}, ' ', "
-            f"{self._kind(given)}) AS _key FROM ({' UNION ALL BY NAME '.join(sources)})"
+            f"SELECT {listed}, concat({self._place(constants)}, ' ', {self._day(column_names)}, ' ', "
+            f"{self._kind(column_names)}) AS _key FROM ({' UNION ALL BY NAME '.join(sources)})"
         )
         wanted = [number for number, info in enumerate(self.infos, 1) if info.system in self.wanted]
         if len(wanted) < len(self.infos):
@@ -115,37 +117,37 @@ class Writer:
             query = f"SELECT * FROM ({query}) WHERE split_part(_key, ' ', 1) IN ({places})"
         target = self.staged.path / "rows" / name
         target.parent.mkdir(exist_ok=True)
-        made = self.shop.write(query, os.fspath(target), "_key", time or columns[0].name)
+        written_files = self.engine.write(query, os.fspath(target), "_key", time or columns[0].name)
         schema = self._schema(columns)
-        # A table without rows is one that can be asked.
+        # A table without rows can still be queried.
         for part in self.parts.values():
             part.schemas[name] = schema
         by_system: dict[str, list[Written]] = {}
-        for one in made:
-            place, day, kind = one.key.split(" ")
+        for written in written_files:
+            place, day, kind = written.key.split(" ")
             system = self.infos[int(place) - 1].system
             file = File(
                 name,
                 day,
                 kind,
-                one.rows,
-                one.bytes,
-                folder.digest(one.path),
-                one.first_us if time else None,
-                one.last_us if time else None,
-                one.nulls if time else one.rows,
+                written.rows,
+                written.bytes,
+                folder.digest(written.path),
+                written.first_us if time else None,
+                written.last_us if time else None,
+                written.nulls if time else written.rows,
             )
-            self._file(self.parts[system], file, one.path)
-            by_system.setdefault(system, []).append(one)
+            self._file(self.parts[system], file, written.path)
+            by_system.setdefault(system, []).append(written)
         for system, files in by_system.items():
             self._subjects(system, name, files)
 
-    def _constants(self, given: set[str]) -> dict[str, str]:
+    def _constants(self, column_names: set[str]) -> dict[str, str]:
         """Columns that need not be decoded: the file, the source, and the system if there is only one."""
-        known = {"file": self.draft.input.path, "source": self.source.name}
+        constants = {"file": self.draft.input.path, "source": self.source.name}
         if len(self.infos) == 1:
-            known["system"] = self.infos[0].system
-        return {name: value for name, value in known.items() if name in given}
+            constants["system"] = self.infos[0].system
+        return {name: value for name, value in constants.items() if name in column_names}
 
     def _place(self, constants: dict[str, str]) -> str:
         if "system" in constants:
@@ -153,8 +155,8 @@ class Writer:
         listed = ", ".join(expressions.literal(info.system) for info in self.infos)
         return f"list_position([{listed}], system)"
 
-    def _day(self, given: set[str]) -> str:
-        times = [name for name in ("interval_end", "tod") if name in given]
+    def _day(self, column_names: set[str]) -> str:
+        times = [name for name in ("interval_end", "tod") if name in column_names]
         days = self._days()
         if not times or not days:
             return f"'{names.UNKNOWN}'"
@@ -163,7 +165,7 @@ class Writer:
         return f"CASE WHEN {day} IN ({listed}) THEN {day} ELSE '{names.UNKNOWN}' END"
 
     def _days(self) -> list[str]:
-        """The days of the input's intervals, those with most of them first, and of its first and last."""
+        """The days of the input's intervals, most frequent first, including its first and last day."""
         counts: Counter[int] = Counter()
         for info in self.infos:
             counts.update(interval.end_us // _DAY_US for interval in info.intervals)
@@ -177,10 +179,12 @@ class Writer:
             if -700_000 < day < 2_900_000
         ]
 
-    def _kind(self, given: set[str]) -> str:
+    def _kind(self, column_names: set[str]) -> str:
         """`edge` for rows that depend on other inputs: without a predecessor or an interval end here."""
-        joined = any(found is not None and not found.whole for found in self.joints.values())
-        if not joined or not {"offset", "tod", "seconds", "interval_end"} <= given:
+        joined = any(
+            part_joints is not None and not part_joints.whole for part_joints in self.joints.values()
+        )
+        if not joined or not {"offset", "tod", "seconds", "interval_end"} <= column_names:
             return "'main'"
         return "if(seconds IS NULL OR interval_end IS NULL, 'edge', 'main')"
 
@@ -201,12 +205,12 @@ class Writer:
         return key
 
     def _subjects(self, system: str, table: str, files: list[Written]) -> None:
-        """Note the first and the last record of every subject of a table."""
-        known = self.joints[system]
-        columns = known.subject(table) if known else None
-        if known is None or columns is None:
+        """Record the first and the last record of every subject of a table."""
+        part_joints = self.joints[system]
+        columns = part_joints.subject(table) if part_joints else None
+        if part_joints is None or columns is None:
             return
-        if not known.whole and not any(file.key.endswith("edge") for file in files):
+        if not part_joints.whole and not any(file.key.endswith("edge") for file in files):
             return
         subject = subject_sql(columns)
         rows = (
@@ -217,71 +221,83 @@ class Writer:
         )
         target = self._subject_table(system)
         self.parts[system].subjects[table] = columns
-        self.shop.rows(f"INSERT INTO {target} {rows}")
+        self.engine.rows(f"INSERT INTO {target} {rows}")
 
     def _subject_table(self, system: str) -> str:
         if system not in self.subjects:
             self.subjects[system] = f"subjects{len(self.subjects)}"
-            self.shop.rows(
+            self.engine.rows(
                 f'CREATE TABLE {self.subjects[system]} ("table" VARCHAR, subject VARCHAR, '
                 "first_offset BIGINT, last_offset BIGINT, first_us BIGINT, last_us BIGINT)"
             )
         return self.subjects[system]
 
-    # -- what else is kept ---------------------------------------------------------------------------
+    # -- documents -----------------------------------------------------------------------------------
 
     def _document(self) -> None:
         side: dict[str, tuple[int, str]] = {}
         paths: dict[str, Path] = {}
 
-        def keep(name: str, data: bytes) -> None:
+        def add(name: str, data: bytes) -> None:
             side[name] = self.staged.write(f"side/{name}", data)
             paths[name] = self.staged.path / "side" / name
 
-        def have(name: str) -> None:
+        def add_existing(name: str) -> None:
             path = self.staged.path / "side" / name
             side[name] = (path.stat().st_size, folder.digest(path))
             paths[name] = path
 
         systems = list(self.parts)
         for place, system in enumerate(systems):
-            known = self.joints[system]
+            part_joints = self.joints[system]
             info = self.parts[system].info
-            marks = known.marks() if known else []
-            told = Intervals([], marks) if marks else Intervals(list(info.intervals))
-            keep(document.intervals_name(place), told.dump())
-            self._part(place, info, told)
-            if known is not None and system in self.subjects:
-                for name in self._pieces(place, system, known):
-                    have(name)
-        keep(document.INVENTORY, document.dump({"rows": [_inventory_row(row) for row in self.inventory]}))
-        problems = [p for p in self.source.problems(complete=True) if p.system in (None, *systems)]
+            marks = part_joints.marks() if part_joints else []
+            stored_intervals = Intervals([], marks) if marks else Intervals(list(info.intervals))
+            add(document.intervals_name(place), stored_intervals.dump())
+            self._part(place, info, stored_intervals)
+            if part_joints is not None and system in self.subjects:
+                for name in self._pieces(place, system, part_joints):
+                    add_existing(name)
+        add(document.INVENTORY, document.dump({"rows": [_inventory_row(row) for row in self.inventory]}))
+        problems = [
+            problem for problem in self.source.problems(complete=True) if problem.system in (None, *systems)
+        ]
         if problems:
             rows = [
-                [p.system, p.source, p.file, p.offset, p.record, p.kind, p.detail, p.bytes] for p in problems
+                [
+                    problem.system,
+                    problem.source,
+                    problem.file,
+                    problem.offset,
+                    problem.record,
+                    problem.kind,
+                    problem.detail,
+                    problem.bytes,
+                ]
+                for problem in problems
             ]
-            keep(document.PROBLEMS, document.dump({"rows": rows}))
+            add(document.PROBLEMS, document.dump({"rows": rows}))
         resets = [reset for reset in self.source.resets() if reset[0] in systems]
         if resets:
-            keep(document.RESETS, document.dump({"rows": resets}))
-        told_of = Document(_plain(self.source.info()), list(self.parts.values()), side)
-        data = told_of.dump()
+            add(document.RESETS, document.dump({"rows": resets}))
+        contents = Document(_plain_values(self.source.info()), list(self.parts.values()), side)
+        data = contents.dump()
         digest = hashlib.sha256(data).hexdigest()
         key = digest[:16]
-        keep(document.NAME, data)
-        one = self.draft.input
-        one.documents[key] = digest
-        for part in one.parts.values():
+        add(document.NAME, data)
+        imported = self.draft.input
+        imported.documents[key] = digest
+        for part in imported.parts.values():
             part.document = part.document or key
         for name, path in paths.items():
-            self.draft.moves[f"{names.document(one.sha256, key)}/{name}"] = os.fspath(path)
+            self.draft.moves[f"{names.document(imported.sha256, key)}/{name}"] = os.fspath(path)
 
-    def _part(self, place: int, info: SystemInfo, told: Intervals) -> None:
+    def _part(self, place: int, info: SystemInfo, stored_intervals: Intervals) -> None:
         part = Part(info.system, "", place, info.first_us, info.last_us, local_time=info.local_time)
         part.joined = info.system in self.subjects
-        known = self.joints[info.system]
-        ends = told.ends()
-        span = known.span() if known else (min(ends), max(ends)) if ends else None
+        part_joints = self.joints[info.system]
+        ends = stored_intervals.ends()
+        span = part_joints.span() if part_joints else (min(ends), max(ends)) if ends else None
         if span is not None:
             part.first_end_us, part.last_end_us = span
         part.open_us = self._open(info.system, part.last_end_us)
@@ -289,50 +305,52 @@ class Writer:
         self.draft.input.parts[info.system] = part
 
     def _open(self, system: str, last_end_us: int | None) -> tuple[int, int] | None:
-        """The first and the last moment of rows behind the last interval end of this input."""
-        known = self.joints[system]
-        if known is None or known.whole:
+        """The first and the last moment of rows after the last interval end of this input."""
+        part_joints = self.joints[system]
+        if part_joints is None or part_joints.whole:
             return None
         files = [file for file in self.parts[system].files if file.kind == "edge" and file.open]
         paths = [self.draft.moves[file.name(self.draft.input.sha256, system)] for file in files]
         if not paths:
             return None
-        behind = "" if last_end_us is None else f" AND epoch_us(tod) > {last_end_us}"
-        ((first, last),) = self.shop.rows(
+        after_end = "" if last_end_us is None else f" AND epoch_us(tod) > {last_end_us}"
+        ((first, last),) = self.engine.rows(
             "SELECT epoch_us(min(tod)), epoch_us(max(tod)) "
-            f"FROM {parquet(paths, 'union_by_name = true')} WHERE interval_end IS NULL{behind}"
+            f"FROM {parquet(paths, 'union_by_name = true')} WHERE interval_end IS NULL{after_end}"
         )
         return None if first is None else (first, last)
 
-    def _pieces(self, place: int, system: str, known: Joints) -> Iterator[str]:
-        """Write subjects, evidence, and the pieces that seams are made of; their names."""
+    def _pieces(self, place: int, system: str, part_joints: Joints) -> Iterator[str]:
+        """Write subjects, evidence, and the pieces that seams are made of; yields their names."""
         area = self.staged.path / "side"
         table = self.subjects[system]
-        for what in ("last", "whole") if known.whole else ("last", "first"):
-            if what == "whole":
-                offsets = known.offsets()
-                self.shop.bring("offsets", ArrowTable([("whole_offset", "int")], [(at,) for at in offsets]))
-                self.shop.copy("SELECT * FROM offsets", os.fspath(area / f"{place}.offsets.parquet"))
+        for piece in ("last", "whole") if part_joints.whole else ("last", "first"):
+            if piece == "whole":
+                offsets = part_joints.offsets()
+                self.engine.bring(
+                    "offsets", ArrowTable([("whole_offset", "int")], [(offset,) for offset in offsets])
+                )
+                self.engine.copy("SELECT * FROM offsets", os.fspath(area / f"{place}.offsets.parquet"))
                 yield f"{place}.offsets.parquet"
             else:
-                found = self.shop.rows(f"SELECT DISTINCT {what}_offset FROM {table} ORDER BY 1")
-                offsets = [offset for (offset,) in found]
-            plain = area / f"{place}.{what}"
-            known.cut(offsets, os.fspath(plain))
-            name = f"{place}.{what}.gz"
+                rows = self.engine.rows(f"SELECT DISTINCT {piece}_offset FROM {table} ORDER BY 1")
+                offsets = [offset for (offset,) in rows]
+            plain = area / f"{place}.{piece}"
+            part_joints.cut(offsets, os.fspath(plain))
+            name = f"{place}.{piece}.gz"
             _pack(plain, area / name)
             yield name
         subjects = area / f"{place}.subjects.parquet"
-        self.shop.copy(f'SELECT * FROM {table} ORDER BY "table", subject', os.fspath(subjects))
+        self.engine.copy(f'SELECT * FROM {table} ORDER BY "table", subject', os.fspath(subjects))
         yield subjects.name
-        self.shop.bring("evidence", ArrowTable(EVIDENCE, _grouped(known)))
+        self.engine.bring("evidence", ArrowTable(EVIDENCE, _group_evidence(part_joints)))
         evidence = area / f"{place}.evidence.parquet"
-        self.shop.copy("SELECT * FROM evidence", os.fspath(evidence))
+        self.engine.copy("SELECT * FROM evidence", os.fspath(evidence))
         yield evidence.name
 
 
 def _constant(text: str, name: str) -> str:
-    """A text that is the same in all rows, as an enumeration of one: that has a dictionary in Parquet."""
+    """A constant text, as an enumeration with one value: that has a dictionary in Parquet."""
     literal = expressions.literal(text)
     return f"CAST({literal} AS ENUM ({literal})) AS {expressions.quote(name)}"
 
@@ -343,18 +361,20 @@ def subject_sql(columns: list[str]) -> str:
     return " || '/' || ".join(texts) or "''"
 
 
-def _grouped(known: Joints) -> list[tuple[str, int, str, str | None, str]]:
-    """Evidence with all the tables it holds for in one row."""
+def _group_evidence(part_joints: Joints) -> list[tuple[str, int, str, str | None, str]]:
+    """Evidence with all tables it applies to in one row."""
     tables: dict[tuple[int, int, str | None, str], list[str]] = {}
-    for one in known.evidence():
-        tables.setdefault((one.moment, one.us, one.subject, one.kind), []).append(one.table)
+    for evidence in part_joints.evidence():
+        tables.setdefault((evidence.moment, evidence.us, evidence.subject, evidence.kind), []).append(
+            evidence.table
+        )
     return [
-        (str(moment), us, " ".join(some), subject, kind)
-        for (moment, us, subject, kind), some in sorted(tables.items(), key=lambda item: item[0][:2])
+        (str(moment), us, " ".join(names), subject, kind)
+        for (moment, us, subject, kind), names in sorted(tables.items(), key=lambda item: item[0][:2])
     ]
 
 
-def _merged(parts: list[RawTable]) -> tuple[Column, ...]:
+def _merge_columns(parts: list[RawTable]) -> tuple[Column, ...]:
     columns: dict[str, Column] = {}
     for part in parts:
         for column in part.columns:
@@ -363,7 +383,7 @@ def _merged(parts: list[RawTable]) -> tuple[Column, ...]:
 
 
 def _pack(plain: Path, packed: Path) -> None:
-    # No time and no name in it: the same input gives the same bytes.
+    # Without time and name: the same input gives the same bytes.
     with (
         open(plain, "rb") as data,
         open(packed, "wb") as out,
@@ -373,9 +393,9 @@ def _pack(plain: Path, packed: Path) -> None:
     plain.unlink()
 
 
-def _plain(info: list[dict[str, object]]) -> list[dict[str, object]]:
-    kept = (str, int, float, bool, type(None))
-    return [{name: value for name, value in one.items() if isinstance(value, kept)} for one in info]
+def _plain_values(info: list[dict[str, object]]) -> list[dict[str, object]]:
+    allowed = (str, int, float, bool, type(None))
+    return [{name: value for name, value in facts.items() if isinstance(value, allowed)} for facts in info]
 
 
 def _inventory_row(row: InventoryRow) -> list[object]:

@@ -1,1 +1,1 @@
-"""Import of IBM's pages of record layouts: from their text to layouts of the catalog."""
+"""Import of IBM's record layout pages: from their text to layouts of the catalog."""

@@ -1,8 +1,8 @@
-"""The files that record pages are read from: single ones, folders, and zip archives of them.
+"""The files that record pages are read from: single files, folders, and zip archives of them.
 
-Nothing of an archive is ever written to disk, and what it claims of itself is not believed: its list of
-members is bounded before it is read, every member is read up to the size of a page and no further, and an
-archive that is made to do harm is refused as a whole.
+Nothing of an archive is ever written to disk, and its own claims are not trusted: the size of its member
+list is limited before it is read, every member is read up to the size of a page and no further, and an
+archive made to do harm is refused as a whole.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from zlens.pages import text as page_text
 
 #: A release has some 200 record pages; a folder with far more is not a download of them.
 MAX_FILES = 5_000
-#: All members of an archive together, unpacked. A release's pages have some 20 MB.
+#: All members of an archive together, unpacked. A release's pages take some 20 MB.
 MAX_UNPACKED = 256 * 1024 * 1024
 #: The list of members at the end of an archive; that of 5,000 pages is far smaller.
 _MAX_LIST = 4 * 1024 * 1024
 _SUFFIXES = frozenset(("", ".html", ".htm", ".xhtml", ".txt", ".text"))
 _ARCHIVE = ".zip"
-#: Methods of compression whose unpacking needs little memory whatever the bytes are.
+#: Compression methods whose unpacking always needs little memory.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
-_CURE = "unpack it yourself and name the folder, or make the archive again of the saved pages"
+_CURE = "unpack it yourself and name the folder, or create the archive again from the saved pages"
 _BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
     OverflowError, OSError,
@@ -40,7 +40,7 @@ _BROKEN = (
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that gave nothing, and why."""
+    """A file that gave no page, and why."""
 
     file: str
     reason: str
@@ -48,7 +48,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """Something that may be a page: what it is called, and how it is read."""
+    """A possible page: its name, and how to read it."""
 
     name: str
     read: Callable[[], page_text.PageText]
@@ -56,11 +56,11 @@ class PageFile:
 
 @dataclass(slots=True)
 class PageFiles:
-    """What there is to read, and what is not read."""
+    """The files to read, and those that are not read."""
 
     found: list[PageFile] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
-    #: Files that are not pages by their names.
+    #: Files whose names show that they are not pages.
     others: int = 0
     _archive: zipfile.ZipFile | None = None
 
@@ -87,7 +87,7 @@ class PageFiles:
 
 
 def gather(paths: Sequence[Path]) -> PageFiles:
-    """All files under these paths that may be pages, those of zip archives included."""
+    """All files under these paths that may be pages, including those in zip archives."""
     files = PageFiles()
     for path in dict.fromkeys(paths):
         if path.is_dir():
@@ -100,8 +100,8 @@ def gather(paths: Sequence[Path]) -> PageFiles:
         else:
             files.skip(str(path), "there is no such file or folder")
     if files.others:
-        what = "not pages by their names (pictures, styles and the like)"
-        files.skip(f"{files.others:,} other files", what)
+        description = "not pages by their names (pictures, styles and the like)"
+        files.skip(f"{files.others:,} other files", description)
     return files
 
 
@@ -142,19 +142,19 @@ def _is_archive(path: Path) -> bool:
 
 
 def _archive(path: Path, files: PageFiles) -> None:
-    """Adds the members of an archive; a `CatalogError` says why it is not opened at all."""
+    """Adds the members of an archive; raises a `CatalogError` if it is not opened at all."""
     try:
         _bounded(path)
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
     except _BROKEN as error:
-        raise CatalogError(f"the archive cannot be read: {_said(error)}", cure=_CURE) from error
+        raise CatalogError(f"the archive cannot be read: {_error_text(error)}", cure=_CURE) from error
     if len(members) > MAX_FILES:
         raise CatalogError(f"the archive has more than {MAX_FILES:,} members", cure=_CURE)
     unsafe = next((member.filename for member in members if _escapes(member.filename)), None)
     if unsafe is not None:
         raise CatalogError(
-            f"the archive has a member outside of its folder, {unsafe[:60]!r}, and is not opened", cure=_CURE
+            f"the archive has a member outside its folder, {unsafe[:60]!r}, and is not opened", cure=_CURE
         )
     if sum(member.file_size for member in members) > MAX_UNPACKED:
         raise CatalogError(
@@ -165,65 +165,67 @@ def _archive(path: Path, files: PageFiles) -> None:
 
 
 def _bounded(path: Path) -> None:
-    """Refuses a list of members that would take much memory to read.
+    """Refuses a member list that would take much memory to read.
 
-    The end of an archive says how long the list is, and `zipfile` reads that much; it looks for that end at
-    these places and no others.
+    The end of an archive gives the length of the list, and `zipfile` reads that much; it looks for that end
+    in these places only.
     """
     with path.open("rb") as stream:
         size = stream.seek(0, os.SEEK_END)
         tail = min(size, _END.size + 0xFFFF)
         stream.seek(size - tail)
         data = stream.read(tail)
-        at = len(data) - _END.size
-        if not (at >= 0 and data[at : at + 4] == b"PK\5\6" and data[-2:] == b"\0\0"):
-            at = data.rfind(b"PK\5\6")
-        if at < 0 or at + _END.size > len(data):
-            raise zipfile.BadZipFile("it has no list of its members; it may be cut off")
-        stream.seek(max(size - tail + at - _LOCATOR, 0))
+        position = len(data) - _END.size
+        if not (position >= 0 and data[position : position + 4] == b"PK\5\6" and data[-2:] == b"\0\0"):
+            position = data.rfind(b"PK\5\6")
+        if position < 0 or position + _END.size > len(data):
+            raise zipfile.BadZipFile("it has no member list; it may be cut off")
+        stream.seek(max(size - tail + position - _LOCATOR, 0))
         if stream.read(4) == b"PK\6\7":
-            raise zipfile.BadZipFile("it is of the form for more than 65,535 members or 4 GB")
-    if _END.unpack_from(data, at)[5] > _MAX_LIST:
-        raise zipfile.BadZipFile("its list of members is too long")
+            raise zipfile.BadZipFile("it has the format for more than 65,535 members or 4 GB")
+    if _END.unpack_from(data, position)[5] > _MAX_LIST:
+        raise zipfile.BadZipFile("its member list is too long")
 
 
 def _escapes(name: str) -> bool:
-    """Whether a member's name would lead out of the folder that an archive is unpacked into."""
+    """Whether a member's name would lead outside the folder where an archive is unpacked."""
     parts = name.replace("\\", "/").split("/")
     return parts[0] == "" or ".." in parts or re.match(r"[A-Za-z]:", name) is not None
 
 
 def _member(path: Path, member: zipfile.ZipInfo, files: PageFiles) -> None:
-    called = f"{path}/{member.filename}"
+    display_name = f"{path}/{member.filename}"
     name = member.filename.rsplit("/", 1)[-1]
     suffix = Path(name).suffix.lower() if name else ""
     if member.is_dir() or name.startswith("."):
         return
     if suffix == _ARCHIVE:
-        files.skip(called, "an archive inside an archive is not opened; unpack it first")
+        files.skip(display_name, "an archive inside an archive is not opened; unpack it first")
     elif suffix not in _SUFFIXES or stat.S_ISLNK(member.external_attr >> 16):
         files.others += 1
     elif member.flag_bits & _ENCRYPTED:
-        files.skip(called, "it is encrypted; unpack it first")
+        files.skip(display_name, "it is encrypted; unpack it first")
     elif member.compress_type not in _METHODS:
-        files.skip(called, "it is packed by an unusual method; unpack it first")
+        files.skip(display_name, "it uses an unusual compression method; unpack it first")
     else:
-        files.add(PageFile(called, lambda: _read(files, path, member, called)))
+        files.add(PageFile(display_name, lambda: _read(files, path, member, display_name)))
 
 
-def _read(files: PageFiles, path: Path, member: zipfile.ZipInfo, called: str) -> page_text.PageText:
-    """One member, up to a byte more than a page may have."""
+def _read(files: PageFiles, path: Path, member: zipfile.ZipInfo, display_name: str) -> page_text.PageText:
+    """One member, up to one byte more than a page may have."""
     try:
         with files.archive(path).open(member) as stream:
             data = stream.read(page_text.MAX_BYTES + 1)
     except _BROKEN as error:
         raise CatalogError(
-            f"the member of the archive cannot be unpacked: {_said(error)}", file=called, cure=_CURE
+            f"the member of the archive cannot be unpacked: {_error_text(error)}",
+            file=display_name,
+            cure=_CURE,
         ) from error
-    return page_text.from_bytes(data, called)
+    return page_text.from_bytes(data, display_name)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or "it cannot be opened"
     return str(error)[:200] or type(error).__name__

@@ -1,7 +1,7 @@
 """`zlens catalog import`: record pages that the user downloaded become a layout pack.
 
 IBM publishes a page for every monitor record of every z/VM release, which anybody can download; the
-catalog itself holds the layouts of one old release. What a page says is checked against itself, and
+catalog itself contains the layouts of one old release. Every page is checked for consistency, and
 whatever does not agree is reported. A page that cannot be used is skipped with the reason; the others
 are imported.
 """
@@ -27,7 +27,7 @@ from zlens.schema.wording import say
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """One record that was imported, and from which page."""
+    """One imported record, and the page it came from."""
 
     release: str
     record: str
@@ -39,13 +39,13 @@ class Imported:
     new: tuple[str, ...]
     unknown: tuple[str, ...]
     findings: tuple[str, ...]
-    #: The page says that the record is no longer produced.
+    #: The page states that the record is no longer produced.
     null: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did. `packs` are the folders written, empty after a dry run."""
+    """The result of an import. `packs` are the folders written, empty after a dry run."""
 
     imported: tuple[Imported, ...]
     skipped: tuple[Skipped, ...]
@@ -55,7 +55,7 @@ class ImportReport:
 
     @property
     def release(self) -> str:
-        """The release imported, or several with commas between."""
+        """The imported release, or several separated by commas."""
         return ", ".join(dict.fromkeys(record.release for record in self.imported))
 
     @property
@@ -65,21 +65,21 @@ class ImportReport:
 
     @property
     def new_fields(self) -> tuple[str, ...]:
-        """Fields that the catalog did not know, as `D0R2 NAME`."""
+        """Fields that the catalog did not have, as `D0R2 NAME`."""
         return tuple(f"{record.record} {name}" for record in self.imported for name in record.new)
 
     @property
     def unknown_kinds(self) -> tuple[str, ...]:
-        """Fields whose kind nothing says, as `D0R2 NAME`: they stay raw."""
+        """Fields of unknown kind, as `D0R2 NAME`: they stay raw."""
         return tuple(f"{record.record} {name}" for record in self.imported for name in record.unknown)
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """What did not agree on the pages, as `D0R2: sentence`."""
+        """The inconsistencies on the pages, as `D0R2: sentence`."""
         return tuple(f"{record.record}: {finding}" for record in self.imported for finding in record.findings)
 
     def text(self, *, full: bool = False) -> str:
-        """The report for a terminal; `full` lists everything, else long lists are cut."""
+        """The report for a terminal; `full` lists everything, otherwise long lists are cut."""
         return "\n".join(_report(self, None if full else 20)) + "\n"
 
 
@@ -94,25 +94,25 @@ def import_pages(
 ) -> ImportReport:
     """Imports record pages (files, folders or zip archives of them) into the pack of their release.
 
-    `release` is for pages that do not say theirs, and goes before what they say. Records that a pack
-    already has and that are not among the pages stay, unless `replace` is given. No paths but a release
-    applies that pack's changed `user.toml`. `progress` is called with pages read and pages in all.
+    `release` is for pages that do not state theirs, and takes precedence over what they state. Records that a
+    pack already has and that are not among the pages stay, unless `replace` is given. Without paths, a
+    release applies that pack's changed `user.toml`. `progress` is called with the pages read and in total.
     """
-    wanted = None if release is None else packs.release_name(release)
+    release_wanted = None if release is None else packs.release_name(release)
     if not paths:
-        if wanted is None:
+        if release_wanted is None:
             raise CatalogError("no pages are named", expected="saved record pages, folders or zips of them")
-        problems = [] if dry_run else packs.refresh(wanted, pack_root)
-        pack = (pack_root or packs.root()) / wanted
+        problems = [] if dry_run else packs.refresh(release_wanted, pack_root)
+        pack = (pack_root or packs.root()) / release_wanted
         return ImportReport((), (), () if dry_run else (pack,), tuple(problems), dry_run)
     files = page_files.gather(paths)
     with contextlib.closing(files):
-        chosen, errors = _read_all(files, wanted, pack_root, replace, progress)
+        chosen, errors = _read_all(files, release_wanted, pack_root, replace, progress)
     skipped = files.skipped
     if not chosen:
-        raise _nothing(errors, skipped)
+        raise _no_pages_error(errors, skipped)
     written: list[Path] = []
-    said: list[str] = []
+    user_problems: list[str] = []
     for name in () if dry_run else sorted({name for name, _ in chosen}):
         pairs = [pair for key, pair in chosen.items() if key[0] == name]
         path, problems = packs.save(
@@ -123,24 +123,24 @@ def import_pages(
             keep=not replace,
         )
         written.append(path)
-        said += problems
+        user_problems += problems
     ordered = sorted(chosen.items(), key=lambda item: (item[0][0], record_key(item[0][1])))
     imported = tuple(_imported(name, page, built) for (name, _), (page, built) in ordered)
-    return ImportReport(imported, tuple(skipped), tuple(written), tuple(said), dry_run)
+    return ImportReport(imported, tuple(skipped), tuple(written), tuple(user_problems), dry_run)
 
 
-#: A page and what was built of it, by release and record.
+#: A page and its layout, by release and record.
 _Chosen = dict[tuple[str, str], tuple[page_table.Page, Built]]
 
 
 def _read_all(
     files: page_files.PageFiles,
-    wanted: str | None,
+    release_wanted: str | None,
     pack_root: Path | None,
     replace: bool,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[_Chosen, list[CatalogError]]:
-    """The page that each record is taken from; what gives nothing is added to what is skipped."""
+    """The page used for each record; files that give nothing are added to the skipped ones."""
     chosen: _Chosen = {}
     seen: dict[str, str] = {}
     errors: list[CatalogError] = []
@@ -148,12 +148,12 @@ def _read_all(
         if progress:
             progress(done, len(files.found))
         try:
-            page, built, name = _read(source, wanted, seen)
+            page, built, name = _read(source, release_wanted, seen)
             if not replace:
                 _no_loss(built, name, pack_root, source.name)
-            other = chosen.get((name, built.record))
-            if other is not None:
-                page, built = _longer((page, built), other, files.skipped)
+            previous = chosen.get((name, built.record))
+            if previous is not None:
+                page, built = _choose_longer((page, built), previous, files.skipped)
             chosen[name, built.record] = (page, built)
         except CatalogError as error:
             errors.append(error)
@@ -163,15 +163,17 @@ def _read_all(
     return chosen, errors
 
 
-def _read(source: PageFile, wanted: str | None, seen: dict[str, str]) -> tuple[page_table.Page, Built, str]:
+def _read(
+    source: PageFile, release_wanted: str | None, seen: dict[str, str]
+) -> tuple[page_table.Page, Built, str]:
     text = source.read()
     if text.sha256 in seen:
         raise CatalogError(f"the same page as {seen[text.sha256]}", file=source.name)
     page = page_table.parse(text)
-    release = wanted or page.release
+    release = release_wanted or page.release
     if release is None:
         raise CatalogError(
-            f"the page of {page.record} does not say which z/VM release it is for",
+            f"the page of {page.record} does not state its z/VM release",
             file=source.name,
             expected="a last line with words such as `based on z/VM V7R3.0`",
             cure=say("import_release"),
@@ -182,31 +184,31 @@ def _read(source: PageFile, wanted: str | None, seen: dict[str, str]) -> tuple[p
 
 
 def _no_loss(built: Built, release: str, pack_root: Path | None, file: str) -> None:
-    """Refuses a page that was cut off where the pack already has the whole of it."""
-    old = (pack_root or packs.root()) / release / file_name(built.record)
-    if not built.file.layouts or built.file.layouts[0].complete or not old.is_file():
+    """Refuses a truncated page if the pack already has the whole of it."""
+    pack_file = (pack_root or packs.root()) / release / file_name(built.record)
+    if not built.file.layouts or built.file.layouts[0].complete or not pack_file.is_file():
         return
-    before = read(old, release).layouts
+    before = read(pack_file, release).layouts
     if before and before[0].complete and len(before[0].fields) > len(built.file.layouts[0].fields):
         raise CatalogError(
-            f"the page describes {built.record} in part, and the pack has all of it",
+            f"the page describes {built.record} in part, but the pack has all of it",
             file=file,
             cure=say("import_replace"),
         )
 
 
-def _longer(
-    one: tuple[page_table.Page, Built], other: tuple[page_table.Page, Built], skipped: list[Skipped]
+def _choose_longer(
+    page: tuple[page_table.Page, Built], previous: tuple[page_table.Page, Built], skipped: list[Skipped]
 ) -> tuple[page_table.Page, Built]:
-    """Of two pages of one record the one that describes more: service adds fields at the end."""
+    """Of two pages of one record, the one that describes more: service adds fields at the end."""
 
     def reach(pair: tuple[page_table.Page, Built]) -> tuple[int, int]:
         return max((layout.length for layout in pair[1].file.layouts), default=0), pair[1].fields
 
-    kept, left = (one, other) if reach(one) > reach(other) else (other, one)
-    reason = f"{kept[0].file} describes {kept[1].record} of this release, too, and no less of it"
-    skipped.append(Skipped(left[0].file, reason))
-    return kept
+    longer, shorter = (page, previous) if reach(page) > reach(previous) else (previous, page)
+    reason = f"{longer[0].file} also describes {longer[1].record} of this release, and no less of it"
+    skipped.append(Skipped(shorter[0].file, reason))
+    return longer
 
 
 def _reason(error: CatalogError) -> str:
@@ -220,7 +222,7 @@ def _reason(error: CatalogError) -> str:
     return "; ".join(parts)
 
 
-def _nothing(errors: list[CatalogError], skipped: list[Skipped]) -> CatalogError:
+def _no_pages_error(errors: list[CatalogError], skipped: list[Skipped]) -> CatalogError:
     if len(errors) == 1 and len(skipped) == 1:
         return errors[0]
     if not errors and len(skipped) == 1:
@@ -249,7 +251,7 @@ def _entry(page: page_table.Page, built: Built) -> PageEntry:
 
 
 def _imported(name: str, page: page_table.Page, built: Built) -> Imported:
-    made = built.file.layouts
+    layouts = built.file.layouts
     return Imported(
         release=name,
         record=built.record,
@@ -257,7 +259,7 @@ def _imported(name: str, page: page_table.Page, built: Built) -> Imported:
         title=built.file.head.title,
         file=page.file,
         fields=built.fields,
-        length=made[0].length if made else 0,
+        length=layouts[0].length if layouts else 0,
         new=tuple(built.new),
         unknown=tuple(built.unknown),
         findings=tuple(built.findings),
@@ -265,7 +267,7 @@ def _imported(name: str, page: page_table.Page, built: Built) -> Imported:
     )
 
 
-def _report(report: ImportReport, most: int | None) -> Iterator[str]:
+def _report(report: ImportReport, limit: int | None) -> Iterator[str]:
     used = [record for record in report.imported if not record.null]
     nulls = len(report.imported) - len(used)
     if report.imported:
@@ -279,29 +281,29 @@ def _report(report: ImportReport, most: int | None) -> Iterator[str]:
             yield f"{_count(nulls, 'page')} of records that are no longer produced"
     for path in report.packs:
         yield f"pack: {path}" if report.imported else f"user.toml applied to the pack {path}"
-    yield from _list("did not agree", report.disagreements, most)
+    yield from _list("did not agree", report.disagreements, limit)
     yield from _list(
-        "of unknown kind, kept raw until user.toml says what they are", report.unknown_kinds, most
+        "of unknown kind, kept raw until user.toml gives their kind", report.unknown_kinds, limit
     )
-    yield from _list("not applied of user.toml", report.user, most)
+    yield from _list("not applied from user.toml", report.user, limit)
     skipped = [f"{skip.file}: {skip.reason}" for skip in report.skipped]
-    yield from _list("skipped", skipped, most)
+    yield from _list("skipped", skipped, limit)
 
 
-def _list(title: str, lines: Sequence[str], most: int | None) -> Iterator[str]:
+def _list(title: str, lines: Sequence[str], limit: int | None) -> Iterator[str]:
     if not lines:
         return
     yield f"{title} ({len(lines):,}):"
-    for line in lines[:most]:
-        yield f"  {_shown(line)}"
-    if most is not None and len(lines) > most:
-        yield f"  and {len(lines) - most:,} more"
+    for line in lines[:limit]:
+        yield f"  {_printable(line)}"
+    if limit is not None and len(lines) > limit:
+        yield f"  and {len(lines) - limit:,} more"
 
 
-def _shown(line: str) -> str:
-    """A line that a terminal can show: file names may hold anything, escape sequences included."""
-    return "".join(c if c.isprintable() else "?" for c in line)
+def _printable(line: str) -> str:
+    """A line that a terminal can show: file names may contain anything, even escape sequences."""
+    return "".join(character if character.isprintable() else "?" for character in line)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,8 +1,8 @@
-"""The kinds of fields on a record page: what the catalog knows, what the user says, what the words say.
+"""The kinds of fields on a record page: from the catalog, from the user, and from the page's words.
 
-A field whose kind the catalog knows keeps it wherever the field stands on the page; the name decides,
-with the record's prefix and then without it. Another field is unknown unless a rule of
-`page_words.toml` holds, and an unknown field is never differenced.
+A field whose kind the catalog knows keeps it wherever the field is on the page; fields are identified by
+name, with the record's prefix and then without it. Other fields are unknown unless a rule of
+`page_words.toml` applies, and an unknown field is never differenced.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _WORDS = re.compile(r"[a-z0-9]+")
-#: What of a field the catalog's knowledge is carried over.
+#: The attributes of a field that are carried over from the catalog.
 _CARRIED = ("kind", "kind_status", "unit", "direction", "note")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Words that leave one reading of what a field is."""
+    """Words that allow only one reading of what a field is."""
 
     name: str
     kind: str
@@ -50,16 +50,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class KnownRecord:
-    """What the built-in catalog knows of one record, our own pack included: a field of which it was known
-    only that there is one is the same field where a page shows its place."""
+    """What the built-in catalog knows about one record, including zlens' own pack: a field that was only
+    known to exist is the same field if a page gives its place."""
 
     file: RecordFile | None
-    #: By names in upper case: some pages have letters of both.
+    #: By names in upper case: some pages have names in mixed case.
     by_name: dict[str, Field]
     by_short: dict[str, Field]
 
     def field(self, name: str) -> Field | None:
-        """The known field of that name, with the record's prefix or without it."""
+        """The known field with that name, with the record's prefix or without it."""
         return self.by_name.get(name.upper()) or self.by_short.get(short(name.upper()))
 
 
@@ -69,19 +69,19 @@ def short(name: str) -> str:
 
 
 def known(record: str) -> KnownRecord:
-    """What the built-in catalog knows of the fields of a record: the newest layout that says what it is."""
+    """The fields of a record known to the built-in catalog, from the newest layout that gives their kind."""
     path = monitor_root() / file_name(record)
     if not path.is_file():
         return KnownRecord(None, {}, {})
     file = read(path, BUILTIN)
     if (sim_root() / path.name).is_file():
-        own = read(sim_root() / path.name, SIM)
+        sim_file = read(sim_root() / path.name, SIM)
         file = replace(
             file,
-            subject=file.subject or own.subject,
-            subject_kind=file.subject_kind or own.subject_kind,
-            reset_on=file.reset_on or own.reset_on,
-            layouts=(*own.layouts, *file.layouts),
+            subject=file.subject or sim_file.subject,
+            subject_kind=file.subject_kind or sim_file.subject_kind,
+            reset_on=file.reset_on or sim_file.reset_on,
+            layouts=(*sim_file.layouts, *file.layouts),
         )
     by_name: dict[str, Field] = {}
     for layout in reversed(file.layouts):
@@ -99,7 +99,7 @@ def rules() -> tuple[Rule, ...]:
     """The rules of the catalog, read once."""
     path = FACTS / "zvm" / "page_words.toml"
     data = document.facts(path)
-    found = []
+    rule_list = []
     for item in data["rule"]:
         rule = Rule(
             name=item["name"],
@@ -112,39 +112,41 @@ def rules() -> tuple[Rule, ...]:
             direction=item.get("direction"),
         )
         if rule.kind not in KINDS or not set(rule.types) <= set(TYPES):
-            raise CatalogError(f"rule {rule.name}: {rule.kind} for {rule.types} cannot be", file=str(path))
+            raise CatalogError(
+                f"rule {rule.name}: {rule.kind} for {rule.types} is impossible", file=str(path)
+            )
         if rule.direction is not None and rule.direction not in DIRECTIONS:
             raise CatalogError(f"rule {rule.name}: direction {rule.direction}", file=str(path))
-        found.append(rule)
-    return tuple(found)
+        rule_list.append(rule)
+    return tuple(rule_list)
 
 
 def plain(text: str) -> str:
-    """Words in lower case with a blank around each, so that a phrase is found as whole words."""
+    """Words in lower case with a blank around each, so that phrases match whole words."""
     return f" {' '.join(_WORDS.findall(text.lower()))} "
 
 
 def by_words(text: str, type_: str, length: int) -> Rule | None:
-    """The rule that the words of a description meet, or None where none does or two disagree."""
-    said = plain(text)
-    held = [
+    """The rule that the words of a description match; None if none does or two disagree."""
+    words = plain(text)
+    matching = [
         rule
         for rule in rules()
         if type_ in rule.types
         and (not rule.lengths or length in rule.lengths)
-        and any(phrase in said for phrase in rule.phrases)
-        and not any(phrase in said for phrase in rule.excluded)
+        and any(phrase in words for phrase in rule.phrases)
+        and not any(phrase in words for phrase in rule.excluded)
     ]
-    return held[0] if held and len({rule.kind for rule in held}) == 1 else None
+    return matching[0] if matching and len({rule.kind for rule in matching}) == 1 else None
 
 
 def field(row: Row, knowledge: KnownRecord) -> tuple[Field, bool]:
     """A row as a field, and whether the catalog knows it by name."""
     if row.name == "*":
-        # What a reserved area holds is not known: it is bytes, whatever type the page gives it.
+        # The content of a reserved area is unknown: it is bytes, whatever type the page gives.
         reserved = Field("*", row.offset, row.length, text=row.text or None, count=row.count, first=row.first)
         return reserved, True
-    made = Field(
+    result = Field(
         name=row.name,
         offset=row.offset,
         length=row.length,
@@ -153,35 +155,35 @@ def field(row: Row, knowledge: KnownRecord) -> tuple[Field, bool]:
         count=row.count,
         first=row.first,
     )
-    old = knowledge.field(row.name)
-    if old is not None:
-        carried = {name: getattr(old, name) for name in _CARRIED}
-        made = replace(made, **carried, text=made.text or old.text)
-    if made.kind == "unknown":
-        made = _from_page(made, row)
-    return _with_bits(made, row.bits), old is not None
+    known_field = knowledge.field(row.name)
+    if known_field is not None:
+        carried = {name: getattr(known_field, name) for name in _CARRIED}
+        result = replace(result, **carried, text=result.text or known_field.text)
+    if result.kind == "unknown":
+        result = _from_page(result, row)
+    return _with_bits(result, row.bits), known_field is not None
 
 
-def _from_page(made: Field, row: Row) -> Field:
-    """What the page itself says of a field whose kind is not known."""
+def _from_page(result: Field, row: Row) -> Field:
+    """What the page itself shows about a field of unknown kind."""
     if any(bit.name != "*" for bit in row.bits):
-        return replace(made, kind="flags", kind_status="stated", note="by the bits that the page names")
+        return replace(result, kind="flags", kind_status="stated", note="by the named bits on the page")
     rule = by_words(row.text, row.type, row.length)
     if rule is None:
-        return made
+        return result
     return replace(
-        made,
+        result,
         kind=rule.kind,
         kind_status="stated",
-        unit=rule.unit or made.unit,
+        unit=rule.unit or result.unit,
         direction=rule.direction,
         note=f"by the page's words: rule `{rule.name}`",
     )
 
 
-def _with_bits(made: Field, bits: list[Bit]) -> Field:
+def _with_bits(result: Field, bits: list[Bit]) -> Field:
     names = [f"{bit.byte}:{bit.value:02X} {bit.name}" for bit in bits if bit.name != "*"]
     if not names:
-        return made
+        return result
     listed = "bits (byte:value): " + ", ".join(names)
-    return replace(made, note=f"{made.note}; {listed}" if made.note else listed)
+    return replace(result, note=f"{result.note}; {listed}" if result.note else listed)

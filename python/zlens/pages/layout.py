@@ -1,7 +1,7 @@
-"""From a record page to a record file of a pack: places from the page, kinds from what is known.
+"""From a record page to a record file of a pack: offsets from the page, kinds from what is known.
 
-What the page says of places counts; the catalog adds what a field is, what identifies a subject and
-where the entries of a section stand, all found by name, so that nothing is bound to our offsets.
+The page decides on offsets; the catalog adds the kinds of fields, the fields that identify a subject and
+where the entries of a section are, all by name, so that nothing depends on our offsets.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from zlens.pages.kinds import KnownRecord, known, plain, short
 from zlens.pages.kinds import field as make_field
 from zlens.pages.table import MAX_RECORD, Page, Row, Structure
 
-#: More than this of one kind of disagreement on a page is summed up.
+#: More disagreements than this on a page are summed up.
 MAX_FINDINGS = 40
 _MAX_WORDS = 2_000
 
 
 @dataclass(slots=True)
 class Built:
-    """A page as a record file, what is new on it, and what did not agree."""
+    """A page as a record file, with its new fields and inconsistencies."""
 
     record: str
     file: RecordFile
@@ -36,101 +36,100 @@ class Built:
 
     @property
     def fields(self) -> int:
-        """How many fields the page names."""
+        """The number of fields that the page names."""
         return sum(
-            sum(1 for f in fields if not f.reserved)
-            for made in self.file.layouts
-            for fields in (made.fields, *(section.fields for section in made.sections))
+            sum(1 for page_field in fields if not page_field.reserved)
+            for layout in self.file.layouts
+            for fields in (layout.fields, *(section.fields for section in layout.sections))
         )
 
 
 def build(page: Page, release: str) -> Built:
     """The layout that a page gives for a release."""
-    found = findings(page)
-    domain, number = _key(page, found)
+    problems = findings(page)
+    domain, number = _key(page, problems)
     record = layouts.record_id(domain, number)
     knowledge = known(record)
-    old = knowledge.file.head if knowledge.file else None
+    known_head = knowledge.file.head if knowledge.file else None
     head = Head(
         record=record,
         domain=domain,
         number=number,
         dsect=page.record,
-        title=page.title or (old.title if old else page.record),
-        kind=page.kind or (old.kind if old else "event"),
+        title=page.title or (known_head.title if known_head else page.record),
+        kind=page.kind or (known_head.kind if known_head else "event"),
         lengths={},
         variable=False,
         note=None,
         pack=release,
     )
-    built = Built(record, RecordFile(head, (), None, (), ()), findings=found)
+    built = Built(record, RecordFile(head, (), None, (), ()), findings=problems)
     if not page.null:
         _table(page, release, knowledge, built)
     if page.release and page.release != release:
         built.findings.append(f"the page is for z/VM {page.release}; imported for {release} as asked")
-    if len(found) > MAX_FINDINGS:
-        built.findings = [*found[:MAX_FINDINGS], f"and {len(found) - MAX_FINDINGS:,} more"]
+    if len(problems) > MAX_FINDINGS:
+        built.findings = [*problems[:MAX_FINDINGS], f"and {len(problems) - MAX_FINDINGS:,} more"]
     return built
 
 
 @cache
 def _numbers() -> dict[str, tuple[int, int]]:
-    """Domain and number of every record that the catalog knows, by its page's name."""
-    found = {}
+    """Domain and number of every record in the catalog, by its page's name."""
+    keys = {}
     for path in sorted(layouts.monitor_root().glob("d??r*.toml")):
         head = layouts.read(path).head
-        found[head.dsect] = (head.domain, head.number)
-    return found
+        keys[head.dsect] = (head.domain, head.number)
+    return keys
 
 
-def _key(page: Page, found: list[str]) -> tuple[int, int]:
-    """Domain and number: the catalog's where it knows the page's name, else the prolog's."""
-    here = None if page.domain is None or page.number is None else (page.domain, page.number)
-    there = _numbers().get(page.record)
-    if there is None and here is None:
+def _key(page: Page, problems: list[str]) -> tuple[int, int]:
+    """Domain and number: from the catalog if it knows the page's name, otherwise from the prolog."""
+    from_prolog = None if page.domain is None or page.number is None else (page.domain, page.number)
+    from_catalog = _numbers().get(page.record)
+    if from_catalog is None and from_prolog is None:
         raise CatalogError(
-            f"the prolog of {page.record} does not say which domain and record it is",
+            f"the prolog of {page.record} does not give its domain and record number",
             file=page.file,
             expected="lines such as `Domain 0 - System Domain` and `Record 2 - ...`",
             cure="save the whole page again, prolog included",
         )
-    if there is None:
-        assert here is not None
-        taken = next((name for name, key in _numbers().items() if key == here), None)
-        if taken is not None:
+    if from_catalog is None:
+        assert from_prolog is not None
+        owner = next((name for name, key in _numbers().items() if key == from_prolog), None)
+        if owner is not None:
             raise CatalogError(
-                f"the prolog of {page.record} says domain {here[0]} record {here[1]}, which is {taken}",
+                f"the prolog of {page.record} says domain {from_prolog[0]} record {from_prolog[1]}, "
+                f"which is {owner}",
                 file=page.file,
-                cure="save the page again; if it really says so, it cannot be imported",
+                cure="save the page again; if it really says this, it cannot be imported",
             )
-        return here
-    if here is not None and here != there:
-        found.append(
-            f"the prolog says domain {here[0]} record {here[1]}, but {page.record} is domain {there[0]} "
-            f"record {there[1]}, which is used"
+        return from_prolog
+    if from_prolog is not None and from_prolog != from_catalog:
+        problems.append(
+            f"the prolog says domain {from_prolog[0]} record {from_prolog[1]}, but {page.record} is "
+            f"domain {from_catalog[0]} record {from_catalog[1]}, which is used"
         )
-    return there
+    return from_catalog
 
 
 def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> None:
     main, *others = page.structures
     names = frozenset(short(structure.name) for structure in others)
-    length, rows = _usable(main, page, built, HEADER_LENGTH, names)
+    length, rows = _usable_rows(main, page, built, HEADER_LENGTH, names)
     fields = _fields(rows, knowledge, built)
-    old = knowledge.file
+    known_file = knowledge.file
     all_end = max((row.end for row in rows), default=HEADER_LENGTH)
     holes = _holes(rows, HEADER_LENGTH)
-    built.findings += [f"bytes {begin} to {end} stand in no row of the table" for begin, end in holes]
-    variable = main.variable or bool(others) or any(f.length == 0 for f in fields)
+    built.findings += [f"bytes {begin} to {end} are in no row of the table" for begin, end in holes]
+    variable = main.variable or bool(others) or any(page_field.length == 0 for page_field in fields)
     lookup = _lookup(fields)
-    subject = _named(old.subject, lookup) if old else ()
-    certain = _subject_is_certain(old, subject, built.file.head)
+    subject = _match_names(known_file.subject, lookup) if known_file else ()
+    certain = _subject_is_certain(known_file, subject, built.file.head)
     sampled = built.file.head.kind in SAMPLED_CLASSES
-    if sampled and not certain and any(f.differenced for f in fields):
+    if sampled and not certain and any(page_field.differenced for page_field in fields):
         fields = _undifferenced(fields)
-        built.findings.append(
-            "its counters are not differenced: say in user.toml what `subject` the record has"
-        )
+        built.findings.append("its counters are not differenced: give the record's `subject` in user.toml")
     layout = Layout(
         record=built.record,
         domain=built.file.head.domain,
@@ -148,8 +147,8 @@ def _table(page: Page, release: str, knowledge: KnownRecord, built: Built) -> No
         pack=release,
         fields=fields,
         subject=subject,
-        subject_kind=old.subject_kind if old else None,
-        reset_on=_named(old.reset_on, lookup) if old else (),
+        subject_kind=known_file.subject_kind if known_file else None,
+        reset_on=_match_names(known_file.reset_on, lookup) if known_file else (),
         sections=_sections(others, page, lookup, knowledge, built, fields),
     )
     head = replace(built.file.head, lengths={release: length}, variable=variable)
@@ -167,23 +166,25 @@ def _holes(rows: list[Row], begin: int) -> list[tuple[int, int]]:
 
 
 def _subject_is_certain(old: RecordFile | None, subject: tuple[str, ...], head: Head) -> bool:
-    """Whether it is known whose record this is: rows of two subjects must not be differenced."""
+    """Whether the record's subject is known: rows of two subjects must not be differenced."""
     if old is not None and old.subject:
         return len(subject) == len(old.subject)
     return (old is not None and old.subject_kind == "system") or "(global)" in head.title.lower()
 
 
 def _undifferenced(fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    note = "not differenced: what the record is about is not known; say `subject` in user.toml"
+    note = "not differenced: the record's subject is unknown; give `subject` in user.toml"
     return tuple(
-        replace(f, kind_status="unknown", note=f"{f.note}; {note}" if f.note else note)
-        if f.kind in DIFFERENCED and f.kind_status != "unknown"
-        else f
-        for f in fields
+        replace(
+            page_field, kind_status="unknown", note=f"{page_field.note}; {note}" if page_field.note else note
+        )
+        if page_field.kind in DIFFERENCED and page_field.kind_status != "unknown"
+        else page_field
+        for page_field in fields
     )
 
 
-def _usable(
+def _usable_rows(
     structure: Structure, page: Page, built: Built, begin: int, sections: frozenset[str] = frozenset()
 ) -> tuple[int, list[Row]]:
     """The length of a structure and those of its rows that are fields within it."""
@@ -193,7 +194,7 @@ def _usable(
     over = [row for row in body if row.end > length and not structure.variable]
     sure = [row for row in over if row.name != "*" and confirmed(page, row)]
     if sure and len(sure) == sum(row.name != "*" for row in over):
-        # Table and cross reference agree on the fields: it is the length that is wrong.
+        # Table and cross reference agree on the fields: the length is wrong.
         length = max(row.end for row in sure)
         built.findings.append(f"{structure.name}: taken as {length} bytes long, as its fields are")
         over = [row for row in over if row.end > length]
@@ -217,7 +218,7 @@ def _usable(
 
 
 def _open_end(row: Row, length: int, last: int, sections: frozenset[str]) -> bool:
-    """Whether a row of no length is text up to the record's end; the others are marks and group labels."""
+    """Whether a row without length is text up to the record's end; others are marks and group labels."""
     return (
         row.name != "*"
         and row.offset == length
@@ -229,32 +230,34 @@ def _open_end(row: Row, length: int, last: int, sections: frozenset[str]) -> boo
 
 
 def _fields(rows: list[Row], knowledge: KnownRecord, built: Built) -> tuple[Field, ...]:
-    made: list[Field] = []
+    result: list[Field] = []
     covered = bytearray(2 * MAX_RECORD)
     for row in rows:
         row.text = row.text[:_MAX_WORDS]
-        f, is_known = make_field(row, knowledge)
+        made_field, is_known = make_field(row, knowledge)
         if any(covered[row.offset : row.end]):
-            # The first row at a place names it, what comes after overlays it.
-            f = replace(f, overlay=True)
+            # The first row at a place names it, later ones overlay it.
+            made_field = replace(made_field, overlay=True)
         covered[row.offset : row.end] = b"\1" * (row.end - row.offset)
-        made.append(f)
+        result.append(made_field)
         if not is_known:
-            built.new.append(f.name)
-        if f.kind == "unknown" and not f.reserved:
-            built.unknown.append(f.name)
-    return tuple(made)
+            built.new.append(made_field.name)
+        if made_field.kind == "unknown" and not made_field.reserved:
+            built.unknown.append(made_field.name)
+    return tuple(result)
 
 
 def _lookup(fields: tuple[Field, ...]) -> dict[str, str]:
-    """Names as the page has them, by what the catalog may call them: in upper case, without the prefix."""
-    named = [f.name for f in fields if not f.reserved]
-    return {name.upper(): name for name in named} | {short(name.upper()): name for name in reversed(named)}
+    """Names on the page, by possible names in the catalog: in upper case, with or without the prefix."""
+    field_names = [page_field.name for page_field in fields if not page_field.reserved]
+    return {name.upper(): name for name in field_names} | {
+        short(name.upper()): name for name in reversed(field_names)
+    }
 
 
-def _named(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, ...]:
-    found = [lookup.get(name.upper()) or lookup.get(short(name.upper())) for name in names]
-    return tuple(name for name in found if name is not None)
+def _match_names(names: tuple[str, ...], lookup: dict[str, str]) -> tuple[str, ...]:
+    matches = [lookup.get(name.upper()) or lookup.get(short(name.upper())) for name in names]
+    return tuple(name for name in matches if name is not None)
 
 
 def _sections(
@@ -265,100 +268,108 @@ def _sections(
     built: Built,
     fields: tuple[Field, ...],
 ) -> tuple[Section, ...]:
-    made: dict[str, Section] = {}
+    sections: dict[str, Section] = {}
     for structure in structures:
         section = _section(structure, page, lookup, knowledge, built)
-        if section.name.lower() in made:
+        if section.name.lower() in sections:
             built.findings.append(
                 f"section {section.name} (line {structure.line}) is defined twice; left out"
             )
-        made.setdefault(section.name.lower(), section)
+        sections.setdefault(section.name.lower(), section)
     for section in carried(lookup, knowledge, fields):
-        made.setdefault(section.name.lower(), section)
-    return tuple(made.values())
+        sections.setdefault(section.name.lower(), section)
+    return tuple(sections.values())
 
 
 def carried(lookup: dict[str, str], knowledge: KnownRecord, fields: tuple[Field, ...]) -> Iterator[Section]:
-    """What follows from fields of the record, wherever they stand, and is no table on any page."""
+    """Sections that follow from fields of the record, wherever these are, and are not tables on a page."""
 
-    def there(name: str) -> str:
-        found = lookup.get(name) or lookup.get(short(name))
-        if found is None:
+    def require(name: str) -> str:
+        field_name = lookup.get(name) or lookup.get(short(name))
+        if field_name is None:
             raise KeyError(name)
-        return found
+        return field_name
 
     def place(value: str | int) -> str | int:
-        return there(value) if isinstance(value, str) else value
+        return require(value) if isinstance(value, str) else value
 
     names: set[str] = set()
-    for section in [s for one in (knowledge.file.layouts if knowledge.file else ()) for s in one.sections]:
+    for section in [
+        section
+        for layout in (knowledge.file.layouts if knowledge.file else ())
+        for section in layout.sections
+    ]:
         outer = section.within
         if not section.derived or (outer is not None and outer not in names):
             continue
         try:
-            made = replace(
+            placed_section = replace(
                 section,
                 offset=section.offset if outer else place(section.offset),
                 stride=section.stride if outer else place(section.stride),
                 count=section.count if outer or section.count is None else place(section.count),
-                bound=there(section.bound) if section.bound else None,
-                match=(there(section.match[0]), section.match[1]) if section.match else None,
-                arrays=tuple((name, there(array)) for name, array in section.arrays),
-                join=section.join.renamed(there) if section.join else None,
+                bound=require(section.bound) if section.bound else None,
+                match=(require(section.match[0]), section.match[1]) if section.match else None,
+                arrays=tuple((name, require(array)) for name, array in section.arrays),
+                join=section.join.renamed(require) if section.join else None,
             ).placed(fields)
         except KeyError:
             continue
-        if made is not None:
-            names.add(made.name)
-            yield made
+        if placed_section is not None:
+            names.add(placed_section.name)
+            yield placed_section
 
 
 def _section(
     structure: Structure, page: Page, lookup: dict[str, str], knowledge: KnownRecord, built: Built
 ) -> Section:
-    length, rows = _usable(structure, page, built, 0)
+    length, rows = _usable_rows(structure, page, built, 0)
     fields = _fields([row for row in rows if row.length], knowledge, built)
-    old, before = _old_section(structure, fields, knowledge)
-    name = old.name if old else short(structure.name)
-    places = {} if old is None else {"offset": old.offset, "stride": old.stride, "count": old.count}
+    known_section, fixed_length = _old_section(structure, fields, knowledge)
+    name = known_section.name if known_section else short(structure.name)
+    places = (
+        {}
+        if known_section is None
+        else {"offset": known_section.offset, "stride": known_section.stride, "count": known_section.count}
+    )
     for key, place in places.items():
         if isinstance(place, str):
-            places[key] = next(iter(_named((place,), lookup)), None)
-    # Numbers were said of other lengths: of entries that follow the fixed part, and each other.
-    if old is not None and old.offset == before:
+            places[key] = next(iter(_match_names((place,), lookup)), None)
+    # Numbers apply to other lengths: of entries that follow the fixed part, and each other.
+    if known_section is not None and known_section.offset == fixed_length:
         places["offset"] = page.structures[0].length
-    if old is not None and old.stride == old.length:
+    if known_section is not None and known_section.stride == known_section.length:
         places["stride"] = length
-    placed = old is not None and places["offset"] is not None and places["stride"] is not None
-    if old is not None and isinstance(old.count, str) and places["count"] is None:
+    placed = known_section is not None and places["offset"] is not None and places["stride"] is not None
+    if known_section is not None and isinstance(known_section.count, str) and places["count"] is None:
         placed = False
     note = None
     if not placed:
         places = {"offset": 0, "stride": max(length, 1), "count": 0}
-        note = "nothing says where the entries stand; say offset, stride and count in user.toml"
-        built.findings.append(f"section {name}: {note}{_likely(page, lookup)}")
+        note = "the place of the entries is unknown; give offset, stride and count in user.toml"
+        built.findings.append(f"section {name}: {note}{_likely_locators(page, lookup)}")
         fields = _undifferenced(fields)
-    here = _lookup(fields)
+    entry_lookup = _lookup(fields)
     offset, stride = places["offset"], places["stride"]
     assert offset is not None
     assert stride is not None
     return Section(
         name=name,
-        title=old.title if old else structure.text[:120] or f"entry of {structure.name}",
+        title=known_section.title if known_section else structure.text[:120] or f"entry of {structure.name}",
         length=length,
         offset=offset,
         stride=stride,
         count=places["count"],
         fields=fields,
-        subject=_named(old.subject, here) if old else (),
-        subject_kind=old.subject_kind if old else None,
+        subject=_match_names(known_section.subject, entry_lookup) if known_section else (),
+        subject_kind=known_section.subject_kind if known_section else None,
         source=f"record page {page.record} of z/VM {page.release or built.file.head.pack}, imported",
         status="unverified" if built.findings else "verified",
         note=note,
     )
 
 
-#: Words with which pages describe the fields that tell of entries: one of each list.
+#: Words with which pages describe the fields that locate entries: one of each list.
 _PARTS = ("entry", "entries", "section", "sections", "element", "elements", "array")
 _TELLING = {
     "offset": (("offset", "displacement"),),
@@ -367,9 +378,9 @@ _TELLING = {
 }
 
 
-def _likely(page: Page, lookup: dict[str, str]) -> str:
-    """Fields of the fixed part whose words are those of one that tells of entries: to be looked at."""
-    found = []
+def _likely_locators(page: Page, lookup: dict[str, str]) -> str:
+    """Fields of the fixed part whose words suggest that they locate entries: candidates to check."""
+    candidates = []
     for key, lists in _TELLING.items():
         names = [
             row.name
@@ -380,20 +391,19 @@ def _likely(page: Page, lookup: dict[str, str]) -> str:
             and all(any(f" {word} " in plain(row.text) for word in words) for words in lists)
         ]
         if names:
-            found.append(f"{key} {' or '.join(names[:3])}")
-    return f" (perhaps {', '.join(found)})" if found else ""
+            candidates.append(f"{key} {' or '.join(names[:3])}")
+    return f" (perhaps {', '.join(candidates)})" if candidates else ""
 
 
 def _old_section(
     structure: Structure, fields: tuple[Field, ...], knowledge: KnownRecord
 ) -> tuple[Section | None, int]:
-    """The section that the catalog knows under this name, or with most of these fields, and how long the
-    fixed part is that it belongs to."""
+    """The catalog's section with this name or with most of these fields, and the length of its fixed part."""
     if knowledge.file is None:
         return None, 0
-    names = {short(f.name.upper()) for f in fields if not f.reserved}
+    names = {short(page_field.name.upper()) for page_field in fields if not page_field.reserved}
     best: Section | None = None
-    before = 0
+    fixed_length = 0
     most = len(names) // 2
     for layout in knowledge.file.layouts:
         for section in layout.sections:
@@ -401,7 +411,7 @@ def _old_section(
                 continue
             if section.name in (structure.name, short(structure.name)):
                 return section, layout.length
-            shared = len(names & {short(f.name.upper()) for f in section.fields})
+            shared = len(names & {short(page_field.name.upper()) for page_field in section.fields})
             if shared > most:
-                best, before, most = section, layout.length, shared
-    return best, before
+                best, fixed_length, most = section, layout.length, shared
+    return best, fixed_length

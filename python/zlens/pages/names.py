@@ -1,7 +1,7 @@
-"""Fields that the catalog knows under a name of ours, because no public page tells theirs.
+"""Fields that the catalog knows under a zlens name, because no public page gives theirs.
 
-The user says which field of the page it is. The field is then there under both names, and with it what
-follows from it: entries that are found by it, records that are joined by it.
+The user names the field on the page. The field is then available under both names, together with what
+depends on it: entries that it locates, records that it joins.
 """
 
 from __future__ import annotations
@@ -15,35 +15,40 @@ from zlens.pages.layout import carried
 
 
 def called(layout: Layout, names: Mapping[str, str], refuse: Callable[[str], None]) -> Layout:
-    """The layout with fields of the page under names of ours, too; `refuse` is told what cannot be."""
+    """The layout with fields of the page under zlens names, too; `refuse` is called with each problem."""
     knowledge = known(layout.record)
-    there = {field.name: field for field in layout.fields if not field.reserved}
+    page_fields = {field.name: field for field in layout.fields if not field.reserved}
     added = []
     for ours, theirs in names.items():
-        about, field = knowledge.by_name.get(ours), there.get(theirs)
-        if about is None:
-            refuse(f"names: {ours} is no field that the catalog knows")
-        elif ours in there:
+        known_field, field = knowledge.by_name.get(ours), page_fields.get(theirs)
+        if known_field is None:
+            refuse(f"names: {ours} is not a field that the catalog knows")
+        elif ours in page_fields:
             refuse(f"names: the page itself has a field {ours}")
         elif field is None:
             refuse(f"names: there is no field {theirs}")
-        elif field.length != about.length or field.count != about.count:
-            refuse(f"names: {theirs} has not the {about.length} bytes of {ours}")
+        elif field.length != known_field.length or field.count != known_field.count:
+            refuse(f"names: {theirs} does not have the {known_field.length} bytes of {ours}")
         else:
             added.append(
                 replace(
-                    about, offset=field.offset, overlay=True, note=f"{theirs} of the page, as the user says"
+                    known_field,
+                    offset=field.offset,
+                    overlay=True,
+                    note=f"{theirs} of the page, as the user says",
                 )
             )
     fields = tuple(sorted((*layout.fields, *added), key=lambda field: field.offset))
     lookup = {name: name for name in _names(fields)}
     lookup |= {short(name): name for name in reversed(list(lookup))}
-    own = {section.name for section in layout.sections}
-    more = tuple(section for section in carried(lookup, knowledge, fields) if section.name not in own)
+    section_names = {section.name for section in layout.sections}
+    derived = tuple(
+        section for section in carried(lookup, knowledge, fields) if section.name not in section_names
+    )
     subject = layout.subject
     if not subject and knowledge.file and set(knowledge.file.subject) <= set(_names(fields)):
         subject = knowledge.file.subject
-    return replace(layout, fields=fields, sections=(*layout.sections, *more), subject=subject)
+    return replace(layout, fields=fields, sections=(*layout.sections, *derived), subject=subject)
 
 
 def _names(fields: Iterable[Field]) -> list[str]:

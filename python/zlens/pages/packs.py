@@ -1,17 +1,17 @@
-"""Layout packs: what the user imported from record pages, one folder per z/VM release.
+"""Layout packs: imported record pages, one folder per z/VM release.
 
-A pack stands in the user's data folder (`ZLENS_DATA`, else the usual place of the system) and holds
-record files of the same form as the built-in catalog, and two files more:
+A pack is in the user's data folder (`ZLENS_DATA`, else the system's usual place) and contains
+record files of the same form as the built-in catalog, plus two more files:
 
-`pack.toml` says what was imported, when and from which pages, and what did not agree on them.
+`pack.toml` records what was imported, when, from which pages, and their inconsistencies.
 
-`user.toml` is the user's word on fields, which goes before the page's words and before the catalog. A
-new pack has one with nothing but comments, which say its form; after that it is never written here and
-stays when pages are imported again. `refresh` applies it after a change. A record that it touches keeps
+`user.toml` has the user's settings for fields, which take precedence over the page and the catalog. A
+new pack has one with comments only, which explain its form; after that zlens never writes it, and it
+stays when pages are imported again. `refresh` applies it after a change. A record that it changes keeps
 its imported form under `imported/`.
 
-A pack is changed by making the new one beside it and exchanging the folders: an import that is
-interrupted leaves the old pack as it was.
+A pack is changed by building the new one next to it and exchanging the folders: an import that is
+interrupted leaves the old pack unchanged.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ USER_FILE = "user.toml"
 IMPORTED = "imported"
 _RELEASE = re.compile(r"(?:z/?VM\s*)?V?(\d{1,2})(?:\.|R)(\d{1,2})(?:\.\d{1,2})?", re.IGNORECASE)
 _USER_TEMPLATE = """\
-# Your word on what this pack's pages leave open; it goes before the pages and the built-in catalog.
+# Your settings where this pack's pages leave something open; they take precedence over pages and catalog.
 # After a change: zlens catalog import --release {release}
 # (with no pages named). Importing pages again keeps this file and applies it.
 #
-# What a field is: record and full field name, then any of these.
+# The kind of a field: record and full field name, then any of these.
 #
 #     [D0R2.SYTPRP_PFXNEW]
 #     kind = "counter"        # counter, timer, sampled, gauge, identifier, text, flags, time or unknown
@@ -52,14 +52,14 @@ _USER_TEMPLATE = """\
 #     unit = "count"          # such as count, bytes, pages, us, tod (4096 are one microsecond), ebcdic, hex
 #     text = "what it is"
 #
-# Whose record it is, where the catalog does not know: counters are differenced only within one subject.
+# The subject of a record, if the catalog does not know it: counters are differenced only within one subject.
 #
 #     [D6R99]
 #     subject = ["IODNEW_RDEVDEV"]
 #     reset_on = []           # fields whose change means that the counters were reset
-#     callevel = []           # bits of MTRSYS_CALLEVEL that are on where records are so; 0 is the leftmost
+#     callevel = []           # bits of MTRSYS_CALLEVEL that are on for such records; 0 is the leftmost
 #
-# Where the entries of a section stand: field names or numbers. And which fields tell its entries apart.
+# The place of a section's entries: field names or numbers. And the fields that identify its entries.
 #
 #     [D0R16.section.CPUDATA]
 #     offset = "SYTCUP_CALCPUOF"
@@ -67,8 +67,8 @@ _USER_TEMPLATE = """\
 #     count = "SYTCUP_LCUPCPCT"
 #     subject = ["SYTCUP_LCUCPUID"]
 #
-# Which field of a page it is that the catalog knows only under a name of ours (ZL...): ours = that of the
-# page. With all that the section `counters` of D5R13 needs of them, its records are joined.
+# The page's name of a field that the catalog knows only under a zlens name (ZL...): zlens name = page's
+# name. With all fields that the section `counters` of D5R13 needs, its records are joined.
 #
 #     [D5R13.names]
 #     PRCMFC_ZLCPUAD = "PRCMFC_NEWFIELD"
@@ -77,7 +77,7 @@ _RECORD = re.compile(r"D\d{1,2}R\d{1,5}")
 _FOLDER = re.compile(r"\d{1,2}\.\d{1,2}")
 _STAGING = ".new-"
 _OLD = ".old-"
-#: CALLEVEL has so many bits at most; layouts name far lower ones.
+#: CALLEVEL has at most this many bits; layouts name far lower ones.
 _MAX_BIT = 511
 _MAX_TOML = 4 * 1024 * 1024
 _AGAIN = "import the pages again"
@@ -85,7 +85,7 @@ _AGAIN = "import the pages again"
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """What one page gave: a row of `pack.toml`."""
+    """The result of one page: a row of `pack.toml`."""
 
     record: str
     name: str
@@ -101,7 +101,7 @@ class PageEntry:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """One pack: the release it is for and the pages it was made from."""
+    """One pack: its release and the pages it was made from."""
 
     release: str
     path: Path
@@ -109,12 +109,12 @@ class Pack:
 
     @property
     def records(self) -> list[str]:
-        """Ids of the records that the pack has layouts of."""
+        """Ids of the records that the pack has layouts for."""
         return [page.record for page in self.pages if not page.null]
 
     @property
     def null_records(self) -> list[str]:
-        """Ids of the records whose pages say that they are no longer produced."""
+        """Ids of the records whose pages state that they are no longer produced."""
         return [page.record for page in self.pages if page.null]
 
 
@@ -124,7 +124,7 @@ def root() -> Path:
 
 
 def release_name(text: str) -> str:
-    """A release as packs are called (7.3), from 7.3, 7.3.0 or V7R3.0."""
+    """A release as packs are named (7.3), from 7.3, 7.3.0 or V7R3.0."""
     match = _RELEASE.fullmatch(text.strip())
     if match is None:
         raise CatalogError(f"{text[:40]!r} is not a z/VM release", expected="a release such as 7.3")
@@ -132,17 +132,17 @@ def release_name(text: str) -> str:
 
 
 def listed(base: Path | None = None) -> list[Pack]:
-    """The user's imported packs, oldest release first; packs of other making have no list of pages."""
-    where = root() if base is None else base
-    names = [name for name in layouts.packs(where) if _FOLDER.fullmatch(name)]
-    return [load(name, where) for name in names if (where / name / PACK_FILE).is_file()]
+    """The user's imported packs, oldest release first; packs made otherwise have no list of pages."""
+    base_folder = root() if base is None else base
+    names = [name for name in layouts.packs(base_folder) if _FOLDER.fullmatch(name)]
+    return [load(name, base_folder) for name in names if (base_folder / name / PACK_FILE).is_file()]
 
 
 def load(release: str, base: Path | None = None) -> Pack:
-    """What a pack says of itself."""
+    """A pack with its list of pages."""
     name = release_name(release)
-    where = (root() if base is None else base) / name
-    return Pack(name, where, _pages(where))
+    pack_folder = (root() if base is None else base) / name
+    return Pack(name, pack_folder, _pages(pack_folder))
 
 
 def _pages(folder: Path) -> tuple[PageEntry, ...]:
@@ -151,7 +151,7 @@ def _pages(folder: Path) -> tuple[PageEntry, ...]:
     try:
         return tuple(_entry(item) for item in data.get("page", []))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CatalogError(f"an entry is not whole: {error}", file=str(path), cure=_AGAIN) from error
+        raise CatalogError(f"an entry is incomplete: {error}", file=str(path), cure=_AGAIN) from error
 
 
 def _entry(item: dict[str, Any]) -> PageEntry:
@@ -177,16 +177,16 @@ def save(
     base: Path | None = None,
     keep: bool = True,
 ) -> tuple[Path, list[str]]:
-    """Writes a pack. With `keep` records that are not imported now stay; else the pack is made again.
+    """Writes a pack. With `keep`, records that are not imported now stay; otherwise the pack is rebuilt.
 
-    What the user says in `user.toml` stays in either case. Returns the pack's folder, and what of the
-    user's word does not fit.
+    `user.toml` stays in either case. Returns the pack's folder, and the problems in the user's
+    settings.
     """
-    where = root() if base is None else base
+    base_folder = root() if base is None else base
     name = release_name(release)
-    with _locked(where), _staged(where, name, keep) as staging:
-        before = _before(staging) if keep else ()
-        entries = {page.record: page for page in before}
+    with _locked(base_folder), _staged(base_folder, name, keep) as staging:
+        previous = _previous_pages(staging) if keep else ()
+        entries = {page.record: page for page in previous}
         entries |= {page.record: page for page in pages}
         for record in [page.record for page in entries.values() if page.null]:
             _drop(staging, record)
@@ -197,31 +197,31 @@ def save(
         (staging / PACK_FILE).write_text(_pack_text(name, ordered), encoding="utf-8")
         if not (staging / USER_FILE).exists():
             (staging / USER_FILE).write_text(_USER_TEMPLATE.format(release=name), encoding="utf-8")
-        wrong = _apply_user(staging)
+        problems = _apply_user(staging)
     with contextlib.suppress(OSError):
-        user_roles.write_template(where.parent)
+        user_roles.write_template(base_folder.parent)
     layouts.forget()
-    return where / name, wrong
+    return base_folder / name, problems
 
 
 def refresh(release: str, base: Path | None = None) -> list[str]:
-    """Applies a changed `user.toml`; returns what of it does not fit, a sentence each."""
-    where = root() if base is None else base
+    """Applies a changed `user.toml`; returns its problems, one sentence each."""
+    base_folder = root() if base is None else base
     name = release_name(release)
-    if not (where / name).is_dir():
+    if not (base_folder / name).is_dir():
         raise CatalogError(
-            f"there is no pack for {name}", file=str(where / name), cure="import its pages first"
+            f"there is no pack for {name}", file=str(base_folder / name), cure="import its pages first"
         )
-    with _locked(where), _staged(where, name, keep=True) as staging:
-        wrong = _apply_user(staging)
+    with _locked(base_folder), _staged(base_folder, name, keep=True) as staging:
+        problems = _apply_user(staging)
     layouts.forget()
-    return wrong
+    return problems
 
 
-def _before(staging: Path) -> tuple[PageEntry, ...]:
+def _previous_pages(staging: Path) -> tuple[PageEntry, ...]:
     with contextlib.suppress(CatalogError):
         return _pages(staging)
-    # A list of pages that is missing or broken is begun again by the pages that are imported now.
+    # A missing or broken list of pages starts again with the pages imported now.
     return ()
 
 
@@ -233,7 +233,7 @@ def _drop(folder: Path, record: str) -> None:
 def _pack_text(release: str, pages: list[PageEntry]) -> str:
     used = [page for page in pages if not page.null]
     lines = [
-        "# Layouts imported from record pages. Made by `zlens catalog import`; say otherwise in user.toml.",
+        "# Layouts imported from record pages. Made by `zlens catalog import`; change them in user.toml.",
         f"release = {_quote(release)}",
         f"when = {_quote(max((page.when for page in pages), default=''))}",
         "",
@@ -266,9 +266,13 @@ def _pack_text(release: str, pages: list[PageEntry]) -> str:
 
 
 def _quote(text: str) -> str:
-    """A string as TOML has it: that of JSON, without the characters that JSON allows and TOML does not."""
+    """A string in TOML: as in JSON, without the characters that JSON allows and TOML does not."""
     return json.dumps(
-        "".join(" " if c == "\x7f" or 0xD800 <= ord(c) < 0xE000 else c for c in text), ensure_ascii=False
+        "".join(
+            " " if character == "\x7f" or 0xD800 <= ord(character) < 0xE000 else character
+            for character in text
+        ),
+        ensure_ascii=False,
     )
 
 
@@ -285,47 +289,47 @@ def _toml(path: Path, cure: str) -> dict[str, Any]:
         raise CatalogError(f"is not TOML: {error}", file=str(path), cure=cure) from error
 
 
-# The user's word
+# The user's settings
 
 
 def _apply_user(folder: Path) -> list[str]:
-    """Makes every record file of a pack what was imported, with the user's word on it.
+    """Makes every record file of a pack the imported one with the user's settings applied.
 
-    Returns what of the user's word does not fit, a sentence each: it is left out, the rest holds.
+    Returns the problems in these settings, one sentence each: they are left out, the rest applies.
     """
     path = folder / USER_FILE
-    said = _toml(path, "correct the file or remove it") if path.is_file() else {}
+    user_table = _toml(path, "correct the file or remove it") if path.is_file() else {}
     imported = folder / IMPORTED
     for saved in sorted(imported.glob("*.toml")) if imported.is_dir() else ():
         saved.replace(folder / saved.name)
-    wrong: list[str] = []
-    text = path.read_text(encoding="utf-8") if said else ""
-    for record, table in said.items():
+    problems: list[str] = []
+    text = path.read_text(encoding="utf-8") if user_table else ""
+    for record, table in user_table.items():
         target = folder / layouts.file_name(record) if _RECORD.fullmatch(record) else None
         if target is None or not target.is_file():
-            wrong.append(f"{_at(text, record)}the pack has no layout of {record[:40]!r}")
+            problems.append(f"{_location(text, record)}the pack has no layout of {record[:40]!r}")
             continue
         if not isinstance(table, dict):
-            wrong.append(f"{_at(text, record)}{record} is not a table such as [{record}.FIELD]")
+            problems.append(f"{_location(text, record)}{record} is not a table such as [{record}.FIELD]")
             continue
         file = layouts.parse(target.read_text(encoding="utf-8"), path=str(target))
-        changed = _User(record, table, wrong, text).record_file(file)
+        changed = _User(record, table, problems, text).record_file(file)
         imported.mkdir(exist_ok=True)
         target.replace(imported / target.name)
         write.save(changed, target)
     with contextlib.suppress(OSError):
         imported.rmdir()
-    return wrong
+    return problems
 
 
-def _at(text: str, where: str) -> str:
-    """Where the user says it: `user.toml:12: `."""
+def _location(text: str, where: str) -> str:
+    """The place in the user's file: `user.toml:12: `."""
     line = line_of(text, where)
     return f"{USER_FILE}:{line}: " if line is not None else ""
 
 
 class _User:
-    """What the user says of one record."""
+    """The user's settings for one record."""
 
     def __init__(self, record: str, table: dict[str, Any], wrong: list[str], text: str) -> None:
         self.record = record
@@ -336,14 +340,14 @@ class _User:
         sections = table.get("section", {})
         self.sections = self.tables("section ", sections if isinstance(sections, dict) else {"": sections})
         self.called = self.pairs(table.get("names", {}))
-        known = ("subject", "reset_on", "callevel", "section", "names")
-        rest = {key: value for key, value in table.items() if key not in known}
-        self.fields = self.tables("", rest)
-        self.met: set[str] = set()
+        own_keys = ("subject", "reset_on", "callevel", "section", "names")
+        field_tables = {key: value for key, value in table.items() if key not in own_keys}
+        self.fields = self.tables("", field_tables)
+        self.used: set[str] = set()
 
-    def refuse(self, what: str, key: str) -> None:
-        where = _at(self.text, f"{self.record}.{key}")
-        self.wrong.append(f"{where}{self.record}: {what}")
+    def refuse(self, problem: str, key: str) -> None:
+        where = _location(self.text, f"{self.record}.{key}")
+        self.wrong.append(f"{where}{self.record}: {problem}")
 
     def names(self, key: str, value: Any) -> tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(name, str) for name in value):
@@ -352,44 +356,45 @@ class _User:
         return ()
 
     def bits(self, value: Any) -> tuple[int, ...] | None:
-        """Numbers of bits; None where nothing is said."""
+        """Numbers of bits; None if there are none."""
         if isinstance(value, list) and all(type(bit) is int and 0 <= bit <= _MAX_BIT for bit in value):
             return tuple(value) or None
         self.refuse(f"callevel is not a list of bit numbers up to {_MAX_BIT}", "callevel")
         return None
 
-    def tables(self, what: str, given: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        for name, value in given.items():
+    def tables(self, prefix: str, tables: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        for name, value in tables.items():
             if not isinstance(value, dict):
-                self.refuse(f"{what}{name} is not a table", what.replace(" ", ".") + (name or "section"))
-        return {name: value for name, value in given.items() if isinstance(value, dict)}
+                self.refuse(f"{prefix}{name} is not a table", prefix.replace(" ", ".") + (name or "section"))
+        return {name: value for name, value in tables.items() if isinstance(value, dict)}
 
-    def pairs(self, given: Any) -> dict[str, str]:
-        if isinstance(given, dict) and all(isinstance(name, str) for name in given.values()):
-            return dict(given)
-        self.refuse("names is no table of names", "names")
+    def pairs(self, pairs: Any) -> dict[str, str]:
+        if isinstance(pairs, dict) and all(isinstance(name, str) for name in pairs.values()):
+            return dict(pairs)
+        self.refuse("names is not a table of names", "names")
         return {}
 
     def record_file(self, file: RecordFile) -> RecordFile:
         if self.called:
             from zlens.pages.names import called
 
-            found = [
-                called(one, self.called, lambda what: self.refuse(what, "names")) for one in file.layouts
+            layouts = [
+                called(layout, self.called, lambda problem: self.refuse(problem, "names"))
+                for layout in file.layouts
             ]
-            subject = file.subject or (found[0].subject if found else ())
-            file = replace(file, layouts=tuple(found), subject=subject)
-        made = tuple(self.layout(layout) for layout in file.layouts)
+            subject = file.subject or (layouts[0].subject if layouts else ())
+            file = replace(file, layouts=tuple(layouts), subject=subject)
+        changed = tuple(self.layout(layout) for layout in file.layouts)
         for name in (*self.fields, *self.sections):
-            if name not in self.met:
+            if name not in self.used:
                 self.refuse(f"there is no field or section {name}", name)
         for key, names in self.lists.items():
-            known = tuple(name for name in names if all(layout.field(name) for layout in made))
+            fields = tuple(name for name in names if all(layout.field(name) for layout in changed))
             for name in names:
-                if name not in known:
-                    self.refuse(f"{key} names {name}, which is no field", key)
-            file = replace(file, subject=known) if key == "subject" else replace(file, reset_on=known)
-        return replace(file, layouts=made)
+                if name not in fields:
+                    self.refuse(f"{key} names {name}, which is not a field", key)
+            file = replace(file, subject=fields) if key == "subject" else replace(file, reset_on=fields)
+        return replace(file, layouts=changed)
 
     def layout(self, layout: Layout) -> Layout:
         return replace(
@@ -399,83 +404,83 @@ class _User:
             callevel=layout.callevel if self.callevel is None else self.callevel,
         )
 
-    def field(self, field: Field, *, told: bool = False) -> Field:
-        self.met.add(field.name)
+    def field(self, field: Field, *, certain: bool = False) -> Field:
+        self.used.add(field.name)
         if (
-            (told or self.lists.get("subject"))
+            (certain or self.lists.get("subject"))
             and field.kind in DIFFERENCED
             and field.kind_status == "unknown"
         ):
-            # It was held back only because nobody knew what the record is about.
+            # It was held back only because the record's subject was unknown.
             field = replace(field, kind_status="inferred")
-        said = {
+        changes = {
             key: value
             for key, value in self.fields.get(field.name, {}).items()
             if self.allowed(field, key, value)
         }
-        if not said:
+        if not changes:
             return field
-        made = replace(field, **said)
-        if "kind" in said:
+        changed = replace(field, **changes)
+        if "kind" in changes:
             note = f"{field.note}; " if field.note else ""
-            made = replace(
-                made,
-                kind_status="unknown" if made.kind == "unknown" else "stated",
-                note=f"{note}kind said by the user, imported as {field.kind}",
+            changed = replace(
+                changed,
+                kind_status="unknown" if changed.kind == "unknown" else "stated",
+                note=f"{note}kind given by the user, imported as {field.kind}",
             )
-        if made.kind == "timer" and made.direction is None:
-            made = replace(made, direction="learn")
-        return made
+        if changed.kind == "timer" and changed.direction is None:
+            changed = replace(changed, direction="learn")
+        return changed
 
     def allowed(self, field: Field, key: str, value: Any) -> bool:
         values = {"kind": KINDS, "direction": DIRECTIONS, "unit": (), "text": ()}.get(key)
         if values is None:
             self.refuse(
-                f"{field.name}: {key} cannot be said; kind, direction, unit and text can",
+                f"{field.name}: unknown key {key}; use kind, direction, unit or text",
                 f"{field.name}.{key}",
             )
         elif not isinstance(value, str) or (values and value not in values):
-            wanted = f"one of {', '.join(values)}" if values else "a string"
-            self.refuse(f"{field.name}: {key} is {value!r}, not {wanted}", f"{field.name}.{key}")
+            expected = f"one of {', '.join(values)}" if values else "a string"
+            self.refuse(f"{field.name}: {key} is {value!r}, not {expected}", f"{field.name}.{key}")
         else:
             return True
         return False
 
     def section(self, section: Section, layout: Layout) -> Section:
-        self.met.add(section.name)
-        said = dict(self.sections.get(section.name, {}))
-        where = f"section {section.name}"
-        subject = self.names(f"{where}: subject", said.pop("subject")) if "subject" in said else ()
+        self.used.add(section.name)
+        changes = dict(self.sections.get(section.name, {}))
+        place = f"section {section.name}"
+        subject = self.names(f"{place}: subject", changes.pop("subject")) if "subject" in changes else ()
         unknown = [name for name in subject if name not in {field.name for field in section.fields}]
         if unknown:
             self.refuse(
-                f"{where}: subject names {unknown[0]}, which is no field of an entry",
+                f"{place}: subject names {unknown[0]}, which is not a field of an entry",
                 f"section.{section.name}.subject",
             )
             subject = ()
-        for key, value in said.items():
-            number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
+        for key, value in changes.items():
+            is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 4096
             if key not in ("offset", "stride", "count"):
-                what = f"{where}: {key} cannot be said; offset, stride, count and subject can"
-                self.refuse(what, f"section.{section.name}")
-                said = {}
+                problem = f"{place}: unknown key {key}; use offset, stride, count or subject"
+                self.refuse(problem, f"section.{section.name}")
+                changes = {}
                 break
-            if not number and (not isinstance(value, str) or layout.field(value) is None):
-                what = f"{where}: {key} is {value!r}, neither a number nor a field of the record"
-                self.refuse(what, f"section.{section.name}")
-                said = {}
+            if not is_number and (not isinstance(value, str) or layout.field(value) is None):
+                problem = f"{place}: {key} is {value!r}, neither a number nor a field of the record"
+                self.refuse(problem, f"section.{section.name}")
+                changes = {}
                 break
-        fields = tuple(self.field(old, told=bool(subject)) for old in section.fields)
-        made = replace(section, fields=fields, subject=subject or section.subject)
-        return replace(made, **said, note="placed by the user") if said else made
+        fields = tuple(self.field(old, certain=bool(subject)) for old in section.fields)
+        changed = replace(section, fields=fields, subject=subject or section.subject)
+        return replace(changed, **changes, note="placed by the user") if changes else changed
 
 
-# Changing a pack whole or not at all
+# Changing a pack as a whole or not at all
 
 
 @contextlib.contextmanager
 def _locked(base: Path) -> Iterator[None]:
-    """Keeps a second import from changing packs at the same time; the system frees the lock of a dead one."""
+    """Keeps a second import from changing packs at the same time; the system frees a dead one's lock."""
     try:
         base.mkdir(parents=True, exist_ok=True)
         handle = os.open(base / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -491,7 +496,7 @@ def _locked(base: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _staged(base: Path, name: str, keep: bool) -> Iterator[Path]:
-    """A copy of a pack to change, which takes the pack's place at the end and vanishes on any failure."""
+    """A copy of a pack to change, which replaces the pack at the end and vanishes on any failure."""
     target = base / name
     try:
         staging = Path(tempfile.mkdtemp(prefix=f"{_STAGING}{name}-", dir=base))
@@ -533,7 +538,7 @@ def _exchange(staging: Path, target: Path) -> None:
 
 
 def _recover(base: Path) -> None:
-    """Clears up after an import that was killed: puts back an old pack whose new one never came."""
+    """Cleans up after an import that was killed: restores an old pack whose new one never came."""
     for path in base.iterdir():
         if path.name.startswith(_OLD):
             name = path.name.removeprefix(_OLD).rsplit("-", 1)[0]
@@ -549,5 +554,5 @@ def _storage_error(path: Path, error: OSError) -> CatalogError:
     return CatalogError(
         f"the pack cannot be written: {error.strerror or error}",
         file=str(error.filename or path),
-        cure="free the folder's rights or space, or name another folder in ZLENS_DATA",
+        cure="check the folder's permissions or free space, or name another folder in ZLENS_DATA",
     )

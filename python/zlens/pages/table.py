@@ -1,8 +1,8 @@
-"""What a monitor record page says: the prolog, the table of fields, the cross reference, the release.
+"""The contents of a monitor record page: prolog, table of fields, cross reference, release.
 
-Pages come in columns (three sets of them over the years), with the columns closed up, and with the
-whole table on one line, depending on how they were saved. No column is relied on: a row is known by
-its form, and by its decimal and its hexadecimal offset being the same number.
+Depending on how pages were saved, they have columns (three sets of them over the years), closed-up columns,
+or the whole table on one line. No column is relied on: a row is recognized by
+its form, and by its decimal and hexadecimal offsets being the same number.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from dataclasses import dataclass, field
 from zlens.errors import CatalogError
 from zlens.pages.text import PageText
 
-#: A monitor record never crosses a 4 KB frame, so no offset or length can be larger.
+#: A monitor record never crosses a 4 KB frame, so this limits every offset and length.
 MAX_RECORD = 4096
-#: More rows than any page has; a page with more is not read.
+#: More rows than any page has; a page with more is rejected.
 MAX_ROWS = 4_000
 _MAX_DOMAIN = 31
 _MAX_NUMBER = 999
 _MAX_BITS = 64
-#: How often a name may stand in the cross reference (once in the record and in each section).
+#: How often a name may occur in the cross reference (once in the record and in each section).
 _MAX_PLACES = 16
 #: Widths of the name column over the releases; a name that fills it runs into its description.
 _WIDTHS = (23, 20)
 _LEAST_WIDTH = 20
 #: Every record begins with the same header.
 _HEADER = 20
-#: More names than any page has; among more no cut name is looked for.
+#: More names than any page has; with more, cut names are not looked up.
 _MAX_SEARCHED = 1_000
 _MAX_PROLOG = 100_000
 
-#: Types that are known to occur; another capitalised word at their place is reported.
+#: Known types; any other capitalized word in their place is reported.
 TYPES = {
     "Structure": "character",
     "Character": "character",
@@ -52,7 +52,7 @@ _DESCRIBED = re.compile(
     r"Record ?(\d{1,5}) ?[-:] ?(.{1,160})",
     re.IGNORECASE,
 )
-#: What follows the record's title in a prolog.
+#: The words that follow the record's title in a prolog.
 _TITLE_END = re.compile(
     r" (?:(?:DESCRIPTION|NOTES?|COMMENTS?|FUNCTION|IMPLICATIONS|GENERAL NOTES?)\b"
     r"|(?i:description|notes?|comments?) ?[-:]|MR[A-Z0-9]{3,8} |This information|Offsets Dec|Last updated)"
@@ -105,7 +105,7 @@ class Bit:
 
 @dataclass(slots=True)
 class Row:
-    """A row of the table as the page has it; `length` is that of one element."""
+    """A row of the table as on the page; `length` is that of one element."""
 
     name: str
     offset: int
@@ -115,7 +115,7 @@ class Row:
     text: str = ""
     count: int = 1
     first: int = 1
-    #: The bounds of the array ran past their column; the count is worked out from the next offset.
+    #: The bounds of the array were cut by the next column; the count is derived from the next offset.
     cut: bool = False
     bits: list[Bit] = field(default_factory=list)
 
@@ -147,7 +147,7 @@ class Reference:
 
 @dataclass(slots=True)
 class Page:
-    """One record page as read; `findings` are what does not agree on it, a sentence each."""
+    """One record page as read; `findings` are its inconsistencies, one sentence each."""
 
     file: str
     sha256: str
@@ -161,7 +161,7 @@ class Page:
     structures: list[Structure]
     references: dict[str, list[Reference]]
     findings: list[str]
-    #: The table was followed by a cross reference or a footer, so the page was not cut off.
+    #: A cross reference or a footer followed the table, so the page was not cut off.
     ended: bool = True
     #: Rows that contradict themselves and were left out.
     rejected: int = 0
@@ -174,24 +174,24 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A row or a bit line found in the table, and the text up to the next one."""
+    """A row or a bit line of the table, and the text up to the next one."""
 
     line: int
     row: re.Match[str] | None
     bits: str
     text: str
-    #: The text from the name to the description column, where the page has columns.
+    #: The text from the name to the description column, if the page has columns.
     column: str | None = None
 
 
 def parse(text: PageText) -> Page:
     """Reads a page; a `CatalogError` says why it is not one."""
-    whole = "\n".join(text.lines)
-    words = " ".join(whole.split())
+    text_body = "\n".join(text.lines)
+    words = " ".join(text_body.split())
     record = _record(words, text)
-    begin, width = _table_begin(whole)
-    head = " ".join(whole[: begin if begin >= 0 else len(whole)].split())[:_MAX_PROLOG]
-    found: list[str] = []
+    begin, width = _table_begin(text_body)
+    head = " ".join(text_body[: begin if begin >= 0 else len(text_body)].split())[:_MAX_PROLOG]
+    problems: list[str] = []
     structures: list[Structure] = []
     references: dict[str, list[Reference]] = {}
     page = Page(
@@ -206,21 +206,23 @@ def parse(text: PageText) -> Page:
         release=_release(words),
         structures=structures,
         references=references,
-        findings=found,
+        findings=problems,
     )
     _prolog(head, page)
     if begin < 0:
         if "Control Block Contents" in words:
             raise _no_rows(text)
         return page
-    end = _TABLE_END.search(whole, begin)
+    end = _TABLE_END.search(text_body, begin)
     page.ended = end is not None
-    stop = len(whole) if end is None else end.start()
-    cross = _CROSS.search(whole, stop)
+    stop = len(text_body) if end is None else end.start()
+    cross = _CROSS.search(text_body, stop)
     if cross:
-        footer = _CROSS_END.search(whole, cross.end())
-        references.update(_references(whole[cross.end() : len(whole) if footer is None else footer.start()]))
-    items = _items(whole[begin:stop], whole.count("\n", 0, begin) + 1, width)
+        footer = _CROSS_END.search(text_body, cross.end())
+        references.update(
+            _references(text_body[cross.end() : len(text_body) if footer is None else footer.start()])
+        )
+    items = _items(text_body[begin:stop], text_body.count("\n", 0, begin) + 1, width)
     _structures(items, page)
     if not structures:
         raise _no_rows(text)
@@ -229,7 +231,7 @@ def parse(text: PageText) -> Page:
 
 def _no_rows(text: PageText) -> CatalogError:
     return CatalogError(
-        "the page should have a table of fields, but no row of one can be read",
+        "the page has no readable row of a table of fields",
         file=text.file,
         expected="rows such as `20 14 Unsigned 4 NAME`",
         cure="save the whole page again from the browser, as HTML or as text",
@@ -242,10 +244,10 @@ def _first(pattern: re.Pattern[str], text: str) -> str | None:
 
 
 def _record(words: str, text: PageText) -> str:
-    """The record's name: from the headings, which are more reliable than the prolog's names."""
+    """The record's name: from the headings, which are more reliable than the names in the prolog."""
     name = _first(_HEADING, words) or _first(_NAMED, words)
     if name is None:
-        # Some saved copies lose their headings; the file may still be called after the record.
+        # Some saved copies lose their headings; the file may still be named after the record.
         stem = text.file.replace("\\", "/").rsplit("/", 1)[-1].split(".")[0].upper()
         if RECORD_NAME.fullmatch(stem) and _TABLE.search("\n".join(text.lines)):
             return stem
@@ -272,34 +274,34 @@ def _prolog(head: str, page: Page) -> None:
         return
     kind = _CLASSES.get(" ".join(match[1].lower().split()))
     if kind is None:
-        page.findings.append(f"the class `Monitor {match[1]} Record` is not known; taken as an event record")
+        page.findings.append(f"the class `Monitor {match[1]} Record` is unknown; taken as an event record")
         kind = "event"
     page.kind = kind
     domain, number = int(match[2]), int(match[4])
     if domain > _MAX_DOMAIN or not 0 < number <= _MAX_NUMBER:
-        page.findings.append(f"domain {domain} record {number} cannot be")
+        page.findings.append(f"domain {domain} record {number} is impossible")
     else:
         page.domain, page.number = domain, number
     title = _TITLE_END.split(match[5] + " ", maxsplit=1)[0].strip()
     page.title = title[:120]
 
 
-def _table_begin(whole: str) -> tuple[int, int | None]:
-    """Where the rows begin, and how wide the name column is where the page has columns."""
-    match = _TABLE.search(whole)
+def _table_begin(text_body: str) -> tuple[int, int | None]:
+    """Where the rows begin, and the width of the name column if the page has columns."""
+    match = _TABLE.search(text_body)
     if match:
-        heading = whole[whole.rfind("\n", 0, match.start()) + 1 : match.end()]
+        heading = text_body[text_body.rfind("\n", 0, match.start()) + 1 : match.end()]
         width = (
             heading.index("Description") - heading.index("Name") if match[1] and "\n" not in heading else 0
         )
         return match.end(), width if width >= _LEAST_WIDTH else None
-    # Copies that lost the heading of the columns.
-    first = re.search(r"(?<!\S)0\s{1,20}0\s{1,20}Structure\s{1,20}\d", whole)
+    # Copies that lost the column headings.
+    first = re.search(r"(?<!\S)0\s{1,20}0\s{1,20}Structure\s{1,20}\d", text_body)
     return (-1 if first is None else first.start()), None
 
 
 def _items(table: str, line: int, width: int | None) -> Iterator[_Item]:
-    """Rows and bit lines, from lines where rows stand on lines of their own, else from one text."""
+    """Rows and bit lines, line by line if each row has a line of its own, otherwise from the whole text."""
     lines = [(number, raw, " ".join(raw.split())) for number, raw in enumerate(table.split("\n"), start=line)]
     starting = sum(1 for _, _, text in lines if _ROW.match(text))
     anywhere = sum(1 for _, _, text in lines for _ in _ROW_ANYWHERE.finditer(text))
@@ -311,7 +313,7 @@ def _items(table: str, line: int, width: int | None) -> Iterator[_Item]:
 
 def _items_of_lines(lines: list[tuple[int, str, str]], width: int | None) -> Iterator[_Item]:
     row: re.Match[str] | None = None
-    at, bits, column = 0, "", None
+    line_number, bits, column = 0, "", None
     parts: list[str] = []
     for number, raw, text in lines:
         match = _ROW.match(text)
@@ -320,29 +322,29 @@ def _items_of_lines(lines: list[tuple[int, str, str]], width: int | None) -> Ite
             if text and not _TABLE.match(text) and text != "Offsets":
                 parts.append(text)
             continue
-        if at:
-            yield _Item(at, row, bits, " ".join(parts), column)
-        row, at, bits = match, number, bit[1] if bit else ""
+        if line_number:
+            yield _Item(line_number, row, bits, " ".join(parts), column)
+        row, line_number, bits = match, number, bit[1] if bit else ""
         mark = match if match is not None else bit
         assert mark is not None
         parts = [text[mark.end() :].strip()]
         column = _column(raw, parts[0], width) if match else None
-    if at:
-        yield _Item(at, row, bits, " ".join(parts), column)
+    if line_number:
+        yield _Item(line_number, row, bits, " ".join(parts), column)
 
 
 def _column(raw: str, rest: str, width: int | None) -> str | None:
-    """The name column of a line whose name fills it, so that no blank parts it from the description."""
+    """The name column of a line whose name fills it, so that no blank separates the description."""
     word = rest.split(" ", 1)[0]
     if width is None or len(word) <= width:
         return None
-    at = raw.find(word)
-    return raw[at : at + width] if at > 0 and raw[at - 1] == " " else None
+    start = raw.find(word)
+    return raw[start : start + width] if start > 0 and raw[start - 1] == " " else None
 
 
 def _items_of_text(text: str, line: int) -> Iterator[_Item]:
-    marks = [(m.start(), m, True) for m in _ROW_ANYWHERE.finditer(text)]
-    marks += [(m.start(), m, False) for m in _BIT_ANYWHERE.finditer(text)]
+    marks = [(match.start(), match, True) for match in _ROW_ANYWHERE.finditer(text)]
+    marks += [(match.start(), match, False) for match in _BIT_ANYWHERE.finditer(text)]
     marks.sort(key=lambda mark: mark[0])
     ends = [*(mark[0] for mark in marks[1:]), len(text)]
     for (_, match, is_row), end in zip(marks, ends, strict=False):
@@ -376,7 +378,7 @@ def _structures(items: Iterator[_Item], page: Page) -> None:
             page.structures.append(current)
         elif current is None:
             page.findings.append(
-                f"{parsed.name} (line {item.line}) stands before the row of its structure; left out"
+                f"{parsed.name} (line {item.line}) comes before the row of its structure; left out"
             )
             page.rejected += 1
         else:
@@ -403,14 +405,14 @@ def _row(item: _Item, page: Page) -> Row | Structure | None:
         page.findings.append(f"{name} ({where}): offset {decimal} is not hexadecimal {hexadecimal}; left out")
     elif offset + length > MAX_RECORD:
         page.findings.append(
-            f"{name} ({where}): offset {decimal} length {digits} goes beyond {MAX_RECORD:,} bytes, "
+            f"{name} ({where}): offset {decimal} length {digits} exceeds {MAX_RECORD:,} bytes, "
             "which no record has; left out"
         )
     elif type_name == "Structure" and offset == 0:
         return Structure(name, length, plus == "+", item.line, text)
     else:
         if type_name not in TYPES:
-            page.findings.append(f"{name} ({where}): type {type_name} is not known; taken as bytes")
+            page.findings.append(f"{name} ({where}): type {type_name} is unknown; taken as bytes")
         row = Row(name, offset, length, TYPES.get(type_name, "character"), item.line, text)
         if bounds and _bounded(row, bounds, where, page):
             return row
@@ -433,7 +435,7 @@ def _bounded(row: Row, bounds: re.Match[str], where: str, page: Page) -> bool:
         # `(0)` marks the place of what follows.
         row.count, row.length = 1, 0
     if row.count < 1 or (row.end > MAX_RECORD and not row.cut):
-        page.findings.append(f"{row.name} ({where}): bounds {bounds[0].strip()} cannot be; left out")
+        page.findings.append(f"{row.name} ({where}): bounds {bounds[0].strip()} are impossible; left out")
         return False
     return True
 
@@ -462,28 +464,28 @@ def _split(item: _Item, page: Page, offset: int, length: int) -> tuple[str, re.M
 
 
 def _is_at(name: str, page: Page, offset: int) -> bool:
-    """Whether the cross reference has the name, and at this place if the name may have been cut."""
+    """Whether the cross reference has the name, and at this offset if the name may have been cut."""
     refs = page.references.get(name, ())
     return bool(refs) and (len(name) < _LEAST_WIDTH or any(ref.offset == offset for ref in refs))
 
 
 def _is_word(name: str) -> bool:
-    return len(name) > 1 and "_" not in name and any(c.islower() for c in name)
+    return len(name) > 1 and "_" not in name and any(character.islower() for character in name)
 
 
 def _referenced(name: str, page: Page, offset: int, length: int) -> tuple[str, str]:
-    """The name of the cross reference that a name run together with its description, or cut, stands for."""
+    """The full name in the cross reference for a name that was cut, or that runs into its description."""
     for end in range(len(name) - 1, _LEAST_WIDTH - 1, -1):
         if any(ref.offset == offset for ref in page.references.get(name[:end], ())):
             return name[:end], name[end:]
     for width in (len(name), *(width for width in _WIDTHS if width < len(name))):
         if width < _LEAST_WIDTH or len(page.references) > _MAX_SEARCHED:
             continue
-        for known, refs in page.references.items():
-            if known.startswith(name[:width]) and any(
-                r.offset == offset and r.length == length for r in refs
+        for full_name, refs in page.references.items():
+            if full_name.startswith(name[:width]) and any(
+                ref.offset == offset and ref.length == length for ref in refs
             ):
-                return known, name[width:]
+                return full_name, name[width:]
     return name, ""
 
 
@@ -510,14 +512,14 @@ def _array_counts(structure: Structure, page: Page) -> None:
             continue
         following = bisect_right(starts, row.offset)
         after = starts[following] if following < len(starts) else structure.length
-        count, left = divmod(after - row.offset, row.length) if row.length else (0, 1)
-        said, last = row.count, str(row.first + row.count - 1)
-        # What is left of the upper bound is how it begins, unless nothing is left of it.
-        fits = left == 0 and count > 0 and (said == 1 or str(row.first + count - 1).startswith(last))
-        row.count = count if fits else said
+        count, remainder = divmod(after - row.offset, row.length) if row.length else (0, 1)
+        stated, last = row.count, str(row.first + row.count - 1)
+        # The rest of the upper bound, if any, is how it begins.
+        fits = remainder == 0 and count > 0 and (stated == 1 or str(row.first + count - 1).startswith(last))
+        row.count = count if fits else stated
         if row.end > MAX_RECORD:
             row.count = 1
-        if row.count != said:
+        if row.count != stated:
             page.findings.append(
                 f"{row.name} (line {row.line}): its bounds are cut off; taken as {row.count} elements, "
                 "up to the next field"
@@ -526,7 +528,7 @@ def _array_counts(structure: Structure, page: Page) -> None:
 
 def _references(text: str) -> dict[str, list[Reference]]:
     """The cross reference: name, hexadecimal offset, then a length or, for a bit, a hexadecimal value."""
-    found: dict[str, list[Reference]] = {}
+    references: dict[str, list[Reference]] = {}
     lines = [line.split() for line in text.split("\n")]
     if any(len(words) > 4 for words in lines):
         lines = list(_triples([word for words in lines for word in words]))
@@ -538,25 +540,25 @@ def _references(text: str) -> dict[str, list[Reference]]:
         value = int(words[-1], 16) if _HEX.fullmatch(words[-1]) else None
         if length is None and value is None:
             continue
-        places = found.setdefault(name, [])
+        places = references.setdefault(name, [])
         if len(places) < _MAX_PLACES:
             places.append(Reference(int(words[1], 16), length, value))
-    return found
+    return references
 
 
 def _triples(words: list[str]) -> Iterator[list[str]]:
     """Lines of a cross reference that lost its line ends. A name may look like a hexadecimal number."""
-    at = 0
-    while at + 2 < len(words):
-        name, offset, third = words[at : at + 3]
-        if not _NAME.fullmatch(name) or not _HEX.fullmatch(offset) or not _HEX.fullmatch(third):
-            at += 1
+    index = 0
+    while index + 2 < len(words):
+        name, offset, length_word = words[index : index + 3]
+        if not _NAME.fullmatch(name) or not _HEX.fullmatch(offset) or not _HEX.fullmatch(length_word):
+            index += 1
             continue
-        ahead = words[at + 3 : at + 7]
-        # A fourth word is a value when a whole line begins behind it and none begins with it.
+        ahead = words[index + 3 : index + 7]
+        # A fourth word is a value if a whole line begins after it and none begins with it.
         fourth = bool(ahead) and bool(_HEX.fullmatch(ahead[0])) and not _begins(ahead) and _begins(ahead[1:])
-        yield words[at : at + 4] if fourth else [name, offset, third]
-        at += 4 if fourth else 3
+        yield words[index : index + 4] if fourth else [name, offset, length_word]
+        index += 4 if fourth else 3
 
 
 def _begins(words: list[str]) -> bool:

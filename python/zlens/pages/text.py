@@ -1,8 +1,8 @@
 """The text of a saved monitor record page: bytes to lines, HTML or plain.
 
-The tags are taken out by hand: a page comes from outside, and the parser of the standard library
+Tags are removed by hand: pages are untrusted, and the parser of the standard library
 takes quadratic time on some broken pages and fails on an entity with thousands of digits. Here
-every byte is looked at once, and whatever is not understood stays as text.
+every byte is examined once, and anything that is not understood stays as text.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 
 from zlens.errors import CatalogError
 
-#: The largest published page is well under 1 MB; what is larger is not a record page.
+#: The largest published page is well under 1 MB; larger files are not record pages.
 MAX_BYTES = 8 * 1024 * 1024
 #: Text without tags; a page of 4,000 rows is half a megabyte.
 MAX_TEXT = 2 * 1024 * 1024
-#: A word this long is not in any page (the longest names have some 30 letters).
+#: No page has a word this long (the longest names have some 30 letters).
 MAX_WORD = 2_000
-#: A tag longer than this is not a tag, and its `<` is text.
+#: A longer tag is not a tag, and its `<` is text.
 _MAX_TAG = 20_000
 
 _CURE = "save the page again from the browser, as HTML or as text"
@@ -30,7 +30,7 @@ _HTML = re.compile(r"<(?:!doctype|html|head|body|pre|p|a|br|div|span|table|tt|h[
 _TAG = re.compile(r"(/?)([a-zA-Z][a-zA-Z0-9]{0,15})")
 _ENTITY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z][a-zA-Z0-9]{1,31}));?")
 _CONTROLS = dict.fromkeys((*range(9), 11, *range(14, 32), *range(127, 161), 0xFEFF), " ") | {0xFFFD: "?"}
-#: Tags that end a line where the text is not preformatted.
+#: Tags that end a line outside preformatted text.
 _BLOCKS = frozenset(
     re.findall(
         r"\w+",
@@ -45,7 +45,7 @@ _KEPT = frozenset(("pre", "xmp", "listing"))
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page as lines of text, and the checksum of the bytes it was made from."""
+    """A page as lines of text, and the checksum of its bytes."""
 
     file: str
     sha256: str
@@ -56,13 +56,13 @@ def read(path: Path) -> PageText:
     """Reads one file; a `CatalogError` says why it cannot be a page."""
     file = str(path)
     try:
-        # One byte more than allowed is enough to know, whatever the directory says of the size.
+        # One byte more than allowed is enough to know, whatever size the directory reports.
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or "it cannot be opened"
         raise CatalogError(
-            f"the page cannot be read: {reason}", file=file, cure="check the path and its rights"
+            f"the page cannot be read: {reason}", file=file, cure="check the path and its permissions"
         ) from error
     return from_bytes(data, file)
 
@@ -84,7 +84,7 @@ def from_bytes(data: bytes, file: str) -> PageText:
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
     if len(text) > MAX_TEXT:
         raise CatalogError(
-            "there is too much text for a record page",
+            "too much text for a record page",
             file=file,
             expected=f"at most {MAX_TEXT:,} letters",
             cure=_CURE,
@@ -93,7 +93,7 @@ def from_bytes(data: bytes, file: str) -> PageText:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_WORD and max(map(len, line.split()), default=0) > MAX_WORD:
             raise CatalogError(
-                f"line {number} holds a word of more than {MAX_WORD:,} letters", file=file, cure=_CURE
+                f"line {number} has a word of more than {MAX_WORD:,} letters", file=file, cure=_CURE
             )
     lines = tuple(line.expandtabs(8).rstrip() if "\t" in line else line.rstrip() for line in text.split("\n"))
     return PageText(file, hashlib.sha256(data).hexdigest(), lines)
@@ -103,31 +103,31 @@ def _decode(data: bytes, file: str) -> str:
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if data.startswith(mark):
             return data.decode(encoding, errors="replace").replace("\0", " ")
-    at = data.find(b"\0")
-    if at >= 0:
-        raise CatalogError("the file is not text: it holds zero bytes", file=file, offset=at, cure=_CURE)
+    zero = data.find(b"\0")
+    if zero >= 0:
+        raise CatalogError("the file is not text: it has zero bytes", file=file, offset=zero, cure=_CURE)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        # Every byte is a letter in latin-1: this cannot fail.
+        # Latin-1 maps every byte to a character: this cannot fail.
         return data.decode("latin-1")
 
 
 def without_tags(text: str) -> str:
-    """HTML to text: lines of preformatted parts are kept, elsewhere only block elements end a line."""
+    """HTML to text: preformatted lines are kept, elsewhere only block elements end a line."""
     out: list[str] = []
-    kept = 0  # how many preformatted elements are open
-    at = 0
+    preformatted = 0  # how many preformatted elements are open
+    position = 0
     close = -1  # the next `>`, looked for only once
-    while at < len(text):
-        start = text.find("<", at)
+    while position < len(text):
+        start = text.find("<", position)
         if start < 0:
-            out.append(_words(text[at:], kept))
+            out.append(_words(text[position:], preformatted))
             break
-        out.append(_words(text[at:start], kept))
+        out.append(_words(text[position:start], preformatted))
         if text.startswith("<!--", start):
             end = text.find("-->", start + 4)
-            at = len(text) if end < 0 else end + 3
+            position = len(text) if end < 0 else end + 3
             continue
         tag = _TAG.match(text, start + 1)
         declared = text.startswith(("<!", "<?"), start)
@@ -135,18 +135,18 @@ def without_tags(text: str) -> str:
             close = text.find(">", start)
             close = len(text) if close < 0 else close
         if not (tag or declared) or close == len(text) or close - start > _MAX_TAG:
-            # A sign of comparison, or a page that is cut off inside a tag.
+            # A less-than sign, or a page that is cut off inside a tag.
             out.append("<")
-            at = start + 1
+            position = start + 1
             continue
-        at = close + 1
+        position = close + 1
         if tag is None:
             continue
         name = tag[2].lower()
         if name in _HIDDEN and not tag[1]:
-            at = _after(text, name, at)
+            position = _after(text, name, position)
         elif name in _KEPT:
-            kept = max(0, kept - 1) if tag[1] else min(kept + 1, 100)
+            preformatted = max(0, preformatted - 1) if tag[1] else min(preformatted + 1, 100)
             out.append("\n")
         elif name in _BLOCKS:
             out.append("\n")
@@ -155,29 +155,29 @@ def without_tags(text: str) -> str:
     return "".join(out)
 
 
-def _after(text: str, name: str, at: int) -> int:
-    """Where the text goes on behind a hidden element that has begun."""
-    end = re.compile(rf"</{name}", re.IGNORECASE).search(text, at)
+def _after(text: str, name: str, position: int) -> int:
+    """The position after a hidden element that has begun."""
+    end = re.compile(rf"</{name}", re.IGNORECASE).search(text, position)
     if end is None:
         return len(text)
     close = text.find(">", end.end(), end.end() + _MAX_TAG)
     return end.end() if close < 0 else close + 1
 
 
-def _words(text: str, kept: int) -> str:
-    if not kept and not text.isspace():
+def _words(text: str, preformatted: int) -> str:
+    if not preformatted and not text.isspace():
         lead = " " if text[:1].isspace() else ""
         tail = " " if text[-1:].isspace() else ""
         text = lead + " ".join(text.split()) + tail
-    elif not kept and text:
+    elif not preformatted and text:
         text = " "
     return _ENTITY.sub(_letter, text) if "&" in text else text
 
 
 def _letter(match: re.Match[str]) -> str:
     if match[3]:
-        known = html.entities.html5.get(match[3] + ";")
-        return known if known is not None else match[0]
+        character = html.entities.html5.get(match[3] + ";")
+        return character if character is not None else match[0]
     code = int(match[1]) if match[1] else int(match[2], 16)
-    # Half of a surrogate pair is no letter and could not be written to a file.
+    # Half of a surrogate pair is not a character and could not be written to a file.
     return chr(code) if 0 < code < 0xD800 or 0xE000 <= code < 0x110000 else " "

@@ -1,4 +1,4 @@
-"""Writes record files: the form that `layouts` reads, one line per field."""
+"""Writes record files in the form that `layouts` reads, one line per field."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def text(file: RecordFile) -> str:
 
 
 def save(file: RecordFile, path: Path) -> None:
-    """Writes a record file in place of an older one; a reader never sees half of it."""
+    """Writes a record file in place of an older one; readers never see half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.part")
     partial.write_text(text(file), encoding="utf-8")
@@ -40,7 +40,7 @@ def save(file: RecordFile, path: Path) -> None:
 
 
 def record_file(head: Head, layouts: tuple[Layout, ...]) -> RecordFile:
-    """A file of layouts that share what identifies their subjects."""
+    """A file of layouts with the same subject fields."""
 
     def union(lists: list[tuple[str, ...]]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for names in lists for name in names))
@@ -128,12 +128,13 @@ def _section(section: Section) -> list[str]:
 
 
 def _join(join: Join) -> str:
-    def pairs(of: Any, names: Iterable[str]) -> list[str]:
-        given = [(name, getattr(of, name)) for name in names]
-        return [f"{name} = {_place(value)}" for name, value in given if value is not None]
+    def pairs(record: Any, names: Iterable[str]) -> list[str]:
+        values = [(name, getattr(record, name)) for name in names]
+        return [f"{name} = {_place(value)}" for name, value in values if value is not None]
 
     sets = ", ".join(
-        "{ " + ", ".join(pairs(each, ("name", "bit", "offset", "length"))) + " }" for each in join.sets
+        "{ " + ", ".join(pairs(counters, ("name", "bit", "offset", "length"))) + " }"
+        for counters in join.sets
     )
     parts = pairs(join, ("more", "more_bit", "within_us", "length", "active", "cfvn", "csvn"))
     parts += [f"same = {_strings(join.same)}", f"sets = [{sets}]"]
@@ -197,16 +198,16 @@ def _strings(values: tuple[str, ...]) -> str:
 
 
 def _plain(value: str) -> str:
-    return "".join(c if c >= " " and c != "\x7f" else " " for c in value)
+    return "".join(character if character >= " " and character != "\x7f" else " " for character in value)
 
 
 def _quote(value: str) -> str:
     shown = []
-    for c in value:
-        if c in _ESCAPES:
-            shown.append(_ESCAPES[c])
-        elif c < " " or c == "\x7f":
-            shown.append(f"\\u{ord(c):04x}")
+    for character in value:
+        if character in _ESCAPES:
+            shown.append(_ESCAPES[character])
+        elif character < " " or character == "\x7f":
+            shown.append(f"\\u{ord(character):04x}")
         else:
-            shown.append(c)
+            shown.append(character)
     return '"' + "".join(shown) + '"'

@@ -1,1 +1,1 @@
-"""What comes as TOML or as a small text of the user: parsed once, with the lines of what is wrong."""
+"""TOML files and small text files of the user: parsed once, with the lines of errors."""

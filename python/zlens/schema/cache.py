@@ -1,7 +1,7 @@
-"""Small files in the user's cache directory: what takes long to work out and is the same every time.
+"""Small files in the user's cache directory, for results that are slow to compute and always the same.
 
-A key is the digest of everything that an entry depends on, so nothing stale is ever found. Nothing depends on
-the cache either: an entry that is missing, damaged or another user's is None, and is worked out.
+A key is the digest of everything that an entry depends on, so no stale entry is ever found. Nothing depends
+on the cache either: an entry that is missing, damaged or another user's is None, and is computed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 
 #: The largest entry, in bytes.
 LARGEST = 8 << 20
-#: More files than this of one kind are cut to half, the oldest first.
+#: Beyond this number of files of one kind, half are removed, the oldest first.
 MOST_FILES = 2000
-#: A folder is looked at by the first file that a process writes, and by every one after so many.
+#: The first file that a process writes checks the folder, and then every one after so many.
 _LOOKED_AT = 500
 _DIGEST = 32
 #: Links are not followed, and a pipe blocks nobody. Windows has none of these.
@@ -35,7 +35,7 @@ class Cache:
         self._written = itertools.count()
 
     def read(self, depends: bytes) -> bytes | None:
-        """The entry of what depends on these bytes; None where there is none that this user wrote."""
+        """The entry that depends on these bytes; None if this user wrote none."""
         key = self._key(depends)
         try:
             descriptor = os.open(self.folder() / key.hex(), _READ)
@@ -49,7 +49,7 @@ class Cache:
         return body if content[:_DIGEST] == sealed(key, body) else None
 
     def write(self, depends: bytes, body: bytes) -> None:
-        """Keep an entry, if that can be done."""
+        """Store an entry, if possible."""
         if len(body) > LARGEST:
             return
         key = self._key(depends)
@@ -67,7 +67,7 @@ class Cache:
                 temporary.unlink(missing_ok=True)
 
     def folder(self) -> Path:
-        # The environment is asked every time: it costs nothing, and tests change it.
+        # The environment is read every time: it costs nothing, and tests change it.
         return _root(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")) / self._kind
 
     def _key(self, depends: bytes) -> bytes:
@@ -82,12 +82,12 @@ def _root(*_: str | None) -> Path:
 
 
 def sealed(key: bytes, body: bytes) -> bytes:
-    """The digest that stands before an entry."""
+    """The digest that precedes an entry."""
     return blake2b(key + body, digest_size=_DIGEST).digest()
 
 
 def _own(status: os.stat_result) -> bool:
-    """Whether a file is plain, of this user, and nobody else may write to it."""
+    """Whether a file is plain, owned by this user, and not writable for others."""
     if not stat.S_ISREG(status.st_mode):
         return False
     return os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)

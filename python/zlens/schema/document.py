@@ -1,4 +1,4 @@
-"""Documents of TOML and JSON: read, parsed and checked, with errors that say file, line and cure."""
+"""TOML and JSON documents: read, parsed and checked, with errors that give file, line and cure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _LINE = re.compile(r"\(at line (\d+)")
 
 
 def text_of(path: Path) -> str:
-    """The text of a file of the catalog; CatalogError where it cannot be read."""
+    """The text of a file of the catalog; CatalogError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise CatalogError(f"cannot be read: {what}", file=str(path), cure="check the name") from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise CatalogError(f"cannot be read: {reason}", file=str(path), cure="check the name") from None
 
 
 def parsed(
     text: str, file: str, error: type[ZlensError] = CatalogError, cure: str = "correct the line"
 ) -> dict[str, Any]:
-    """What a text of TOML says, a catalog's from the cache; an error of the class given with the line."""
+    """The parsed TOML text, a catalog's from the cache; an error of the given class with the line."""
     try:
         return toml.loads(text) if error is CatalogError else toml.parse(text)
     except (ValueError, RecursionError) as problem:
@@ -34,22 +34,22 @@ def parsed(
 
 
 def checked(text: str, file: str, kind: Kind, root: str = "the file") -> Any:
-    """What a text of TOML of the catalog says, as the kind of its document has it."""
+    """The parsed TOML text of the catalog, checked against the kind of its document."""
     return kind.check(parsed(text, file), "", Problem(file, root=root, text=text))
 
 
 def load(path: Path, kind: Kind, root: str = "the file") -> Any:
-    """What a file of the catalog says, as the kind of its document has it."""
+    """A parsed file of the catalog, checked against the kind of its document."""
     return checked(text_of(path), str(path), kind, root)
 
 
 def facts(path: Path) -> dict[str, Any]:
-    """What a file of the catalog says, unchecked."""
+    """A parsed file of the catalog, unchecked."""
     return parsed(text_of(path), str(path))
 
 
 def from_json(data: bytes, problem: Problem) -> Any:
-    """What bytes of JSON say."""
+    """The parsed JSON bytes."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Where the facts of the catalog are: TOML alone, without code."""
+"""The folder of the catalog's facts: only TOML, no code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Kinds of values: the one validator of what comes as TOML, JSON or options.
+"""Kinds of values: the one validator for TOML, JSON and options.
 
 A kind states what it allows in words and as a JSON Schema, reads a value from the text of an option, and
-checks values. `Problem` makes the errors: file and line or key, the value, what is allowed, and a cure.
+checks values. `Problem` builds the errors: file and line or key, the value, what is allowed, and a cure.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ from typing import Any, Final, Protocol
 from zlens.errors import CatalogError, ZlensError
 from zlens.schema.toml_lines import line_of
 
-#: Whole numbers that JavaScript holds exactly.
+#: The largest integer that JavaScript represents exactly.
 EXACT = 2**53
-#: Most entries of one list or table.
+#: Maximum number of entries in a list or table.
 MOST = 100_000
 _LARGEST = 2**63 - 1
-#: Half of a pair, which is no character.
+#: Half of a surrogate pair, which is not a character.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Required:
-    """Stands for: there is no default."""
+    """Marks a missing default."""
 
 
 REQUIRED: Final = _Required()
 
 
 class Kind(Protocol):
-    """What values are allowed."""
+    """The values that are allowed."""
 
     def words(self) -> str:
-        """What is allowed, as an error says it after `expected`."""
+        """What is allowed, as errors word it after `expected`."""
 
     def schema(self) -> dict[str, Any]:
         """The same as a JSON Schema."""
 
     def read(self, text: str) -> Any:
-        """A value from the text of an option; text that is none stays as it is, for `check` to refuse."""
+        """A value from the text of an option; invalid text stays as it is, for `check` to reject."""
 
     def check(self, value: Any, where: str, problem: Problem) -> Any:
-        """The value as code takes it; raises what `problem` makes."""
+        """The value in the form that code uses; raises an error of `problem`."""
 
 
 @dataclass(slots=True)
 class Problem:
-    """Makes the errors of one document.
+    """Builds the errors of one document.
 
     file       its path, or None
     error      the class of the errors
-    root       what the document is called
-    text       its TOML, for lines
-    cure       what to do about all errors; None: each says its own
-    json       whether it is JSON, where null counts as left out, and 3.0 is a whole number
+    root       the name of the document
+    text       its TOML, for line numbers
+    cure       the cure for all errors; None: each has its own
+    json       whether it is JSON, where null counts as missing, and 3.0 is an integer
     """
 
     file: str | None = None
@@ -80,14 +80,14 @@ class Problem:
         return self.wrong(f"{printable(where)} is not known here", cure, f"one of {', '.join(names)}", where)
 
     def missing(self, where: str, key: Key) -> ZlensError:
-        """A key without a default that is not there."""
+        """A required key that is missing."""
         text = f": {key.text}" if key.text else ""
         return self.wrong(f"{where} is missing{text}", f"add {key.name}", key.kind.words(), where)
 
     def wrong(
         self, what: str, cure: str | None = None, expected: str | None = None, where: str = ""
     ) -> ZlensError:
-        """Whatever else is wrong, such as keys that are each right, but not together."""
+        """Any other error, such as keys that are valid alone but not together."""
         return self.error(what, file=self.place(where), expected=expected, cure=self.cure or cure)
 
     def constant(self, name: str) -> Any:
@@ -95,14 +95,14 @@ class Problem:
         raise LookupError(name)
 
     def place(self, where: str = "") -> str | None:
-        """The file, with the line of a key or of what is around it."""
+        """The file, with the line of a key or of its surroundings."""
         line = line_of(self.text, where) if self.text is not None and where else None
         return self.file if line is None else f"{self.file}:{line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Any text, over several lines too; `form` is what it must match, `what` names that."""
+    """Any text, possibly of several lines; `form` is the pattern it must match, `what` its name."""
 
     longest: int = 100_000
     least: int = 0
@@ -128,7 +128,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Words, over several lines too; without the spaces around them."""
+    """Words, possibly over several lines; surrounding spaces are removed."""
 
     empty: bool = False
 
@@ -149,7 +149,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A word or a line that can be printed."""
+    """A printable word or line."""
 
     longest: int = 1000
     least: int = 1
@@ -187,7 +187,7 @@ class Choice:
         return text
 
     def check(self, value: Any, where: str, problem: Problem) -> str:
-        # 7.4 without quotes is a number to TOML.
+        # TOML reads 7.4 without quotes as a number.
         if str(value) not in self.of:
             raise problem.value(where, value, self.words())
         return str(value)
@@ -195,7 +195,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A whole number from low to high."""
+    """An integer from low to high."""
 
     low: int = -_LARGEST
     high: int = _LARGEST
@@ -222,7 +222,7 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number from low to high; above: low itself is not allowed."""
+    """A number from low to high; above: excluding low itself."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -256,7 +256,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class NumberOr:
-    """A number, or one word that stands for there being none: NOLIMIT."""
+    """A number, or a word such as NOLIMIT that stands for none."""
 
     of: Number
     word: str
@@ -299,7 +299,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """A value of a column: a text, a number, true or false, or null."""
+    """A value of a column: text, number, true, false or null."""
 
     def words(self) -> str:
         return "a text, a number, true, false or null"
@@ -329,7 +329,7 @@ class Anything:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Whatever JSON or TOML can say; whoever reads it looks for itself."""
+    """Any JSON or TOML value; the reader checks it."""
 
     def words(self) -> str:
         return "anything"
@@ -346,7 +346,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time: seconds since 1970 (UTC), or as --from takes it."""
+    """A time: seconds since 1970 (UTC), or in the form of --from."""
 
     def words(self) -> str:
         return "seconds since 1970, or something like 2026-03-02T09:15:00Z"
@@ -370,9 +370,9 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A list, each of the same kind; in an address the parameter repeated, or its values between commas.
+    """A list of values of the same kind; in a URL a repeated parameter, or values separated by commas.
 
-    into   what the list becomes
+    into   the type of the result
     """
 
     of: Kind
@@ -394,13 +394,13 @@ class Many:
         if not isinstance(value, list) or not self.least <= len(value) <= self.most:
             raise problem.value(where, value, self.words())
         return self.into(
-            [self.of.check(entry, f"{where}[{at}]", problem) for at, entry in enumerate(value, 1)]
+            [self.of.check(entry, f"{where}[{number}]", problem) for number, entry in enumerate(value, 1)]
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A list with a kind for each place; in JSON a place may hold null where its kind is Maybe."""
+    """A list with a kind for each place; in JSON a place may be null if its kind is Maybe."""
 
     of: tuple[Kind, ...]
     what: str
@@ -419,7 +419,9 @@ class Row:
         if not isinstance(value, list) or len(value) != len(self.of):
             raise problem.value(where, value, self.words())
         entries = enumerate(zip(self.of, value, strict=True), 1)
-        return self.into(*(kind.check(entry, f"{where}[{at}]", problem) for at, (kind, entry) in entries))
+        return self.into(
+            *(kind.check(entry, f"{where}[{number}]", problem) for number, (kind, entry) in entries)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,9 +445,9 @@ class Maybe:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A table whose keys are names of the user's own, each value of the same kind.
+    """A table with the user's own names as keys, and values of the same kind.
 
-    names   what the names must match
+    names   the pattern that names must match
     """
 
     of: Kind
@@ -468,16 +470,16 @@ class Named:
             raise problem.value(where, value, self.words())
         before = f"{where}." if where else ""
         name = Text(1000, 0, self.names)
-        called = f"a name in {where or problem.root}"
+        subject = f"a name in {where or problem.root}"
         return {
-            name.check(key, called, problem): self.of.check(entry, before + key, problem)
+            name.check(key, subject, problem): self.of.check(entry, before + key, problem)
             for key, entry in value.items()
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of two kinds: the first that it fits."""
+    """One of two kinds: the first that fits."""
 
     first: Kind
     second: Kind
@@ -493,7 +495,7 @@ class Either:
 
     def check(self, value: Any, where: str, problem: Problem) -> Any:
         try:
-            # Without the text: a line is not looked for in vain.
+            # Without the text: no need to look for a line.
             return self.first.check(value, where, Problem(json=problem.json))
         except ZlensError:
             return self.second.check(value, where, problem)
@@ -501,10 +503,10 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a table, or one parameter of a question.
+    """One key of a table, or one parameter of a query.
 
-    default   what holds where it is left out; REQUIRED; or None
-    constant  name of the constant that is its default (Problem.constants knows its value)
+    default   the value if it is missing; REQUIRED; or None
+    constant  name of the constant that is its default (Problem.constant gives its value)
     """
 
     name: str
@@ -521,7 +523,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A table, or a JSON object, of known keys.
+    """A table or JSON object with known keys.
 
     into   what its values become, by name
     """
@@ -580,7 +582,7 @@ def _is_text(value: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it: short, and printable."""
+    """A value as an error shows it: short and printable."""
     if isinstance(value, dict):
         return "a table"
     if isinstance(value, list):
@@ -592,5 +594,5 @@ def shown(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """A text that comes from outside, without what moves the cursor."""
+    """External text without characters that move the cursor."""
     return "".join(character if character.isprintable() else "?" for character in text[:200])

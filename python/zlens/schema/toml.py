@@ -1,7 +1,7 @@
-"""TOML, parsed once: what a text says is kept as JSON in the user's cache directory.
+"""TOML, parsed once: the parsed text is cached as JSON in the user's cache directory.
 
-tomllib is written in Python, and a question reads dozens of catalog files: parsing them each time costs more
-than most answers. Whatever the cache does not have is parsed.
+tomllib is written in Python, and a query reads dozens of catalog files: parsing them each time takes longer
+than most answers. Anything missing in the cache is parsed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KEPT = Cache("toml", "2")
 
 
 def __getattr__(name: str) -> Any:
-    # Where every text is kept already, tomllib is never imported.
+    # If every text is cached, tomllib is never imported.
     if name == "TOMLDecodeError":
         import tomllib
 
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
 
 
 def loads(text: str) -> dict[str, Any]:
-    """What a text of TOML says, as tomllib.loads gives it, with its errors; the caller may change it."""
+    """The parsed TOML text, like tomllib.loads, with its errors; the caller may change it."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > LARGEST:
         return parse(text)
@@ -41,7 +41,7 @@ def loads(text: str) -> dict[str, Any]:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The same without the cache: for what users write."""
+    """Like `loads`, without the cache: for texts of users."""
     import tomllib
 
     return tomllib.loads(text)

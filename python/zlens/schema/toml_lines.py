@@ -1,4 +1,4 @@
-"""Lines of TOML: its parser gives values without the lines they come from."""
+"""Line numbers of TOML keys: the parser gives values without their lines."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _TRIPLE = re.compile('"""|' + "'''")
 
 
 def line_of(text: str, where: str) -> int | None:
-    """The line of a key such as `tables[2].columns[1].width`; else of what is in it, or nearest around it."""
-    around, longest, inside = None, 0, None
+    """The line of a key such as `tables[2].columns[1].width`; else of its contents, or nearest parent."""
+    enclosing, longest, first_inside = None, 0, None
     for number, path in _paths(text):
         if path == where:
             return number
         if _within(path, where):
-            inside = inside or number
+            first_inside = first_inside or number
         elif _within(where, path) and len(path) > longest:
-            around, longest = number, len(path)
-    return inside or around
+            enclosing, longest = number, len(path)
+    return first_inside or enclosing
 
 
 def _within(path: str, outer: str) -> bool:
@@ -30,7 +30,7 @@ def _within(path: str, outer: str) -> bool:
 
 
 def _paths(text: str) -> list[tuple[int, str]]:
-    """The keys of a document with their lines; entries of lists count from 1."""
+    """The keys of a document with their lines; list entries count from 1."""
     paths: list[tuple[int, str]] = []
     counts: dict[str, int] = {}
     table = listed = ""
@@ -60,7 +60,7 @@ def _paths(text: str) -> list[tuple[int, str]]:
 
 
 def _table(head: str, counts: dict[str, int], array: bool) -> str:
-    """The path of a table's head; an array of tables stands for its last entry so far."""
+    """The path of a table's heading; for an array of tables that of its last entry so far."""
     path = ""
     *outer, last = _parts(head)
     for part in outer:

@@ -1,4 +1,4 @@
-"""Small text files that a user gives beside the data: groups, weights, throughput."""
+"""Small text files that a user provides with the data: groups, weights, throughput."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zlens.errors import InputError
 from zlens.schema import toml as parser
 from zlens.schema.wording import say
 
-#: Longest file of names and numbers that somebody writes by hand.
+#: The longest file of names and numbers that people write by hand.
 HAND_WRITTEN = 1_000_000
 
 _SEALED: ContextVar[bool] = ContextVar("zlens_sealed", default=False)
@@ -20,7 +20,7 @@ _SEALED: ContextVar[bool] = ContextVar("zlens_sealed", default=False)
 
 @contextmanager
 def sealed() -> Iterator[None]:
-    """Inside, nothing that is asked may name a file: it is the page that asks, and not who started it."""
+    """Inside, no query may name a file: it comes from the page, not from the user who started zlens."""
     token = _SEALED.set(True)
     try:
         yield
@@ -29,14 +29,14 @@ def sealed() -> Iterator[None]:
 
 
 def named(path: str) -> str:
-    """A path that a question names; InputError where it may name none."""
+    """A path named in a query; InputError if it may not name one."""
     if _SEALED.get():
-        raise InputError("a question of the page names no file", cure=say("terminal"))
+        raise InputError("a query from the page may not name a file", cure=say("terminal"))
     return path
 
 
 def content(path: str, longest: int, what: str, cure: str) -> bytes:
-    """The bytes of a file; InputError when it cannot be read or is longer than such a file can be."""
+    """The bytes of a file; InputError if it cannot be read or is too long for such a file."""
     try:
         with Path(named(path)).open("rb") as file:
             data = file.read(longest + 1)
@@ -46,13 +46,16 @@ def content(path: str, longest: int, what: str, cure: str) -> bytes:
         ) from None
     if len(data) > longest:
         raise InputError(
-            f"is no {what}: it is longer than {longest:,} bytes", file=path, expected=f"a {what}", cure=cure
+            f"is not a {what}: it is longer than {longest:,} bytes",
+            file=path,
+            expected=f"a {what}",
+            cure=cure,
         )
     return data
 
 
 def decoded(data: bytes, path: str, cure: str, encoding: str = "utf-8") -> str:
-    """The text of a file; InputError with the offset where it is none."""
+    """The text of a file; InputError with the offset if it is not text."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -60,7 +63,7 @@ def decoded(data: bytes, path: str, cure: str, encoding: str = "utf-8") -> str:
 
 
 def toml(text: str, path: str, cure: str) -> dict[str, Any]:
-    """What stands in a text of TOML; InputError where it is none."""
+    """The contents of a TOML text; InputError if it is invalid."""
     try:
         return parser.parse(text)
     except parser.TOMLDecodeError as error:

@@ -1,7 +1,7 @@
-"""Texts that each face words its own way: cures of errors, options and commands in notes.
+"""Texts with different words in each interface: cures of errors, options and commands in notes.
 
-A library names a code of facts/wording.toml and its arguments; the program, the page and Python have words of
-their own for it.
+Libraries name a code of facts/wording.toml and its arguments; the command line, the page and Python each have
+their own words for it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ def _words() -> dict[str, dict[str, str]]:
 
 
 def say(code: str, **arguments: object) -> Wording:
-    """The words of a code; as a str it is what Python says. KeyError where there is no such code."""
+    """The words of a code; as a str it has Python's words. KeyError if there is no such code."""
     words = {face: text.format(**arguments) for face, text in _words()[code].items()}
     return Wording(words["python"], words["command"], words["page"])
 
 
 def sentence(text: str, **parts: str) -> Wording:
-    """A text with {names} of parts that each face words its own way."""
+    """A text with {names} of parts that each interface words differently."""
 
     def worded(face: Callable[[str], str]) -> str:
         return text.format(**{name: face(part) for name, part in parts.items()})

@@ -1,1 +1,1 @@
-"""Sessions: inputs that are open, questions asked of them, and the tables that come from no record."""
+"""Sessions: open inputs, queries on them, and the tables that come from no record."""

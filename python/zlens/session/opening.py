@@ -1,4 +1,4 @@
-"""Opening what an input names: files by their readers, and lakes."""
+"""Opening the inputs that a user names: files by their readers, and lakes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from zlens.readers.recognition import READERS, InputFiles, digest, find, problem
 def open_inputs(
     inputs: Iterable[str], options: Options, progress: Progress | None = None
 ) -> tuple[list[Source], list[Problem]]:
-    """Open everything an input names, one Source per format, and one per format of each lake."""
-    named = list(inputs)
-    lakes = [name for name in dict.fromkeys(named) if is_lake(name)]
-    others = [name for name in named if name not in lakes]
+    """Open all named inputs: one Source per format, and one per format of each lake."""
+    names = list(inputs)
+    lakes = [name for name in dict.fromkeys(names) if is_lake(name)]
+    file_names = [name for name in names if name not in lakes]
     opened: list[Source] = [source for name in lakes for source in _lake().open_lake(name, options)]
-    found = find(others) if others or not lakes else InputFiles({}, [])
+    input_files = find(file_names) if file_names or not lakes else InputFiles({}, [])
     sources: list[Source] = list(opened)
-    problems = list(found.problems)
+    problems = list(input_files.problems)
     errors: list[InputError] = []
     for name in READERS:
-        paths = found.files.get(name, [])
+        paths = input_files.files.get(name, [])
         for path in [path for path in paths if opened and not os.path.isdir(path)]:
             twin = _lake().already_there(opened, path, lambda path: digest(path).hex())
             if twin is not None:
@@ -44,10 +44,10 @@ def open_inputs(
             continue
         sources.append(source)
     for source in sources:
-        # What tells nothing of its machine may stand beside what does.
+        # A source that does not describe its machine may take that from another one.
         if isinstance(source, Accompanied):
-            told = [other.systems for other in sources if other.name == source.beside]
-            source.accompany([info for systems in told for info in systems])
+            companions = [companion.systems for companion in sources if companion.name == source.beside]
+            source.accompany([info for systems in companions for info in systems])
     for source in sources:
         for info in source.systems:
             info.made = is_made(info.system, info.serial)
@@ -55,18 +55,18 @@ def open_inputs(
         raise errors[0]
     problems += [problem(error, "header") for error in errors]
     if options.systems:
-        known = {info.system for source in sources for info in source.systems}
-        missing = [name for name in options.systems if name not in known]
-        if missing and not known & set(options.systems):
+        systems = {info.system for source in sources for info in source.systems}
+        missing = [name for name in options.systems if name not in systems]
+        if missing and not systems & set(options.systems):
             raise InputError(
                 f"there is no system {', '.join(missing)} in the input",
-                expected=f"one of {', '.join(sorted(known)[:20])}",
+                expected=f"one of {', '.join(sorted(systems)[:20])}",
             )
     return sources, problems
 
 
 def _lake() -> ModuleType:
-    # Imported for lakes alone.
+    # Imported only for lakes.
     from zlens.lake import reader
 
     return reader

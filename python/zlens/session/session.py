@@ -1,4 +1,4 @@
-"""A session: some inputs opened, questions asked of them."""
+"""A session: opened inputs and queries on them."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _SECOND = 1_000_000
-#: Engines are made one at a time, as questions may come from many threads.
+#: Engines are made one at a time, as queries may come from many threads.
 _OPENING = threading.RLock()
 
 
 class Tables(Mapping[str, list[RawTable]]):
-    """The raw tables of several sources as one mapping. A source may find its tables only when asked."""
+    """The raw tables of several sources as one mapping. A source may find its tables only on request."""
 
-    def __init__(self, made: dict[str, list[RawTable]], sources: list[Source]) -> None:
-        self._made = made
+    def __init__(self, computed: dict[str, list[RawTable]], sources: list[Source]) -> None:
+        self._computed = computed
         self._sources = sources
 
     def __contains__(self, name: object) -> bool:
-        return name in self._made or any(name in source.tables for source in self._sources)
+        return name in self._computed or any(name in source.tables for source in self._sources)
 
     def __getitem__(self, name: str) -> list[RawTable]:
-        if name in self._made:
-            return self._made[name]
+        if name in self._computed:
+            return self._computed[name]
         parts = [part for source in self._sources if name in source.tables for part in source.tables[name]]
         if not parts:
             raise KeyError(name)
         return parts
 
     def __iter__(self) -> Iterator[str]:
-        names = dict.fromkeys(self._made)
+        names = dict.fromkeys(self._computed)
         for source in self._sources:
             names.update(dict.fromkeys(source.tables))
         return iter(names)
@@ -64,7 +64,7 @@ class Tables(Mapping[str, list[RawTable]]):
 
 
 class Session:
-    """Inputs opened together. A context manager; `close` gives back memory and the spill folder."""
+    """Inputs opened together. A context manager; `close` releases memory and the spill folder."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Close the engine; questions after this open it again."""
+        """Close the engine; later queries open it again."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None
@@ -101,7 +101,7 @@ class Session:
 
     @property
     def own_intervals(self) -> Session:
-        """The same input and options without --every: means are of the intervals that were recorded."""
+        """The same input and options without --every: means then cover the recorded intervals."""
         if not self.options.every_s:
             return self
         if self._own_intervals is None:
@@ -118,48 +118,60 @@ class Session:
         return self._ungrouped
 
     def narrowed(self, options: Options) -> Self:
-        """A session over the same inputs, opened already, with other systems and times."""
-        made = type(self).__new__(type(self))
-        made.options, made.sources, made._found, made._engine = options, self.sources, self._found, None
-        return made
+        """A session over the same opened inputs, with other systems and times."""
+        session = type(self).__new__(type(self))
+        session.options, session.sources, session._found, session._engine = (
+            options,
+            self.sources,
+            self._found,
+            None,
+        )
+        return session
 
-    # -- what is in there ----------------------------------------------------------------------------
+    # -- the input -----------------------------------------------------------------------------------
 
     @cached_property
     def systems(self) -> list[SystemInfo]:
         """The systems of the input that the options select, by name."""
         chosen = self.options.systems
-        found = [info for source in self.sources for info in source.systems]
+        infos = [info for source in self.sources for info in source.systems]
         return sorted(
-            (info for info in found if not chosen or info.system in chosen),
+            (info for info in infos if not chosen or info.system in chosen),
             key=lambda info: (info.system, info.source),
         )
 
     @property
     def problems(self) -> list[Problem]:
-        """What could not be read as it stands, as far as it is known without decoding everything."""
-        return [*self._found, *(p for source in self.sources for p in source.problems())]
+        """Problems found so far, without decoding everything."""
+        return [*self._found, *(problem for source in self.sources for problem in source.problems())]
 
     def all_problems(self) -> list[Problem]:
-        """What could not be read as it stands, after everything was decoded once to find all of it."""
-        found = [*self._found, *(p for source in self.sources for p in source.problems(complete=True))]
-        found += self._doubts
+        """All problems; everything is decoded once to find them."""
+        problems = [
+            *self._found,
+            *(problem for source in self.sources for problem in source.problems(complete=True)),
+        ]
+        problems += self._doubts
         if self.options.every_s:
-            found += record_intervals.problems(self._other_intervals, self.options.every_s)
+            problems += record_intervals.problems(self._other_intervals, self.options.every_s)
         chosen = self.options.systems
-        return [p for p in found if not chosen or p.system is None or p.system in chosen]
+        return [
+            problem
+            for problem in problems
+            if not chosen or problem.system is None or problem.system in chosen
+        ]
 
     @cached_property
     def _doubts(self) -> list[Problem]:
-        """What the measures have to say: counters withheld or doubtful, systems that moved."""
-        # Kept: to work them out takes longer than most questions, and what is read does not change.
+        """Problems that the measures show: counters withheld or doubtful, systems that moved."""
+        # Cached: computing them takes longer than most queries, and the input does not change.
         from zlens.inputs.doubts import VIEWS, doubts
 
         filled = {name for _, _, names in VIEWS for name in names if self.engine.fills(f"role.{name}")}
         return doubts(self.engine.rows, filled) if filled else []
 
     def display(self, time: dt.datetime, system: str) -> dt.datetime:
-        """A time in the system's local zone; as UTC with the option or where no zone is known."""
+        """A time in the system's local zone; in UTC with the option, or if the zone is unknown."""
         if self.options.utc:
             return time.astimezone(dt.UTC)
         for info in self.systems:
@@ -171,60 +183,60 @@ class Session:
 
     @property
     def engine(self) -> Engine:
-        """The SQL engine over the input; made when it is first asked for."""
+        """The SQL engine over the input; created on first use."""
         if self._engine is None:
             with held(_OPENING):
                 if self._engine is None:
-                    self._engine = self._made_engine()
+                    self._engine = self._make_engine()
         return self._engine
 
-    def _made_engine(self) -> Engine:
+    def _make_engine(self) -> Engine:
         if not self.options.selects and not self.options.every_s:
-            # Months of intervals are looked at when somebody asks for them.
-            return self._open_engine(self._selected)
-        intervals = self._selected()
+            # Months of intervals are read only on request.
+            return self._open_engine(self._selected_intervals)
+        intervals = self._selected_intervals()
         if self.options.peak_minutes:
             intervals = self._peak(intervals, self.options.peak_minutes)
         return self._open_engine(lambda: intervals)
 
     def sql(self, query: str) -> Answer:
-        """Answer one SELECT over measures, raw tables and roles; QueryError when it is wrong.
+        """Answer one SELECT over measures, raw tables and roles; QueryError if it is invalid.
 
-        The answer has `rows`, and hands out Arrow to pandas, Polars, pyarrow and DuckDB.
+        The answer has `rows`, and exports Arrow to pandas, Polars, pyarrow and DuckDB.
         """
         return self.engine.ask(query)
 
     def select(self, query: str, reads: Mapping[str, Collection[str]]) -> Answer:
-        """Answer a SELECT of zlens itself, which reads these columns of these measures."""
+        """Answer one of zlens' own SELECTs, which reads these columns of these measures."""
         return self.engine.select(query, reads)
 
     def fills(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Whether the input, or these raw tables, have anything that a measure or role is made from."""
+        """Whether the input, or these raw tables, have anything that feeds a measure or role."""
         return self.engine.fills(name, tables)
 
     def keep(self, name: str, columns: Iterable[str]) -> str:
-        """A table with some columns of a measure that is worked out again for every question, for many."""
+        """Compute some columns of a lazy measure once for many queries; returns the table's name."""
         return self.engine.keep(name, columns)
 
     def derive(self, name: str, query: str, reads: Mapping[str, Collection[str]]) -> None:
-        """Keep the rows of a SELECT of zlens itself under a name, if they are not there yet."""
+        """Keep the rows of one of zlens' own SELECTs under a name, unless they exist."""
         self.engine.derive(name, query, reads)
 
     def expect(self, queries: Iterable[str]) -> None:
-        """Say which questions will be asked: what they have in common is worked out once."""
+        """Announce queries, so that what they share is computed once."""
         self.engine.expect(queries)
 
     def table(self, name: str) -> Answer:
         """All rows of one table."""
         if not name.replace("_", "").isalnum():
-            raise QueryError(f"{name!r} is not the name of a table")
+            raise QueryError(f"{name!r} is not a table name")
         return self.sql(f"SELECT * FROM {name}")
 
     # -- the user's throughput -----------------------------------------------------------------------
 
     @cached_property
     def throughput(self) -> Throughput | None:
-        """The throughput file that the options name, as read; None without one."""
+        """The throughput file named in the options; None without one."""
         options = self.options
         if options.throughput is None:
             return None
@@ -234,7 +246,7 @@ class Session:
         return read(options.throughput, parse_columns(columns) if columns else None)
 
     def throughput_rows(self, intervals: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
-        """What the throughput file tells of intervals."""
+        """The rows of the throughput file joined with intervals."""
         if self.throughput is None:
             return []
         from zlens.session.throughput import joined
@@ -242,34 +254,36 @@ class Session:
         return joined(self.throughput, intervals, self.options.tz, self.options.throughput_offset_s)
 
     def throughput_offsets(self) -> list[Suggestion]:
-        """For each source of a system the clock offset at which rate and busy go together best."""
+        """For each source of a system, the clock offset with the best correlation of rate and busy."""
         if self.throughput is None:
             return []
         from zlens.session.throughput import suggest
 
         rows = self.sql(
             "SELECT system, source, interval_end, seconds, 'busy', busy_pct FROM load WHERE flag IS NULL "
-            # Where nothing but counters tells of a system, they tell how much it did.
+            # If counters are the only source on a system, they show how much it did.
             "UNION ALL SELECT system, source, interval_end, max(seconds), 'cycles', sum(cycles / seconds) "
             "FROM cpumf_type WHERE flag IS NULL AND system NOT IN (SELECT DISTINCT system FROM load) "
             "GROUP BY system, source, interval_end ORDER BY interval_end"
         ).rows
-        found = []
+        suggestions = []
         for info in self.systems:
-            mine = [] if info.local_time else [row for row in rows if row[:2] == (info.system, info.source)]
-            busy = [(_micro(end), seconds, value) for _, _, end, seconds, _, value in mine]
-            measure = mine[0][4] if mine else "busy"
+            own_rows = (
+                [] if info.local_time else [row for row in rows if row[:2] == (info.system, info.source)]
+            )
+            busy = [(_micro(end), seconds, value) for _, _, end, seconds, _, value in own_rows]
+            measure = own_rows[0][4] if own_rows else "busy"
             offset = self.options.throughput_offset_s
-            found.append(suggest(self.throughput, info, busy, self.options.tz, offset, measure))
-        return [one for one in found if one is not None]
+            suggestions.append(suggest(self.throughput, info, busy, self.options.tz, offset, measure))
+        return [suggestion for suggestion in suggestions if suggestion is not None]
 
     def throughput_said(self, *, suggested: bool = False) -> list[str]:
-        """What the throughput file was taken for, in lines; also the clock offset that it suggests."""
+        """How the throughput file was interpreted, in lines, optionally with the suggested clock offset."""
         if self.throughput is None:
             return []
         from zlens.session.throughput import said
 
-        intervals = self._selected()
+        intervals = self._selected_intervals()
         lines = said(
             self.throughput, self.systems, self.throughput_rows(intervals), len(intervals), self.options
         )
@@ -281,7 +295,7 @@ class Session:
 
     # -- intervals -----------------------------------------------------------------------------------
 
-    def _selected(self) -> list[tuple[SystemInfo, Interval]]:
+    def _selected_intervals(self) -> list[tuple[SystemInfo, Interval]]:
         """The intervals that the options select, in order of system and time."""
         rows: list[tuple[SystemInfo, Interval]] = []
         for info in self.systems:
@@ -290,22 +304,22 @@ class Session:
                     f"{self.options.every_s} s is shorter than the intervals of {info.system}",
                     expected=f"{info.nominal_s:g} s or more",
                 )
-            rows += [(info, interval) for interval in info.intervals if self._holds(info, interval)]
+            rows += [(info, interval) for interval in info.intervals if self._is_selected(info, interval)]
         if not rows and self.options.selects and any(info.intervals for info in self.systems):
             spans = ", ".join(_span(self, info) for info in self.systems if info.intervals)
-            raise QueryError("no interval lies in the times asked for", expected=f"times within {spans}")
+            raise QueryError("no interval lies in the selected times", expected=f"times within {spans}")
         return rows
 
     @cached_property
     def _other_intervals(self) -> list[tuple[SystemInfo, Interval]]:
         tables = sorted({table for source in self.sources for table in source.tables})
-        there = [table for table in tables if smf_sections.tells_intervals(table)]
-        if not there:
+        interval_tables = [table for table in tables if smf_sections.tells_intervals(table)]
+        if not interval_tables:
             return []
-        # Which intervals there are is asked before the engine of a session that selects some is open.
+        # A session that selects intervals needs these before its engine is open.
         engine = self._engine or self._open_engine(list)
         try:
-            rows = engine.unselected(there, record_intervals.COLUMNS, record_intervals.QUERY)
+            rows = engine.unselected(interval_tables, record_intervals.COLUMNS, record_intervals.QUERY)
             return record_intervals.find(self.systems, rows)
         finally:
             if engine is not self._engine:
@@ -315,7 +329,7 @@ class Session:
     def _files(self) -> list[str]:
         return [path for source in self.sources for path in getattr(source, "paths", ())]
 
-    def _holds(self, info: SystemInfo, interval: Interval) -> bool:
+    def _is_selected(self, info: SystemInfo, interval: Interval) -> bool:
         if not (self.options.start or self.options.end or self.options.shift):
             return True
         zone = dt.UTC if self.options.utc else info.zone()
@@ -330,7 +344,7 @@ class Session:
     def _peak(
         self, intervals: list[tuple[SystemInfo, Interval]], minutes: int
     ) -> list[tuple[SystemInfo, Interval]]:
-        """Of each system the stretch of this length with the highest mean busy."""
+        """The stretch of this length with the highest mean busy, for each system."""
         engine = self._open_engine(lambda: intervals)
         try:
             rows = engine.ask(
@@ -338,21 +352,27 @@ class Session:
             ).rows
         finally:
             engine.close()
-        busy = {(system, source, _micro(end)): (w, b) for system, source, end, w, b in rows}
-        kept: list[tuple[SystemInfo, Interval]] = []
+        busy = {
+            (system, source, _micro(end)): (weight, busy_pct)
+            for system, source, end, weight, busy_pct in rows
+        }
+        selected: list[tuple[SystemInfo, Interval]] = []
         for info in self.systems:
-            mine = [interval for owner, interval in intervals if owner is info]
+            own_intervals = [interval for owner, interval in intervals if owner is info]
             best = _busiest(
-                [(i, *busy.get((info.system, info.source, i.end_us), (None, None))) for i in mine],
+                [
+                    (interval, *busy.get((info.system, info.source, interval.end_us), (None, None)))
+                    for interval in own_intervals
+                ],
                 minutes * 60 * _SECOND,
             )
-            kept += [(info, interval) for interval in best]
-        if not kept:
+            selected += [(info, interval) for interval in best]
+        if not selected:
             raise QueryError(
                 "there is no busy time to find a peak in",
                 cure=say("no_peak"),
             )
-        return kept
+        return selected
 
     # -- the engine's tables -------------------------------------------------------------------------
 
@@ -365,21 +385,29 @@ class Session:
         def others() -> list[tuple[SystemInfo, Interval]]:
             if self.options.peak_minutes:
                 return record_intervals.within(self._other_intervals, intervals())
-            return [(info, one) for info, one in self._other_intervals if self._holds(info, one)]
+            return [
+                (info, interval)
+                for info, interval in self._other_intervals
+                if self._is_selected(info, interval)
+            ]
 
         @cache
         def ends() -> tuple[int, int] | None:
-            found = [interval.end_us for _, interval in [*intervals(), *others()]]
-            return (min(found), max(found)) if found else None
+            ends_us = [interval.end_us for _, interval in [*intervals(), *others()]]
+            return (min(ends_us), max(ends_us)) if ends_us else None
 
-        made = session_tables.tables(self, intervals, others, every)
-        given = {name: [table] for name, table in made.items() if name == session_tables.THROUGHPUT}
+        session_tables_by_name = session_tables.tables(self, intervals, others, every)
+        raw_tables = {
+            name: [table]
+            for name, table in session_tables_by_name.items()
+            if name == session_tables.THROUGHPUT
+        }
         releases: dict[str | None, list[str]] = {}
         for info in self.systems:
             releases.setdefault(info.release, []).append(info.system)
         return Engine(
-            Tables(given, self.sources),
-            {name: table for name, table in made.items() if name not in given},
+            Tables(raw_tables, self.sources),
+            {name: table for name, table in session_tables_by_name.items() if name not in raw_tables},
             where=lambda columns: self._conditions(columns, ends),
             summed=every is not None,
             releases=releases,
@@ -406,41 +434,41 @@ class Session:
         return groups.read(self.options.group) if self.options.group else None
 
     def factor(self, system: str) -> float | None:
-        """As how many seconds a second of a system counts, if the user's groups say so."""
+        """How many seconds a second of a system counts as, if the user's groups set it."""
         return self._groups.factors.get(system) if self._groups else None
 
     def _conditions(
         self, columns: Iterable[Column], ends: Callable[[], tuple[int, int] | None]
     ) -> tuple[str, set[str]] | None:
-        """The options as a condition on a raw table with these columns, and those that it names.
+        """The options as a condition on a raw table with these columns, and the columns that it names.
 
-        `ends` gives the first and last interval end of those selected, in microseconds UTC.
+        `ends` gives the first and last selected interval end, in microseconds UTC.
         """
         from zlens.catalog.expressions import literal
 
         names = {column.name for column in columns}
         parts: list[str] = []
-        read: set[str] = set()
+        named: set[str] = set()
         if self.options.systems and "system" in names:
             parts.append(f"system IN ({', '.join(map(literal, self.options.systems))})")
-            read.add("system")
+            named.add("system")
         if self.options.selects and "interval_end" in names:
             parts.append(
                 "(system, source, interval_end) IN (SELECT (system, source, interval_end) FROM _interval)"
             )
-            read |= {"system", "source", "interval_end"}
+            named |= {"system", "source", "interval_end"}
             if (span := ends()) is not None:
-                # The same said plainly, for what can leave out whole blocks of rows.
+                # The same as a plain range, which can exclude whole blocks of rows.
                 first, last = (_EPOCH + dt.timedelta(microseconds=end) for end in span)
                 parts.append(f"interval_end BETWEEN TIMESTAMPTZ '{first}' AND TIMESTAMPTZ '{last}'")
-        return (" AND ".join(parts), read) if parts else None
+        return (" AND ".join(parts), named) if parts else None
 
 
 def nothing() -> Session:
-    """A session over no input: every table is there and empty, so that questions can be checked."""
-    made = Session.__new__(Session)
-    made.options, made.sources, made._found, made._engine = Options(), [], [], None
-    return made
+    """A session without input: every table exists and is empty, so that queries can be checked."""
+    session = Session.__new__(Session)
+    session.options, session.sources, session._found, session._engine = Options(), [], [], None
+    return session
 
 
 def _after(local: dt.datetime, moment: Moment, zone: dt.tzinfo) -> bool:
@@ -462,7 +490,7 @@ def _span(session: Session, info: SystemInfo) -> str:
 
 
 def _busy_weight() -> str:
-    """SQL of what an interval's busy weighs in a mean; nothing where it is a stub or a gap."""
+    """SQL of an interval's weight in a mean of busy; NULL for a stub or a gap."""
     from zlens.catalog import aggregation, metrics
 
     column = metrics.table("load").column("busy_pct")
@@ -479,10 +507,10 @@ def _busiest(rows: list[tuple[Interval, float | None, float | None]], length_us:
             weight += weighs
             total += weighs * busy
         while rows[first][0].end_us <= interval.end_us - length_us:
-            _, w, b = rows[first]
-            if w is not None and b is not None:
-                weight -= w
-                total -= w * b
+            _, first_weight, first_busy = rows[first]
+            if first_weight is not None and first_busy is not None:
+                weight -= first_weight
+                total -= first_weight * first_busy
             first += 1
         if weight > 0 and (best is None or total / weight > best[0] + 1e-9):
             best = (total / weight, first, last)

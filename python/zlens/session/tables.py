@@ -1,4 +1,4 @@
-"""Raw tables that come from no record: systems and intervals seen, inventory, problems, counter resets."""
+"""Raw tables that come from no record: systems, intervals, inventory, problems, counter resets."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from zlens.inputs.source import ArrowSource, Interval, RawTable, SystemInfo
 if TYPE_CHECKING:
     from zlens.session.session import Session
 
-#: A helper, columns of it and roles that feed it.
+#: A helper, its columns, and the roles that feed it.
 Helper = tuple[str, Sequence[str], Sequence[str]]
 
 _MICROSECONDS = 1_000_000
-#: What the user's throughput file tells of each interval.
+#: The user's throughput file joined with each interval.
 THROUGHPUT = "throughput_file"
 
 
 class ComputedTable:
-    """A raw table whose rows are made when it is first read.
+    """A raw table whose rows are computed when it is first read.
 
-    helpers   what is read for it where the input fills one of the roles: helper, columns, roles
+    helpers   helpers that it reads if the input fills one of their roles: helper, columns, roles
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ComputedTable:
         chosen = [place[name] for name in columns]
         if chosen == list(range(len(self.columns))):
             return _native.ArrowTable(typed, self._rows)
-        # Of one column itemgetter gives the value alone.
+        # For one column itemgetter returns a bare value.
         take = itemgetter(*chosen) if len(chosen) > 1 else lambda row: tuple(row[index] for index in chosen)
         return _native.ArrowTable(typed, [*map(take, self._rows)])
 
@@ -62,9 +62,9 @@ def tables(
     others: Callable[[], list[tuple[SystemInfo, Interval]]],
     every_s: int | None,
 ) -> dict[str, RawTable]:
-    """The tables by name. `_interval`, `_asked` and `_reset` are for joins; the others are the user's too.
+    """The tables by name. `_interval`, `_asked` and `_reset` are for joins; users see the others too.
 
-    others: intervals of records that keep to their own
+    others: intervals of records that have their own
     """
 
     def systems() -> list[tuple[Any, ...]]:
@@ -85,24 +85,33 @@ def tables(
 
     def problems() -> list[tuple[Any, ...]]:
         return [
-            (p.system, p.source, p.file, p.offset, p.record, p.kind, p.detail, p.bytes)
-            for p in session.all_problems()
+            (
+                problem.system,
+                problem.source,
+                problem.file,
+                problem.offset,
+                problem.record,
+                problem.kind,
+                problem.detail,
+                problem.bytes,
+            )
+            for problem in session.all_problems()
         ]
 
     def resets() -> list[tuple[Any, ...]]:
-        found = [(source.name, *reset) for source in session.sources for reset in source.resets()]
-        # Of every table once: a busy day has ten thousand resets in a dozen tables.
-        kinds = {table: subject_kind(table) for table in {reset[3] for reset in found}}
+        reset_rows = [(source.name, *reset) for source in session.sources for reset in source.resets()]
+        # Once per table: a busy day has ten thousand resets in a dozen tables.
+        kinds = {table: subject_kind(table) for table in {reset[3] for reset in reset_rows}}
         return [
             (
                 system, source, time, "counters were reset", subject_name(kinds[table], subject), evidence,
                 True, table.upper(),
             )
-            for source, system, time, table, subject, evidence in found
+            for source, system, time, table, subject, evidence in reset_rows
         ]  # fmt: skip
 
-    def flagged(found: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
-        rows = [_interval_row(info, interval, every_s) for info, interval in found]
+    def flagged(interval_list: Iterable[tuple[SystemInfo, Interval]]) -> list[tuple[Any, ...]]:
+        rows = [_interval_row(info, interval, every_s) for info, interval in interval_list]
         return _with_bucket_flags(rows, every_s) if every_s else [(*row, row[5]) for row in rows]
 
     @cache
@@ -110,21 +119,28 @@ def tables(
         return flagged(intervals())
 
     def joined() -> list[tuple[Any, ...]]:
-        rows, told = own(), {(row[0], row[1], row[2]) for row in own()}
-        left = [(info, one) for info, one in others() if (info.system, info.source, one.end_us) not in told]
+        rows, known_ends = own(), {(row[0], row[1], row[2]) for row in own()}
+        additional = [
+            (info, interval)
+            for info, interval in others()
+            if (info.system, info.source, interval.end_us) not in known_ends
+        ]
         return [(*row, _longest(every_s, row[4])) for row in rows] + [
-            (*row, _longest(every_s)) for row in flagged(left)
+            (*row, _longest(every_s)) for row in flagged(additional)
         ]
 
     def shown() -> list[tuple[Any, ...]]:
-        rows = _summed(own()) if every_s else [row[:7] for row in own()]
-        # The measure `interval` has its own order of columns: the length stands before the start.
-        return [(s, o, end, seconds, flag, start, n) for s, o, end, start, seconds, flag, n in rows]
+        rows = _sum_buckets(own()) if every_s else [row[:7] for row in own()]
+        # The measure `interval` has its own column order: the length comes before the start.
+        return [
+            (system, source, end, seconds, flag, start, samples)
+            for system, source, end, start, seconds, flag, samples in rows
+        ]
 
     def asked() -> list[tuple[Any, ...]]:
         if not session.options.selects:
             return []
-        # Where no interval was asked for, nothing was.
+        # If no interval was selected, the span is empty.
         spans = {(info.system, info.source): (0, 0) for info in session.systems}
         for row in joined():
             first, last = spans[row[0], row[1]]
@@ -141,15 +157,17 @@ def tables(
         "_reset": resets,
     }
     reads = {"problem": [(helper, doubts.COLUMNS, roles) for helper, _, roles in doubts.VIEWS]}
-    made = tuple(
+    computed = tuple(
         ComputedTable(name, columns, rows[name], reads.get(name, ()))
         for name, columns in session_columns.always().items()
     )
     if session.throughput is not None:
         from zlens.session import throughput
 
-        made += (ComputedTable(THROUGHPUT, throughput.COLUMNS, lambda: session.throughput_rows(intervals())),)
-    return {table.name: table for table in made}
+        computed += (
+            ComputedTable(THROUGHPUT, throughput.COLUMNS, lambda: session.throughput_rows(intervals())),
+        )
+    return {table.name: table for table in computed}
 
 
 def _system_row(info: SystemInfo, factor: float | None) -> tuple[Any, ...]:
@@ -182,8 +200,8 @@ def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> 
     start = end - round((interval.seconds or 0) * _MICROSECONDS)
     bucket = end
     if every_s:
-        # Buckets end on local hours and days, as shifts and reports do. Where an interval's middle lies
-        # decides: intervals end some milliseconds after the minute they are named by.
+        # Buckets end on local hours and days, as shifts and reports do. The middle of an interval decides:
+        # intervals end some milliseconds after the minute they are named by.
         offset = (info.utc_offset_s or 0) * _MICROSECONDS
         length = every_s * _MICROSECONDS
         bucket = -(-((start + end) // 2 + offset) // length) * length - offset
@@ -200,12 +218,12 @@ def _interval_row(info: SystemInfo, interval: Interval, every_s: int | None) -> 
 
 
 def _longest(every_s: int | None, seconds: float | None = None) -> float | None:
-    """What is as long as this is not summed: it belongs to several buckets, and is no row of the interval."""
+    """Intervals of this length or more are not summed: they span several buckets."""
     return max(record_intervals.SLACK * every_s, GAP * (seconds or 0.0)) if every_s else None
 
 
 def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[Any, ...]]:
-    """The intervals with the flag of their bucket: short where less than half of it is covered."""
+    """The intervals with the flag of their bucket: short if less than half of it is covered."""
     covered: dict[tuple[str, str, int], float] = {}
     for row in rows:
         if row[5] is None and row[4] is not None:
@@ -217,8 +235,8 @@ def _with_bucket_flags(rows: list[tuple[Any, ...]], every_s: int) -> list[tuple[
     ]
 
 
-def _summed(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Intervals summed over buckets; flagged ones are left out as they are of every sum."""
+def _sum_buckets(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Intervals summed over buckets; flagged ones are left out, as in every sum."""
     buckets: dict[tuple[str, str, int], list[tuple[Any, ...]]] = {}
     for row in rows:
         if row[5] is None and row[4] is not None:

@@ -1,1 +1,1 @@
-"""`zlens catalog check`: whether the facts of the catalog go together."""
+"""`zlens catalog check`: whether the facts of the catalog are consistent."""

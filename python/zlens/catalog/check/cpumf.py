@@ -1,4 +1,4 @@
-"""Checks the machine generations: formulas against the counters of their machine, and what refers to what."""
+"""Checks the machine generations: formulas against the counters of their machine, and cross-references."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zlens.catalog.cpumf import Generation, Metric
 from zlens.catalog.generations import MachineType
 from zlens.errors import CatalogError
 
-#: Tables whose columns the metrics are.
+#: Tables whose columns are metrics.
 TABLES = ("cpumf", "cpumf_type", "core", "core_type")
 
 _KEYS = frozenset(
@@ -21,23 +21,23 @@ _KEYS = frozenset(
 
 
 def check() -> list[str]:
-    """What is wrong in the files of `machines/`, a sentence each."""
+    """Everything wrong in the files of `machines/`, one sentence each."""
     try:
         names = generations.names()
-        return [*_unique(names), *(each for name in names for each in _generation(name)), *_rest()]
+        return [*_unique(names), *(problem for name in names for problem in _generation(name)), *_rest()]
     except (CatalogError, KeyError, TypeError, ValueError) as error:
         return [f"machines: {error}"]
 
 
 def _unique(names: Iterable[str]) -> Iterator[str]:
-    """What tells a generation belongs to one."""
+    """Counter versions and machine types belong to one generation only."""
     owners: dict[str, str] = {}
     for name in names:
         facts = generations.facts(name)
-        for what in (f"csvn {facts['csvn']}", *(f"type {type}" for type in facts["types"])):
-            owner = owners.setdefault(what, name)
+        for identifier in (f"csvn {facts['csvn']}", *(f"type {type}" for type in facts["types"])):
+            owner = owners.setdefault(identifier, name)
             if owner != name:
-                yield f"machines/{name}.toml: {what} is that of {owner}"
+                yield f"machines/{name}.toml: {identifier} belongs to {owner}"
 
 
 def _generation(name: str) -> Iterator[str]:
@@ -45,35 +45,35 @@ def _generation(name: str) -> Iterator[str]:
     facts = generations.facts(name)
     unknown = set(facts) - _KEYS
     if unknown:
-        yield f"{where}: nobody reads {', '.join(sorted(unknown))}"
+        yield f"{where}: {', '.join(sorted(unknown))}: unknown key"
     for machine in generations.types().values():
         if machine.generation == name:
-            yield from (f"{where}: {machine.type}: {what}" for what in _type(machine))
+            yield from (f"{where}: {machine.type}: {problem}" for problem in _type(machine))
     if facts.get("alike", name) not in generations.names():
-        yield f"{where}: alike is {facts['alike']!r}, which is no generation"
+        yield f"{where}: alike is {facts['alike']!r}, which is not a generation"
     for metric in set(facts.get("statuses", {})) & cpumf.own_metrics(name):
-        yield f"{where}: the status of {metric} is with its formula"
+        yield f"{where}: the status of {metric} belongs with its formula"
     generation = cpumf.generation(name)
     if generation.status not in metrics.STATUSES:
         yield f"{where}: status is {generation.status!r}"
     names = [counter.name for counter in generation.counters.values()]
-    for twice in sorted({each for each in names if names.count(each) > 1}):
-        yield f"{where}: two counters are called {twice}"
+    for twice in sorted({counter_name for counter_name in names if names.count(counter_name) > 1}):
+        yield f"{where}: two counters are named {twice}"
     sized = cpumf.sizes(generation.cfvn, generation.csvn)
     for counter in generation.counters.values():
         size = sized[counter.set]
         if size is None or counter.number >= cpumf.sets()[counter.set].first + size:
             yield f"{where}: counter {counter.number} is not in the {counter.set} set of its version"
     for metric in generation.metrics.values():
-        yield from (f"{where}: {metric.name}: {what}" for what in _metric(generation, metric))
+        yield from (f"{where}: {metric.name}: {problem}" for problem in _metric(generation, metric))
     missing = cpumf.own_metrics(name) - set(generation.metrics)
     if missing:
-        yield f"{where}: {', '.join(sorted(missing))}: names a counter or metric that the machine has not"
+        yield f"{where}: {', '.join(sorted(missing))}: names a counter or metric the machine does not have"
 
 
 def _type(machine: MachineType) -> Iterator[str]:
     if not machine.type.isdigit() or len(machine.type) != 4:
-        yield "is no machine type"
+        yield "is not a machine type"
     if machine.ghz and machine.ghz_status not in metrics.STATUSES:
         yield f"ghz_status is {machine.ghz_status!r}"
 
@@ -89,21 +89,21 @@ def _metric(generation: Generation, metric: Metric) -> Iterator[str]:
     for formula in (metric.formula, *(variant.formula for variant in metric.variants)):
         for name in expressions.names(formula) if formula else []:
             if cpumf.number_of(name) is None and name not in (*cpumf.names(), *generation.metrics):
-                yield f"{name} is neither counter nor metric"
+                yield f"{name} is neither a counter nor a metric"
     if not any(metrics.table(table).column(metric.name) for table in TABLES):
-        yield "is a column of no table"
+        yield "is not a column of any table"
 
 
 def _rest() -> Iterator[str]:
-    known = set(cpumf_formulas.columns())
+    computed = set(cpumf_formulas.columns())
     for table in TABLES:
         for column in metrics.table(table).columns:
-            if column.by and column.name not in known:
-                yield f"metrics/{table}.toml: {column.name} is told by machine, but no machine has it"
-    hinted = cpumf.hint_table()
-    for hint in hinted.hints:
+            if column.by and column.name not in computed:
+                yield f"metrics/{table}.toml: {column.name} depends on the machine, but no machine has it"
+    hint_table = cpumf.hint_table()
+    for hint in hint_table.hints:
         if set(expressions.names(hint.when)) - {"l1mp", "rni"}:
-            yield f"machines/common/workload_hint.toml: `{hint.when}` is not of l1mp and rni"
+            yield f"machines/common/workload_hint.toml: `{hint.when}` may only use l1mp and rni"
     for balance in cpumf.balances():
         for side in (balance.left, balance.right):
             if side != "SOURCED":

@@ -1,4 +1,4 @@
-"""Checks the measures of the catalog: their columns, formulas and the names of other sources."""
+"""Checks the measures of the catalog: their columns, formulas and aliases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.catalog.metrics import Column, Table
 from zlens.errors import CatalogError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-#: What the end of a name promises about the unit.
+#: The units that the end of a name implies.
 _PROMISES = {
     "_pct": ("%",),
     "_rate": ("/s", "bytes/s"),
@@ -22,50 +22,50 @@ _PROMISES = {
     "_pages": ("pages",),
 }
 
-#: The column concerned, what is wrong, what to do.
-_Found = Iterator[tuple[str | None, str, str]]
+#: The column concerned, the problem, the fix.
+_Problems = Iterator[tuple[str | None, str, str]]
 
 
 def check() -> list[Finding]:
     """Everything wrong in the files of the measures."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name in metrics.tables():
         path = metrics.root() / f"{name}.toml"
-        found += check_text(path.read_text(encoding="utf-8"), path)
+        findings += check_text(path.read_text(encoding="utf-8"), path)
     path = metrics.root() / "aliases.toml"
     try:
         for alias, (ours, _) in metrics.aliases().items():
             if not metrics.columns_named(ours):
-                found.append(
+                findings.append(
                     Finding(str(path), None, f"{alias} leads to {ours}", "name a column of a measure")
                 )
     except (CatalogError, KeyError) as error:
-        found.append(Finding(str(path), None, str(error), "write it as the other names are written"))
-    return found
+        findings.append(Finding(str(path), None, str(error), "write it like the other names"))
+    return findings
 
 
 def check_text(text: str, path: Path) -> list[Finding]:
-    """What is wrong in the file of one measure."""
+    """Everything wrong in the file of one measure."""
     try:
         table = metrics.parse(text, str(path))
     except CatalogError as error:
         return [Finding(str(path), None, error.message, f"expected {error.expected or 'another form'}")]
     lines = text.splitlines()
-    found = []
-    for column, what, cure in _table(table, path.stem):
-        wanted = f'name = "{column}"'
-        line = next((i for i, each in enumerate(lines, 1) if each.startswith(wanted)), None)
-        found.append(Finding(str(path), line, f"{column}: {what}" if column else what, cure))
-    return found
+    findings = []
+    for column, problem, cure in _table(table, path.stem):
+        heading = f'name = "{column}"'
+        line = next((i for i, text_line in enumerate(lines, 1) if text_line.startswith(heading)), None)
+        findings.append(Finding(str(path), line, f"{column}: {problem}" if column else problem, cure))
+    return findings
 
 
-def _table(table: Table, name: str) -> _Found:
+def _table(table: Table, name: str) -> _Problems:
     if table.name != name:
-        yield None, f"the file is of the table {table.name!r}", "name the file after the table"
+        yield None, f"the file contains the table {table.name!r}", "name the file after the table"
     if not table.text or not table.grain:
         yield None, "text or grain is empty", "say what one row is"
     names = [column.name for column in table.columns]
-    for twice in sorted({each for each in names if names.count(each) > 1}):
+    for twice in sorted({column_name for column_name in names if names.count(column_name) > 1}):
         yield twice, "is defined twice", "rename one"
     for key in table.key:
         column = table.column(key)
@@ -80,14 +80,14 @@ def _table(table: Table, name: str) -> _Found:
     for column in table.columns:
         yield from _aggregation(table, column)
     for name in set(table.apart) - set(table.key):
-        yield name, "stands in apart, but is not in the key", "name columns of the key"
+        yield name, "is in apart, but not in the key", "name columns of the key"
 
 
-def _aggregation(table: Table, column: Column) -> _Found:
-    """Whether a column says all that several rows of it need, and nothing else."""
+def _aggregation(table: Table, column: Column) -> _Problems:
+    """Whether a column states everything needed to aggregate its rows, and nothing else."""
     name, ratio = column.name, column.aggregate == "ratio"
     if ratio and bool(column.weight) == bool(column.unweighted):
-        yield name, "a ratio has a weight, or the reason why it has none", "give one of weight and unweighted"
+        yield name, "a ratio has a weight or a reason why it has none", "give one of weight and unweighted"
     if column.weight and column.aggregate not in ("ratio", "gauge"):
         yield name, f"{column.aggregate} has a weight", "leave it out"
     if column.unweighted and not ratio:
@@ -96,31 +96,31 @@ def _aggregation(table: Table, column: Column) -> _Found:
         yield name, f"across is {column.across!r}", f"use one of {', '.join(metrics.ACROSS)}, by FORMULA"
     for formula in (column.weight, column.among, column.across.partition("by ")[2]):
         if "." in formula:
-            yield name, f"`{formula}` names a role", "name columns of the row: roles are gone by then"
+            yield name, f"`{formula}` names a role", "name columns of the row: roles are not available here"
         elif formula:
-            yield from _formula(name, formula, {each.name for each in table.columns})
+            yield from _formula(name, formula, {other.name for other in table.columns})
 
 
-def _column(table: Table, column: Column, seen: set[str]) -> _Found:
+def _column(table: Table, column: Column, seen: set[str]) -> _Problems:
     name = column.name
     if not _NAME.fullmatch(name):
-        yield name, "a name is of lower-case letters, digits and _", "name it so"
-    for key, value, known in (
+        yield name, "a name may contain lower-case letters, digits and _", "rename it"
+    for key, value, allowed in (
         ("type", column.type, metrics.TYPES),
         ("aggregate", column.aggregate, tuple(metrics.AGGREGATES)),
         ("status", column.status, tuple(metrics.STATUSES)),
         ("scope", column.scope, metrics.SCOPES),
         ("unit", column.unit, tuple(sorted(metrics.UNITS))),
     ):
-        if value not in known:
-            yield name, f"{key} is {value!r}", f"use one of {', '.join(filter(None, known))}"
+        if value not in allowed:
+            yield name, f"{key} is {value!r}", f"use one of {', '.join(filter(None, allowed))}"
     if not column.text or not column.source:
-        yield name, "text or source is empty", "say what it is and who says so"
+        yield name, "text or source is empty", "say what it is and give its source"
     for ending, units in _PROMISES.items():
         if name.endswith(ending) and column.unit not in units:
             yield (
                 name,
-                f"a name that ends in {ending} has the unit {column.unit!r}",
+                f"a name ending in {ending} has the unit {column.unit!r}",
                 f"use {' or '.join(units)}",
             )
     if column.type not in ("int", "float"):
@@ -130,36 +130,36 @@ def _column(table: Table, column: Column, seen: set[str]) -> _Found:
             yield name, f"{column.type} has the aggregate {column.aggregate}", "use key or state"
     if column.by:
         if column.formula or table.empty:
-            yield name, "is told by machine, but has a formula or is of an empty table", "leave one out"
+            yield name, "depends on the machine, but has a formula or an empty table", "leave one out"
         if name not in cpumf_formulas.columns():
-            yield name, "is told by machine, but no machine has it", "see facts/machines"
+            yield name, "depends on the machine, but no machine has it", "see facts/machines"
     if column.given:
         if not column.by:
-            yield name, "has a given, but is not told by machine", "make it the formula"
+            yield name, "has a given, but does not depend on the machine", "make it the formula"
         yield from _formula(name, column.given, seen)
     if column.formula:
         if table.empty:
-            yield name, "has a formula, but the table is empty", "give it as definition, or fill the table"
+            yield name, "has a formula, but the table is empty", "make it the definition, or fill the table"
         yield from _formula(name, column.formula, seen)
     if column.published:
         if not column.formula:
-            yield name, "has a published form, but no formula", "give the formula"
+            yield name, "has a published form, but no formula", "add the formula"
         yield from _formula(name, column.published, seen)
 
 
-def _formula(name: str, formula: str, seen: set[str]) -> _Found:
+def _formula(name: str, formula: str, seen: set[str]) -> _Problems:
     try:
         referred = expressions.names(formula)
     except CatalogError as error:
         yield name, error.message, "correct the formula"
         return
-    for each in referred:
-        entity, dot, role = each.partition(".")
+    for reference in referred:
+        entity, dot, role = reference.partition(".")
         if not dot:
-            if each not in seen:
-                yield name, f"{each} is not an earlier column", "move it up, or name a role"
+            if reference not in seen:
+                yield name, f"{reference} is not an earlier column", "move it up, or name a role"
         elif entity in roles.entities():
             if role not in roles.entity(entity).roles:
-                yield name, f"{each} is not a role", f"see roles/{entity}.toml"
+                yield name, f"{reference} is not a role", f"see roles/{entity}.toml"
         elif not nodes.is_helper(f"_{entity}"):
             yield name, f"{entity} is neither an entity of roles nor a helper of measures", "see roles/"

@@ -45,7 +45,7 @@ _NUMBERS = ("counter", "timer", "sampled", "gauge")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong in a catalog file: where, what, and what to do."""
+    """A problem in a catalog file: where, what, and how to fix it."""
 
     file: str
     line: int | None
@@ -58,48 +58,50 @@ class Finding:
 
 
 def check(root: Path | None = None) -> list[Finding]:
-    """Everything wrong in all record files, built in and in packs, and in what refers to them."""
-    found: list[Finding] = []
+    """Everything wrong in all record files, built in and in packs, and in references to them."""
+    findings: list[Finding] = []
     for record in catalog.records(root):
         for pack, path in catalog.files(record, root):
-            found += check_file(path, pack)
+            findings += check_file(path, pack)
     for record in catalog.sim_records():
-        found += check_sim(catalog.sim_root() / catalog.file_name(record))
-    found += _evidence(root)
-    return found
+        findings += check_sim(catalog.sim_root() / catalog.file_name(record))
+    findings += _evidence(root)
+    return findings
 
 
 def everything(root: Path | None = None) -> list[str]:
-    """Everything wrong in the catalog, a sentence each: records, roles and measures."""
-    found = [str(finding) for finding in check(root)]
-    found += user_roles.check() if root is None else []
-    found += roles.check()
-    found += check_cpumf.check()
-    found += check_smf.check()
-    found += check_sections.check()
-    found += machines.check()
-    found += _differences(root)
-    found += compared.check()
+    """Everything wrong in the catalog, one sentence each: records, roles and measures."""
+    problems = [str(finding) for finding in check(root)]
+    problems += user_roles.check() if root is None else []
+    problems += roles.check()
+    problems += check_cpumf.check()
+    problems += check_smf.check()
+    problems += check_sections.check()
+    problems += machines.check()
+    problems += _differences(root)
+    problems += compared.check()
     for name in metrics.tables():
         try:
             metrics.table(name)
         except CatalogError as error:
-            found.append(str(error))
-    return found
+            problems.append(str(error))
+    return problems
 
 
 def summary(root: Path | None = None) -> str:
-    """How much there is to check."""
-    known = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
-    fields = sum(1 for x in known for f in (*x.fields, *_entry_fields(x)) if not f.reserved)
+    """A summary of what the catalog contains."""
+    layouts = [layout for record in catalog.records(root) for layout in catalog.layouts(record, root)]
+    fields = sum(
+        1 for layout in layouts for field in (*layout.fields, *_entry_fields(layout)) if not field.reserved
+    )
     packs = len(catalog.packs(root))
-    rest = f"{packs} packs, {len(roles.entities())} roles, {len(metrics.tables())} measures"
-    rest = f"{rest}, {len(catalog.sim_records())} records of {SIM}"
-    return f"{len(catalog.records(root))} records with {len(known)} layouts of {fields:,} fields, {rest}"
+    details = f"{packs} packs, {len(roles.entities())} roles, {len(metrics.tables())} measures"
+    details = f"{details}, {len(catalog.sim_records())} records of {SIM}"
+    return f"{len(catalog.records(root))} records with {len(layouts)} layouts of {fields:,} fields, {details}"
 
 
 def check_file(path: Path, pack: str = BUILTIN) -> list[Finding]:
-    """What is wrong in one record file."""
+    """Everything wrong in one record file."""
     try:
         file = catalog.read(path, pack)
     except CatalogError as error:
@@ -109,19 +111,19 @@ def check_file(path: Path, pack: str = BUILTIN) -> list[Finding]:
             )
         ]
     lines = _Lines(path)
-    return [Finding(str(path), lines.of(name), what, cure) for name, what, cure in _file(file, path)]
+    return [Finding(str(path), lines.of(name), problem, cure) for name, problem, cure in _file(file, path)]
 
 
 def check_sim(path: Path) -> list[Finding]:
-    """What is wrong in a record file of our own pack, and where real layouts say otherwise."""
-    found = check_file(path, SIM)
-    if not found:
+    """Everything wrong in a record file of zlens' own pack, including conflicts with real layouts."""
+    findings = check_file(path, SIM)
+    if not findings:
         lines = _Lines(path)
-        found = [Finding(str(path), lines.of(name), what, cure) for name, what, cure in _sim(path)]
-    return found
+        findings = [Finding(str(path), lines.of(name), problem, cure) for name, problem, cure in _sim(path)]
+    return findings
 
 
-def _sim(path: Path) -> _Found:
+def _sim(path: Path) -> _Problems:
     file = catalog.read(path, SIM)
     head = file.head
     beside = catalog.monitor_root() / path.name
@@ -129,34 +131,34 @@ def _sim(path: Path) -> _Found:
         yield None, f"no real layout file describes {head.record}", "describe the record in monitor/ first"
         return
     real = catalog.read(beside)
-    for what in ("dsect", "title", "kind"):
-        if getattr(head, what) != getattr(real.head, what):
+    for attribute in ("dsect", "title", "kind"):
+        if getattr(head, attribute) != getattr(real.head, attribute):
             yield (
                 None,
-                f"its {what} is not that of monitor/{path.name}",
-                f"write {getattr(real.head, what)!r}",
+                f"its {attribute} differs from monitor/{path.name}",
+                f"write {getattr(real.head, attribute)!r}",
             )
     if len(file.layouts) != 1:
-        yield None, f"has {len(file.layouts)} layouts", "give one, of release zlens-sim"
+        yield None, f"has {len(file.layouts)} layouts", "give one, with release zlens-sim"
     kinds = {f.name: f.kind for x in real.layouts for f in x.fields if f.kind != "unknown"}
     for layout in file.layouts:
         if layout.status != "constructed":
-            yield None, f"the status is {layout.status!r}", 'write "constructed": the places are our own'
+            yield None, f"the status is {layout.status!r}", 'write "constructed": the offsets are our own'
         for field in layout.fields:
             if field.kind not in ("unknown", kinds.get(field.name, field.kind)):
                 yield (
                     field.name,
                     f"{field.name} is a {kinds[field.name]} in monitor/{path.name}",
-                    "write that",
+                    "use that kind",
                 )
 
 
-#: The name a line is looked up by, what is wrong, what to do.
-_Found = Iterator[tuple[str | None, str, str]]
+#: The name that finds the line, the problem, the fix.
+_Problems = Iterator[tuple[str | None, str, str]]
 
 
 class _Lines:
-    """Finds the line of a name; the file is read only when something was found."""
+    """Finds the line of a name; reads the file only when there is a problem."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -167,14 +169,14 @@ class _Lines:
             return None
         if self._text is None:
             self._text = self._path.read_text(encoding="utf-8").splitlines()
-        wanted = f'name = "{name}"'
-        return next((i for i, line in enumerate(self._text, 1) if wanted in line), None)
+        heading = f'name = "{name}"'
+        return next((i for i, line in enumerate(self._text, 1) if heading in line), None)
 
 
-def _file(file: RecordFile, path: Path) -> _Found:
+def _file(file: RecordFile, path: Path) -> _Problems:
     head = file.head
     if path.name != catalog.file_name(head.record):
-        yield None, f"holds {head.record}", f"name it {catalog.file_name(head.record)}"
+        yield None, f"contains {head.record}", f"name it {catalog.file_name(head.record)}"
     if not _PAGE.fullmatch(head.dsect):
         yield None, f"dsect is {head.dsect!r}", "give the name of the page, such as MRSYTPRP"
     if head.kind not in CLASSES:
@@ -197,8 +199,8 @@ def _file(file: RecordFile, path: Path) -> _Found:
         seen.add(layout.release)
         published = head.lengths.get(layout.release)
         if published is not None and published != layout.length and not layout.variable:
-            what = f"the layout of {layout.release} has {layout.length} bytes, the page {published}"
-            yield None, what, "correct one of them"
+            problem = f"the layout of {layout.release} has {layout.length} bytes, the page {published}"
+            yield None, problem, "correct one of them"
         yield from _layout(layout)
     names = {field.name for layout in file.layouts for field in layout.fields}
     for name in (*file.subject, *file.reset_on):
@@ -207,33 +209,33 @@ def _file(file: RecordFile, path: Path) -> _Found:
     yield from _same_kinds(file)
 
 
-def _same_kinds(file: RecordFile) -> _Found:
-    """A field is the same thing in every release."""
+def _same_kinds(file: RecordFile) -> _Problems:
+    """A field has the same kind in every release."""
     kinds: dict[str, str] = {}
     for layout in file.layouts:
         for field in layout.fields:
             if field.reserved or field.kind == "unknown":
                 continue
             if kinds.setdefault(field.name, field.kind) != field.kind:
-                both = f"a {kinds[field.name]} in one release and a {field.kind} in {layout.release}"
-                what = f"{field.name} is {both}"
-                yield field.name, what, "decide which"
+                kinds_seen = f"a {kinds[field.name]} in one release and a {field.kind} in {layout.release}"
+                problem = f"{field.name} is {kinds_seen}"
+                yield field.name, problem, "decide which"
 
 
-def _layout(layout: Layout) -> _Found:
+def _layout(layout: Layout) -> _Problems:
     where = f"layout of {layout.release}"
     if not HEADER_LENGTH <= layout.length <= _MAX_RECORD:
         yield None, f"{where} has {layout.length} bytes", f"a record has {HEADER_LENGTH} to {_MAX_RECORD}"
     if (layout.release == SIM) != (layout.pack == SIM):
-        yield None, f"{where}: {SIM} is the release of zlens' own pack, and only that", "correct the release"
+        yield None, f"{where}: zlens' own pack, and only it, has the release {SIM}", "correct the release"
     elif layout.release != SIM and not _RELEASE.fullmatch(layout.release):
         yield None, f"{where}: not a release", "write releases as 7.3"
     if layout.status not in STATUS:
         yield None, f"{where} has the status {layout.status!r}", f"use one of {', '.join(STATUS)}"
     if not layout.source:
-        yield None, f"{where} has no source", "say where it is from"
+        yield None, f"{where} has no source", "say where it comes from"
     if layout.stable_to is not None and not HEADER_LENGTH <= layout.stable_to <= layout.length:
-        yield None, f"{where}: stable_to is {layout.stable_to}", "give a place inside the record"
+        yield None, f"{where}: stable_to is {layout.stable_to}", "give an offset inside the record"
     yield from _fields(layout.fields, layout.length, HEADER_LENGTH, where)
     if layout.complete:
         yield from _holes(layout.fields, layout.length, HEADER_LENGTH, where)
@@ -245,27 +247,27 @@ def _layout(layout: Layout) -> _Found:
         yield from _section(section, layout, where)
     yield from _columns(layout.fields, where)
     for section in layout.sections:
-        both = (*(field for field in layout.fields if field.length), *(field for field, _ in section.rows))
-        yield from _columns(both, f"{where} with section {section.name}")
+        columns = (*(field for field in layout.fields if field.length), *(field for field, _ in section.rows))
+        yield from _columns(columns, f"{where} with section {section.name}")
 
 
-def _section(section: Section, layout: Layout, where: str) -> _Found:
+def _section(section: Section, layout: Layout, where: str) -> _Problems:
     here = f"{where} section {section.name}"
     if not _SECTION.fullmatch(section.name):
-        yield section.name, f"{here}: not a name for a table", "use letters, digits and underscores"
+        yield section.name, f"{here}: not a valid table name", "use letters, digits and underscores"
     if section.length <= 0:
         yield section.name, f"{here} has {section.length} bytes", "give the length of an entry"
     if section.status not in STATUS:
         yield section.name, f"{here} has the status {section.status!r}", f"use one of {', '.join(STATUS)}"
     outer: Layout | Section | None = layout.section(section.within) if section.within else layout
-    known = {field.name for field in outer.fields} if outer else set()
+    outer_fields = {field.name for field in outer.fields} if outer else set()
     if outer is None:
-        yield section.name, f"{here} is within {section.within}, which there is not", "name a section"
+        yield section.name, f"{here} is within {section.within}, which does not exist", "name a section"
     for place in (section.offset, section.stride, section.count):
-        if isinstance(place, str) and place not in known:
+        if isinstance(place, str) and place not in outer_fields:
             yield (
                 section.name,
-                f"{here} is found by {place}, which there is not",
+                f"{here} is located by {place}, which does not exist",
                 "name a field of the record",
             )
     if section.match:
@@ -277,43 +279,47 @@ def _section(section: Section, layout: Layout, where: str) -> _Found:
         if field is None or not begins or len(begins) > field.span:
             yield (
                 section.name,
-                f"{here} is told by a match that cannot be",
+                f"{here} has an invalid match",
                 "name a field and the bytes it begins with",
             )
     names = {field.name for field, _ in section.rows}
-    own = [(f"the subject {name}", name, names) for name in section.subject]
+    references = [(f"the subject {name}", name, names) for name in section.subject]
     entry = {field.name for field in section.fields}
-    own += [("its data", name, entry) for name in (*(section.inner or ()), *(section.equal or ()))]
+    references += [("its data", name, entry) for name in (*(section.inner or ()), *(section.equal or ()))]
     record = {field.name for field in layout.fields}
-    own += [("its bound", section.bound, record)] if section.bound else []
-    own += [("its join", name, record) for name in (section.join.names if section.join else ())]
-    for what, name, known in own:
-        if name not in known:
-            yield section.name, f"{here} has {what} by {name}, which there is not", "name one of its fields"
+    references += [("its bound", section.bound, record)] if section.bound else []
+    references += [("its join", name, record) for name in (section.join.names if section.join else ())]
+    for reference, name, allowed in references:
+        if name not in allowed:
+            yield (
+                section.name,
+                f"{here} has {reference} by {name}, which does not exist",
+                "name one of its fields",
+            )
     if section.join:
-        for each in section.join.sets:
-            if each.name not in cpumf.sets():
-                yield section.name, f"{here} joins a set {each.name}", f"one of {', '.join(cpumf.sets())}"
+        for counters in section.join.sets:
+            if counters.name not in cpumf.sets():
+                yield section.name, f"{here} joins a set {counters.name}", f"one of {', '.join(cpumf.sets())}"
     yield from _fields(section.fields, section.length, 0, here)
     yield from _fields(section.tail, max((field.end for field in section.tail), default=0), 0, here)
 
 
-def _fields(fields: Iterable[Field], length: int, start: int, where: str) -> _Found:
+def _fields(fields: Iterable[Field], length: int, start: int, where: str) -> _Problems:
     names: set[str] = set()
     spaces: list[Field] = []
     for field in fields:
         here = f"{where}: {field.name}"
         yield from _field(field, here)
         if not field.reserved and field.name.upper() in names:
-            yield field.name, f"{here} is there twice", "rename or remove one"
+            yield field.name, f"{here} is defined twice", "rename or remove one"
         names.add(field.name.upper())
         if field.offset < start:
-            yield field.name, f"{here} stands at {field.offset}, inside the header", f"begin at {start}"
+            yield field.name, f"{here} is at {field.offset}, inside the header", f"begin at {start}"
         if field.end > length:
             yield (
                 field.name,
                 f"{here} ends at {field.end}, beyond the {length} bytes",
-                "correct its place or the length",
+                "correct its offset or the length",
             )
         if field.length == 0 and field.offset < length:
             yield field.name, f"{here} has no length and is not at the end", f"place it at {length}"
@@ -322,15 +328,15 @@ def _fields(fields: Iterable[Field], length: int, start: int, where: str) -> _Fo
     spaces.sort(key=lambda field: field.offset)
     for before, after in pairwise(spaces):
         if after.offset < before.end:
-            what = f"{where}: {before.name} at {before.offset} and {after.name} at {after.offset} overlap"
-            yield after.name, what, "correct a place, or declare an overlay"
-    covered = {at for field in spaces for at in range(field.offset, min(field.end, _MAX_RECORD))}
+            problem = f"{where}: {before.name} at {before.offset} and {after.name} at {after.offset} overlap"
+            yield after.name, problem, "correct an offset, or declare an overlay"
+    covered = {byte for field in spaces for byte in range(field.offset, min(field.end, _MAX_RECORD))}
     for field in fields:
         if field.overlay and not covered.issuperset(range(field.offset, min(field.end, _MAX_RECORD))):
-            yield field.name, f"{where}: {field.name} lies over nothing", "remove overlay"
+            yield field.name, f"{where}: {field.name} overlays nothing", "remove overlay"
 
 
-def _field(field: Field, here: str) -> _Found:
+def _field(field: Field, here: str) -> _Problems:
     name = field.name
     if not field.reserved and not _FIELD.fullmatch(name):
         yield name, f"{here}: not a field name", "use the name on the page"
@@ -372,22 +378,22 @@ def _field(field: Field, here: str) -> _Found:
         yield name, f"{here} is a {field.kind} in {field.unit}", f"use one of {', '.join(UNITS)}"
 
 
-def _holes(fields: Iterable[Field], length: int, start: int, where: str) -> _Found:
-    at = start
+def _holes(fields: Iterable[Field], length: int, start: int, where: str) -> _Problems:
+    end = start
     for field in sorted(fields, key=lambda field: field.offset):
-        if field.offset > at:
+        if field.offset > end:
             yield (
                 None,
-                f"{where} is complete, but no field has bytes {at} to {field.offset}",
-                "add them as reserved",
+                f"{where} is complete, but no field covers bytes {end} to {field.offset}",
+                "reserve them",
             )
-        at = max(at, field.end)
-    if at < length:
-        yield None, f"{where} is complete, but no field has bytes {at} to {length}", "add them as reserved"
+        end = max(end, field.end)
+    if end < length:
+        yield None, f"{where} is complete, but no field covers bytes {end} to {length}", "reserve them"
 
 
-def _columns(fields: Iterable[Field], where: str) -> _Found:
-    """Columns are named after fields, with _d for differences: no two may be the same."""
+def _columns(fields: Iterable[Field], where: str) -> _Problems:
+    """Columns are named after fields, with _d for differences: they must be unique."""
     taken = dict.fromkeys(FIXED, "a column of every table")
     for field in fields:
         for part in field_parts(field):
@@ -416,27 +422,27 @@ def _differences(root: Path | None) -> Iterator[str]:
             if match is None:
                 continue
             record = catalog.record_id(int(match[1]), int(match[2]))
-            known = [*catalog.layouts(record, root), *catalog.sim_layouts(record)]
-            fields = {f.name: f for x in known for f in (*_entry_fields(x), *x.fields)}
+            layouts = [*catalog.layouts(record, root), *catalog.sim_layouts(record)]
+            fields = {f.name: f for layout in layouts for f in (*_entry_fields(layout), *layout.fields)}
             for role, how in origin.roles.items():
-                for wanted in roles.fields(how) if how.get("take") == "difference" else ():
-                    field = fields.get(wanted)
+                for field_name in roles.fields(how) if how.get("take") == "difference" else ():
+                    field = fields.get(field_name)
                     if field is not None and not field.differenced:
-                        what = f"takes differences of {wanted}, which is {field.kind}"
-                        yield f"roles/{name}.toml: {role} {what}"
+                        problem = f"takes differences of {field_name}, which is {field.kind}"
+                        yield f"roles/{name}.toml: {role} {problem}"
 
 
 def _evidence(root: Path | None) -> Iterator[Finding]:
     path = str(resets.PATH)
     try:
-        known = resets.evidence()
+        declared = resets.evidence()
     except (CatalogError, KeyError) as error:
         yield Finding(path, None, str(error), "correct the file")
         return
     records = set(catalog.records(root))
-    for item in known:
+    for item in declared:
         if item.record not in records:
-            yield Finding(path, None, f"{item.record} is no known record", "name a record of the catalog")
+            yield Finding(path, None, f"{item.record} is not a known record", "name a record of the catalog")
             continue
         layouts = catalog.layouts(item.record, root)
         names = {field.name for layout in layouts for field in layout.fields}

@@ -12,30 +12,30 @@ from zlens.catalog.check.records import Finding
 from zlens.catalog.rules import Rule
 from zlens.errors import CatalogError
 
-#: Columns of tables that are no measures and may be needed.
+#: Columns of tables that are not measures but that rules may need.
 OTHER_TABLES = {"inventory": frozenset({"name", "class", "count", "first_time", "last_time"})}
 
-#: The key concerned, what is wrong, what to do.
-_Found = Iterator[tuple[str, str, str]]
+#: The key concerned, the problem, the fix.
+_Problems = Iterator[tuple[str, str, str]]
 
 
 def check(*folders: str | os.PathLike[str]) -> list[str]:
-    """Everything wrong in rules and caveats, a sentence each."""
+    """Everything wrong in rules and caveats, one sentence each."""
     try:
-        known = rules.load(*folders)
+        loaded = rules.load(*folders)
     except CatalogError as error:
         return [str(error)]
-    found = [
-        str(Finding(str(rule.file), rule.line(key), what, cure))
-        for rule in known.values()
-        for key, what, cure in _rule(rule, known)
+    problems = [
+        str(Finding(str(rule.file), rule.line(key), problem, cure))
+        for rule in loaded.values()
+        for key, problem, cure in _rule(rule, loaded)
     ]
-    return found + caveats.check()
+    return problems + caveats.check()
 
 
 def missing_columns(rule: Rule) -> list[str]:
-    """Of what a rule needs that which no measure and no role has."""
-    return [need for need in rule.needs if not _is_column(need)]
+    """The columns a rule needs that no measure and no role has."""
+    return [name for name in rule.needs if not _is_column(name)]
 
 
 @cache
@@ -49,18 +49,18 @@ def _is_column(name: str) -> bool:
     return table in metrics.tables() and metrics.table(table).column(column) is not None
 
 
-def _rule(rule: Rule, known: dict[str, Rule]) -> _Found:
+def _rule(rule: Rule, rules_by_id: dict[str, Rule]) -> _Problems:
     if not rule.own and rule.file.stem != rule.id.lower():
-        yield "id", f"holds {rule.id}", f"name it {rule.id.lower()}.toml"
+        yield "id", f"contains {rule.id}", f"name it {rule.id.lower()}.toml"
     if not rule.own and rule.file.parent.name != rule.area:
         yield "area", f"is in the folder {rule.file.parent.name}", f"move it to {rule.area}"
     for name in missing_columns(rule):
         yield "needs", f"{name} is neither a column of a measure nor a role", "see zlens explain TABLE"
     for name in rule.disagrees:
-        if name not in known:
+        if name not in rules_by_id:
             yield "disagrees", f"there is no rule {name}", "name one"
     if rule.threshold_class == "ours" and rule.status.startswith("verified"):
-        yield "status", "a rule of our own cannot be read anywhere", "make it derived"
+        yield "status", "a rule of our own cannot be verified in a document", "make it derived"
     if rule.kind == "note":
         return
     for table in sorted({name.rpartition(".")[0] for name in rule.needs} & set(metrics.tables())):
@@ -70,6 +70,6 @@ def _rule(rule: Rule, known: dict[str, Rule]) -> _Found:
             break
     for column in rules.COLUMNS:
         if not re.search(rf"\b{column}\b", rule.query):
-            yield "query", f"the query has no column {column}", f"give {', '.join(rules.COLUMNS)}"
+            yield "query", f"the query has no column {column}", f"return {', '.join(rules.COLUMNS)}"
     if rule.unit not in metrics.UNITS | {"ms"}:
         yield "unit", f"unit is {rule.unit!r}", "use one of the measures' units"

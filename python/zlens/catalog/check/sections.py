@@ -10,7 +10,7 @@ from zlens.catalog.layouts import STATUS
 from zlens.catalog.smf_sections import KINDS, Field, Layout, Section
 from zlens.errors import CatalogError
 
-#: Lengths that a kind of field can have; others can have any.
+#: Allowed lengths by kind of field; other kinds may have any.
 _LENGTHS: dict[str, tuple[int, ...]] = {
     "unsigned": (1, 2, 4, 8),
     "signed": (1, 2, 4, 8),
@@ -22,60 +22,60 @@ _TIMES_OF_DAY = ("packed_time", "hundredths")
 
 
 def check() -> list[str]:
-    """What is wrong with the files, a sentence each."""
-    found: list[str] = []
+    """Everything wrong in the files, one sentence each."""
+    problems: list[str] = []
     tables: dict[str, int] = {}
     for record in smf_sections.records():
         here = f"smf/{record}.toml"
         try:
             layout = smf_sections.layout(record)
-            found += [f"{here}: {what}" for what in _layout(layout)]
+            problems += [f"{here}: {problem}" for problem in _layout(layout)]
             smf_sections.plan(record)
         except (CatalogError, KeyError, TypeError, ValueError) as error:
-            found.append(f"{here}: {error}")
+            problems.append(f"{here}: {error}")
             continue
         for section in layout.sections:
             if tables.setdefault(section.table, record) != record:
-                found.append(f"{here}: table {section.table} is of type {tables[section.table]} too")
-    return found
+                problems.append(f"{here}: table {section.table} is also one of type {tables[section.table]}")
+    return problems
 
 
 def _layout(layout: Layout) -> Iterator[str]:
     names = [section.name for section in layout.sections]
     for name in {name for name in names if names.count(name) > 1}:
-        yield f"section {name} is given twice"
+        yield f"section {name} is defined twice"
     places = [section.triplet for section in layout.sections]
     if len(set(places)) < len(places):
-        yield "two sections have one triplet"
+        yield "two sections have the same triplet"
     for section in layout.sections:
-        for what in _section(layout, section):
-            yield f"section {section.name}: {what}"
+        for problem in _section(layout, section):
+            yield f"section {section.name}: {problem}"
 
 
 def _section(layout: Layout, section: Section) -> Iterator[str]:
     if section.status not in STATUS:
         yield f"status is {section.status!r}"
     seen = dict.fromkeys(FIXED, "every table")
-    known = [field for field in section.fields if field.kind in KINDS]
-    columns = [column for field in known for column in smf_sections.field_columns(field)]
+    known_fields = [field for field in section.fields if field.kind in KINDS]
+    columns = [column for field in known_fields for column in smf_sections.field_columns(field)]
     for column in (*smf_sections.key_columns(layout, section), *columns):
         if not column.text:
             yield f"column {column.name} has no text"
         if column.name in seen:
-            yield f"column {column.name} is given twice"
+            yield f"column {column.name} is defined twice"
         seen[column.name] = section.name
     taken: dict[int, str] = {}
     for field in section.fields:
-        yield from (f"field {field.name}: {what}" for what in _field(section, field))
-        for at in range(field.offset, field.offset + field.length):
-            if taken.setdefault(at, field.name) != field.name:
-                yield f"fields {taken[at]} and {field.name} overlap"
+        yield from (f"field {field.name}: {problem}" for problem in _field(section, field))
+        for byte in range(field.offset, field.offset + field.length):
+            if taken.setdefault(byte, field.name) != field.name:
+                yield f"fields {taken[byte]} and {field.name} overlap"
                 break
     if section.owner is not None:
         owner = layout.section(section.owner.section)
         for name in filter(None, (section.owner.first, section.owner.number)):
             if owner.field(name).kind not in ("unsigned", "signed"):
-                yield f"field {name} of its owner is no number"
+                yield f"field {name} of its owner is not a number"
 
 
 def _field(section: Section, field: Field) -> Iterator[str]:
@@ -91,9 +91,9 @@ def _field(section: Section, field: Field) -> Iterator[str]:
     if bool(field.date) != (field.kind in _TIMES_OF_DAY):
         yield "a time of day needs the field of its date, and nothing else does"
     elif field.date and section.field(field.date).kind != "date":
-        yield f"{field.date} is no date"
+        yield f"{field.date} is not a date"
     if field.after and section.field(field.after).kind != field.kind:
-        yield f"{field.after} is no {field.kind}"
+        yield f"{field.after} is not a {field.kind}"
     places = [bit for bit, _ in field.bits.values()]
     if places and field.kind != "flags":
         yield "only flags have bits"

@@ -12,16 +12,16 @@ _LENGTHS = {"tod": (8,), "local": (4,), "date": (4,), "bit": (1,), "unsigned": (
 
 
 def check() -> list[str]:
-    """What is wrong with the SMF files, a sentence each."""
-    found: list[str] = []
+    """Everything wrong in the SMF files, one sentence each."""
+    problems: list[str] = []
     for record in smf.decoded():
         try:
             layout = smf.layout(record)
-            found += [f"smf/{record}.toml: {what}" for what in _layout(layout)]
+            problems += [f"smf/{record}.toml: {problem}" for problem in _layout(layout)]
             smf.plan(record)
         except (CatalogError, KeyError, TypeError, AssertionError) as error:
-            found.append(f"smf/{record}.toml: {error}")
-    return found
+            problems.append(f"smf/{record}.toml: {error}")
+    return problems
 
 
 def _layout(layout: smf.Layout) -> Iterator[str]:
@@ -45,20 +45,20 @@ def _layout(layout: smf.Layout) -> Iterator[str]:
 
 def _fields(layout: smf.Layout) -> Iterator[str]:
     for field in layout.fields:
-        what = f"field {field.name}"
+        where = f"field {field.name}"
         if field.section not in layout.sections:
-            yield f"{what}: there is no section {field.section}"
+            yield f"{where}: there is no section {field.section}"
         if field.type not in smf.TYPES:
-            yield f"{what}: type is {field.type!r}"
+            yield f"{where}: type is {field.type!r}"
         elif field.type in _LENGTHS and field.length not in _LENGTHS[field.type]:
-            yield f"{what}: {field.type} cannot have {field.length} bytes"
+            yield f"{where}: {field.type} cannot have {field.length} bytes"
         if (field.bit is not None) != (field.type == "bit") or not 0 <= (field.bit or 0) < 8:
-            yield f"{what}: bit is {field.bit}"
+            yield f"{where}: bit is {field.bit}"
         for subtype in layout.subtypes.values():
             sizes = {"header": smf.HEADER_LENGTH, "data": subtype.length}
             length = sizes.get(field.section) or layout.sections[field.section].length
             if field.subtype in (None, subtype.number) and length and field.offset + field.length > length:
-                yield f"{what} ends at {field.offset + field.length}, its section at {length}"
+                yield f"{where} ends at {field.offset + field.length}, its section at {length}"
     for number in layout.subtypes:
         seen: dict[tuple[str, str], int] = {}
         taken: dict[str, dict[int, str]] = {}
@@ -66,14 +66,14 @@ def _fields(layout: smf.Layout) -> Iterator[str]:
             if field.subtype not in (None, number):
                 continue
             if seen.setdefault((field.section, field.name), field.offset) != field.offset:
-                yield f"field {field.name} of subtype {number} is given twice"
+                yield f"field {field.name} of subtype {number} is defined twice"
             if field.type != "bit":
                 bytes_taken = taken.setdefault(field.section, {})
-                for at in range(field.offset, field.offset + field.length):
-                    if at in bytes_taken:
-                        yield f"fields {bytes_taken[at]} and {field.name} of subtype {number} overlap"
+                for byte in range(field.offset, field.offset + field.length):
+                    if byte in bytes_taken:
+                        yield f"fields {bytes_taken[byte]} and {field.name} of subtype {number} overlap"
                         break
-                    bytes_taken[at] = field.name
+                    bytes_taken[byte] = field.name
 
 
 def _columns(layout: smf.Layout) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _columns(layout: smf.Layout) -> Iterator[str]:
         if not column.text:
             yield f"column {column.name} has no text"
     if len(columns) < len(layout.columns):
-        yield "a column is given twice"
+        yield "a column is defined twice"
     reader = layout.reader
     for name in (
         reader["processor"],

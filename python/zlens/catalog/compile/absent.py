@@ -1,7 +1,7 @@
-"""LEFT JOINs with what the input has no rows of: its columns are NULL, and nothing is joined.
+"""LEFT JOINs with tables that the input has no rows of: their columns become NULL, and nothing is joined.
 
-Most measures are joined from many roles, of which an input has few. A join with no rows costs the engine
-planning, and of long inputs time for every row.
+Most measures join many roles, and an input has few of them. A join without rows costs the engine planning
+time and, for long inputs, time for every row.
 """
 
 from __future__ import annotations
@@ -11,40 +11,40 @@ from collections.abc import Callable, Mapping
 from zlens.catalog.compile.tree import Reads, Tree, walk
 from zlens.catalog.expressions import quote
 
-#: Columns and SQL types of a table (`role.activity`) that the input has no rows of; None for others. The type
-#: of a column that is not named is not known.
+#: Columns and SQL types of a table (`role.activity`) that the input has no rows of; None for others. The
+#: type of a column that is not named is unknown.
 Absent = Callable[[str], Mapping[str, str] | None]
-#: Joins without rows where the left side has none.
+#: Joins that have no rows if the left side has none.
 _LEFT_ROWS = ("INNER", "LEFT", "SEMI", "ANTI")
 
 
 def drop(parsed: Tree, reads: Reads, absent: Absent, parse: Callable[[str], Tree]) -> None:
-    """Put one row of NULLs in the place of what LEFT JOINs read of absent tables.
+    """Replace what LEFT JOINs read of absent tables by one row of NULLs.
 
-    reads   what a narrowed tree reads; absent tables that it reads no more are taken out
+    reads   what a narrowed tree reads; absent tables that it no longer reads are removed
     """
-    gone = {name for name in reads if absent(name) is not None}
-    if not gone:
+    absent_tables = {name for name in reads if absent(name) is not None}
+    if not absent_tables:
         return
     for node in walk(parsed):
         for key in ("from_table", "left", "right"):
             while isinstance(node.get(key), dict) and node[key].get("type") == "JOIN":
-                instead = _without(node[key], parsed, reads, absent, parse)
-                if instead is None:
+                replacement = _without(node[key], parsed, reads, absent, parse)
+                if replacement is None:
                     break
-                node[key] = instead
-                if instead.get("type") == "JOIN":
-                    # The next one stands on its left.
+                node[key] = replacement
+                if replacement.get("type") == "JOIN":
+                    # The next one is on its left.
                     break
-    named = {_table(node) for node in walk(parsed) if node.get("type") == "BASE_TABLE"}
-    for name in gone - named:
+    remaining = {_table(node) for node in walk(parsed) if node.get("type") == "BASE_TABLE"}
+    for name in absent_tables - remaining:
         del reads[name]
 
 
 def _without(
     join: Tree, parsed: Tree, reads: Reads, absent: Absent, parse: Callable[[str], Tree]
 ) -> Tree | None:
-    """What stands for a join with an absent table; None where it is another join."""
+    """The replacement of a join with an absent table; None if it is another join."""
     if join["join_type"] != "LEFT" or join["ref_type"] != "REGULAR":
         return None
     right = join["right"]
@@ -56,26 +56,26 @@ def _without(
     inside = {id(node) for node in walk(right)}
     if any(_of(node, alias) in merged for node in walk(parsed) if id(node) not in inside):
         return None
-    shown = ", ".join(
+    nulls = ", ".join(
         f"{f'CAST(NULL AS {type})' if type else 'NULL'} AS {quote(name)}"
         for name, type in types.items()
         if name not in merged
     )
-    if not shown:
+    if not nulls:
         left: Tree = join["left"]
         return left
-    made = parse(f"SELECT 1 FROM one CROSS JOIN (SELECT {shown}) AS {quote(alias)}")
-    cross: Tree = made["statements"][0]["node"]["from_table"]
+    template = parse(f"SELECT 1 FROM one CROSS JOIN (SELECT {nulls}) AS {quote(alias)}")
+    cross: Tree = template["statements"][0]["node"]["from_table"]
     cross["left"] = join["left"]
     return cross
 
 
 def _types(ref: Tree, reads: Reads, absent: Absent) -> dict[str, str] | None:
-    """Columns and types of a table that is absent, or of a plain selection of its columns."""
+    """Columns and types of an absent table, or of a plain selection of its columns."""
     if ref["type"] == "BASE_TABLE":
         name = _table(ref)
-        known = absent(name) if name in reads else None
-        return None if known is None else {one: known.get(one, "") for one in sorted(reads[name])}
+        types = absent(name) if name in reads else None
+        return None if types is None else {column: types.get(column, "") for column in sorted(reads[name])}
     if ref["type"] != "SUBQUERY":
         return None
     node = ref["subquery"]["node"]
@@ -85,23 +85,25 @@ def _types(ref: Tree, reads: Reads, absent: Absent) -> dict[str, str] | None:
         or node["from_table"]["type"] != "BASE_TABLE"
     ):
         return None
-    known = absent(_table(node["from_table"]))
+    types = absent(_table(node["from_table"]))
     items = node["select_list"]
-    if known is None or any(item["class"] != "COLUMN_REF" for item in items):
+    if types is None or any(item["class"] != "COLUMN_REF" for item in items):
         return None
     columns = {str(item.get("alias") or item["column_names"][-1]).lower(): item for item in items}
     sources = {name: str(item["column_names"][-1]).lower() for name, item in columns.items()}
     return (
-        {name: known[source] for name, source in sources.items()} if {*sources.values()} <= {*known} else None
+        {name: types[source] for name, source in sources.items()} if {*sources.values()} <= {*types} else None
     )
 
 
 def empty(node: Tree, absent: Absent) -> bool:
-    """Whether a query surely gives no rows, since what it is made from has none."""
+    """Whether a query certainly returns no rows, since its tables have none."""
     if node["cte_map"]["map"]:
         return False
     if node["type"] == "SET_OPERATION_NODE":
-        return node["setop_type"].startswith("UNION") and all(empty(one, absent) for one in node["children"])
+        return node["setop_type"].startswith("UNION") and all(
+            empty(child, absent) for child in node["children"]
+        )
     if node["type"] != "SELECT_NODE":
         return False
     # An aggregate over no rows is a row.
@@ -124,7 +126,7 @@ def _no_rows(ref: Tree, absent: Absent) -> bool:
 
 
 def _of(node: Tree, alias: str) -> str | None:
-    """The name of a column that a node asks of a table by its alias."""
+    """The name of a column that a node reads from a table by its alias."""
     path = node.get("column_names") if node.get("class") == "COLUMN_REF" else None
     return str(path[1]).lower() if path and len(path) > 1 and str(path[0]).lower() == alias else None
 

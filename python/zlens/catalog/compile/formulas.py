@@ -17,11 +17,11 @@ LEADING = ("system", "source", "interval_end", "seconds", "flag")
 
 @dataclass
 class Columns:
-    """The SELECT of a measure's columns, in layers: each is over the columns of the one before.
+    """The SELECT of a measure's columns, in layers: each layer is over the columns of the previous one.
 
-    first   expressions over what the measure is joined from
-    above   those of the layers above it
-    reads   columns that the first layer reads, by the name that the join gives their table
+    first   expressions over the tables that the measure joins
+    above   the expressions of the layers above it
+    reads   columns that the first layer reads, by the alias of their table
     """
 
     first: list[str] = field(default_factory=list)
@@ -30,16 +30,16 @@ class Columns:
 
     def paths(self) -> list[tuple[str, str]]:
         """What the first layer reads, as table and column."""
-        return [(alias, one) for alias, ones in self.reads.items() for one in sorted(ones)]
+        return [(alias, column) for alias, columns in self.reads.items() for column in sorted(columns)]
 
 
 class Formulas:
-    """The formulas of one measure as they are for an input.
+    """The formulas of one measure for an input.
 
-    base       the name of the table that its rows are of
-    grouped    rows are put together
+    base       the alias of the table that gives its rows
+    grouped    whether rows are grouped
     present    the machine generations in the input
-    published  take the formulas that round as published tables do
+    published  whether to use the formulas that round as published tables do
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class Formulas:
         self._inlined: dict[str, str] = {}
 
     def select(self, wanted: Collection[str]) -> Columns:
-        """The SQL of some columns, the leading ones among them if they are wanted."""
-        made = self.made
+        """The SQL of some columns, including the leading ones if they are wanted."""
+        selected = self.made
         layers = self._layers([name for name in wanted if name in self._by])
         above = {name for layer in layers[1:] for name in layer}
         for name in LEADING:
@@ -75,28 +75,30 @@ class Formulas:
                     if name == "flag" and self.grouped
                     else self.role(name)
                 )
-                made.first.append(f"{sql} AS {name}")
-        named = {*wanted}.union(layers[0] if layers else ())
+                selected.first.append(f"{sql} AS {name}")
+        computed = {*wanted}.union(layers[0] if layers else ())
         for column in self.table.columns:
-            if column.name in LEADING or column.name not in named or column.name in above:
+            if column.name in LEADING or column.name not in computed or column.name in above:
                 continue
             if column.by:
                 formula = layers[0].get(column.name, "")
                 sql = expressions.compile_sql(formula, self.role, column.type) if formula else "NULL"
             else:
                 sql = self.plain(column.name, column.type)
-            made.first.append(_typed(sql, column))
-        # What layers above need of what is joined is handed up to them.
-        handed = {name for layer in layers[1:] for each in layer.values() for name in _names(each)}
-        made.first += [f"{self.role(name)} AS {_handed(name)}" for name in sorted(handed) if "." in name]
+            selected.first.append(_typed(sql, column))
+        # Joined columns that upper layers need are passed up to them.
+        passed = {name for layer in layers[1:] for formula in layer.values() for name in _names(formula)}
+        selected.first += [
+            f"{self.role(name)} AS {_passed_name(name)}" for name in sorted(passed) if "." in name
+        ]
         for layer in layers[1:]:
-            made.above.append(
+            selected.above.append(
                 [
                     _typed(self._above(formula, self._columns[name].type), self._columns[name])
                     for name, formula in layer.items()
                 ]
             )
-        return made
+        return selected
 
     @staticmethod
     def _above(formula: str, type: str) -> str:
@@ -107,13 +109,13 @@ class Formulas:
         return f"{expressions.quote(alias)}.{expressions.quote(name)}"
 
     def path(self, reference: str) -> tuple[str, str]:
-        """The table and column that a name in a formula means."""
+        """The table and column that a name in a formula refers to."""
         entity, dot, role = reference.partition(".")
         # Formulas of a generation name the role; a helper that adds counters up names its sums alike.
         return (self.base if entity == "counter" else entity, role) if dot else (self.base, reference)
 
     def role(self, reference: str) -> str:
-        """SQL of what a formula names that is no column of the measure."""
+        """SQL of a name in a formula that is not a column of the measure."""
         if "." in reference:
             return self.of(*self.path(reference))
         if reference == "seconds" and self.table.span:
@@ -127,12 +129,12 @@ class Formulas:
         )
 
     def plain(self, name: str, type: str = "") -> str:
-        """SQL of a column by its formula, with the formulas of the columns it names in their places."""
+        """SQL of a column by its formula, with the formulas of the columns it names inlined."""
         formula = self.formula(name)
         return expressions.compile_sql(formula, self._inline, type) if formula else "NULL"
 
     def formula(self, name: str) -> str:
-        """The formula of a column as it is for the input; '' where it has none."""
+        """The formula of a column for the input; '' if it has none."""
         column = self._columns[name]
         if not column.by:
             return (self.published and column.published) or column.formula
@@ -142,20 +144,22 @@ class Formulas:
         return formula
 
     def references(self, name: str) -> list[str]:
-        """What the formula of a column names in the end: `table.column`, or a leading column."""
-        found: dict[str, None] = {}
-        pending, met = [name], set[str]()
+        """What the formula of a column ultimately names: `table.column`, or a leading column."""
+        references: dict[str, None] = {}
+        pending, seen = [name], set[str]()
         while pending:
-            one = pending.pop(0)
-            if one in met:
+            reference = pending.pop(0)
+            if reference in seen:
                 continue
-            met.add(one)
-            formula = self.formula(one) if one in self._columns and one not in LEADING else ""
+            seen.add(reference)
+            formula = (
+                self.formula(reference) if reference in self._columns and reference not in LEADING else ""
+            )
             if formula:
                 pending = [*expressions.names(formula), *pending]
-            elif "." in one or one in LEADING:
-                found[one] = None
-        return list(found)
+            elif "." in reference or reference in LEADING:
+                references[reference] = None
+        return list(references)
 
     def _inline(self, name: str) -> str:
         column = self._columns.get(name)
@@ -166,10 +170,10 @@ class Formulas:
         return self._inlined[name]
 
     def _layers(self, wanted: list[str]) -> list[dict[str, str]]:
-        """Formulas of columns that machines give differently, each layer over columns of those before it.
+        """Formulas of columns that differ by machine, in layers: each is over columns of those before it.
 
-        Were a column's formula put in the place of its name, as columns of other measures are, the statement
-        would grow so long that planning it took seconds.
+        If these formulas were inlined, as those of other columns are, the statement would grow so long
+        that planning it would take seconds.
         """
         formulas: dict[str, str] = {}
         pending = list(wanted)
@@ -179,15 +183,17 @@ class Formulas:
                 continue
             formulas[name] = self.formula(name)
             pending += _names(formulas[name]) & self._by
-        # In the order of the table, so that the statement is the same each time.
-        left = {name: formulas[name] for name in self._columns if name in formulas}
+        # In the order of the table, so that the statement is always the same.
+        remaining = {name: formulas[name] for name in self._columns if name in formulas}
         layers: list[dict[str, str]] = []
-        while left:
-            layer = {name: formula for name, formula in left.items() if not _names(formula) & set(left)}
+        while remaining:
+            layer = {
+                name: formula for name, formula in remaining.items() if not _names(formula) & set(remaining)
+            }
             if not layer:
-                raise CatalogError(f"measure {self.table.name}: {', '.join(left)} are made of each other")
+                raise CatalogError(f"measure {self.table.name}: {', '.join(remaining)} depend on each other")
             layers.append(layer)
-            left = {name: formula for name, formula in left.items() if name not in layer}
+            remaining = {name: formula for name, formula in remaining.items() if name not in layer}
         return layers
 
 
@@ -222,8 +228,8 @@ def _typed(sql: str, column: metrics.Column) -> str:
 
 
 def _from_below(name: str) -> str:
-    return _handed(name) if "." in name else expressions.quote(name)
+    return _passed_name(name) if "." in name else expressions.quote(name)
 
 
-def _handed(name: str) -> str:
+def _passed_name(name: str) -> str:
     return expressions.quote("#" + name)

@@ -1,7 +1,7 @@
-"""What the compiler worked out before, in the user's cache directory.
+"""Results of earlier compilations, kept in the user's cache directory.
 
-An entry depends on the files of the catalog (as bytecode does, by their names, sizes and times of change), on
-what the user says of roles, on the release of DuckDB, and on what the caller names.
+An entry depends on the files of the catalog (as bytecode does, by their names, sizes and modification
+times), on the user's own roles, on the DuckDB release, and on the key that the caller gives.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from zlens.catalog import user_roles
 from zlens.schema.cache import Cache
 from zlens.schema.facts import FACTS
 
-#: Where what entries depend on is: facts, and what makes statements of them.
+#: The files that entries depend on: facts, and the code that turns them into statements.
 ROOTS = (FACTS, Path(__file__).parents[1])
 _ENDINGS = (".py", ".toml", ".sql")
 
 
 class Kept:
-    """Entries of one kind, as JSON. `release` is that of DuckDB."""
+    """Entries of one kind, as JSON. `release` is the DuckDB release."""
 
     def __init__(self, kind: str, release: str) -> None:
         self._cache = Cache(kind, "1")
         self._release = release
 
     def read(self, *depends: Any) -> Any:
-        """The entry that depends on these; None where there is none."""
+        """The entry for this key; None if there is none."""
         body = self._cache.read(self._depends(depends))
         try:
             return json.loads(body) if body is not None else None
@@ -43,18 +43,18 @@ class Kept:
         self._cache.write(self._depends(depends), body.encode("utf-8", "surrogatepass"))
 
     def _depends(self, depends: tuple[Any, ...]) -> bytes:
-        named = [*(stamp(str(root)) for root in ROOTS), _of_user(), self._release, *depends]
-        return json.dumps(named).encode()
+        key = [*(stamp(str(root)) for root in ROOTS), _user_stamp(), self._release, *depends]
+        return json.dumps(key).encode()
 
 
 def digest(facts: Any) -> str:
-    """A short word for facts that JSON can write."""
+    """A short digest of facts that JSON can write."""
     return blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
 
 @cache
 def stamp(root: str) -> str:
-    """A digest of the names, sizes and times of change of the catalog's files."""
+    """A digest of the names, sizes and modification times of the catalog's files."""
     return digest(sorted(_files(root)))
 
 
@@ -69,8 +69,8 @@ def _files(folder: str) -> Iterator[str]:
                 yield f"{entry.path} {status.st_size} {status.st_mtime_ns}\n"
 
 
-def _of_user() -> list[str | int]:
-    """Name, size and time of change of the file in which the user binds roles."""
+def _user_stamp() -> list[str | int]:
+    """Name, size and modification time of the file in which the user binds roles."""
     path = user_roles.path()
     try:
         status = path.stat()

@@ -1,4 +1,4 @@
-"""Lineage as it was found out before: a column that was asked for once needs no parser of SQL any more."""
+"""Cached lineage: once a column has been looked up, no SQL parser is needed for it again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Columns = Mapping[str, Collection[str]]
 class Source:
     """A column of a role or a helper that a formula names.
 
-    computed  how a helper computes it; '' where it takes it over
+    computed  how a helper computes it; '' if it passes it on unchanged
     roles     the roles behind it, as entity and role
     """
 
@@ -32,7 +32,7 @@ class Source:
 
 
 class KeptLineage:
-    """The lineage of columns of measures. `render` gives the text of an expression, `kept` keeps entries."""
+    """The lineage of columns of measures. `render` gives the text of an expression, `kept` caches entries."""
 
     def __init__(self, parse: Parse, render: Callable[[Tree], str], kept: Kept) -> None:
         self._parse = parse
@@ -41,7 +41,7 @@ class KeptLineage:
 
     @cached_property
     def lineages(self) -> Lineages:
-        """The graph itself, to be asked where nothing is known yet."""
+        """The graph itself, for what is not cached yet."""
         session = {
             name: [(column.name, column.type) for column in columns]
             for name, columns in session_columns.always().items()
@@ -49,52 +49,52 @@ class KeptLineage:
         return Lineages(Nodes(self._parse, session, self._kept))
 
     def entities(self, query: str) -> list[str]:
-        """The entities of roles that a statement reads, by way of measures and their helpers."""
-        known = self.lineages.nodes
-        found: set[str] = set()
-        for name in tree.tables(known.tree(query)):
+        """The entities of roles that a statement reads, directly or through measures and their helpers."""
+        graph = self.lineages.nodes
+        entities: set[str] = set()
+        for name in tree.tables(graph.tree(query)):
             if name.startswith(ROLE) or nodes.fed(name):
-                found |= known.entities(name)
-        return sorted(found)
+                entities |= graph.entities(name)
+        return sorted(entities)
 
     def roles(self, measure: str, column: str) -> list[tuple[str, str]]:
-        """The roles that a measure's value is computed from, by way of earlier columns and helpers."""
+        """The roles that a measure's value is computed from, through earlier columns and helpers."""
         return [(entity, role) for entity, role in self._all_roles.get(f"{measure}.{column}", ())]
 
     def uses(self, entity: str, role: str) -> list[str]:
-        """The columns of measures that a role's value goes into."""
-        return [name for name, behind in self._all_roles.items() if [entity, role] in behind]
+        """The columns of measures that a role's value feeds."""
+        return [name for name, roles in self._all_roles.items() if [entity, role] in roles]
 
     @cached_property
     def _all_roles(self) -> dict[str, list[list[str]]]:
-        def make() -> dict[str, list[list[str]]]:
+        def compute() -> dict[str, list[list[str]]]:
             return {
                 f"{table.name}.{column.name}": [
-                    [*each] for each in self.lineages.roles(table.name, [column.name])
+                    [*place] for place in self.lineages.roles(table.name, [column.name])
                 ]
                 for table, column in metrics.all_columns()
                 if nodes.fed(table.name)
             }
 
-        found: dict[str, list[list[str]]] = self._once(make, "roles")
-        return found
+        roles: dict[str, list[list[str]]] = self._cached(compute, "roles")
+        return roles
 
     def sources(self, table: metrics.Table, column: metrics.Column) -> dict[str, list[Source]]:
-        """What a column's formula names in the end, and which columns of roles or helpers that is.
+        """What a column's formula ultimately names, and the columns of roles or helpers behind each name.
 
-        Of one that machines give differently only what it is told by: counters are many.
+        For a column that differs by machine, only what its `given` names: counters are too many.
         """
 
-        def make() -> dict[str, list[tuple[Any, ...]]]:
-            known = self.lineages
+        def compute() -> dict[str, list[tuple[Any, ...]]]:
+            graph = self.lineages
             if column.by:
                 names = expressions.names(column.given) if column.given else []
             else:
-                names = known.references(table.name, column.name)
+                names = graph.references(table.name, column.name)
             return {
                 name: [
-                    (node, one, self._computed(node, one), known.roles(node, [one]))
-                    for node, one in (known.named(table.name, name) if "." in name else ())
+                    (node, read_column, self._computed(node, read_column), graph.roles(node, [read_column]))
+                    for node, read_column in (graph.named(table.name, name) if "." in name else ())
                 ]
                 for name in names
             }
@@ -103,29 +103,29 @@ class KeptLineage:
             return {}
         return {
             name: [
-                Source(node, one, computed, [(entity, role) for entity, role in behind])
-                for node, one, computed, behind in meant
+                Source(node, read_column, computed, [(entity, role) for entity, role in roles])
+                for node, read_column, computed, roles in entries
             ]
-            for name, meant in self._once(make, "sources", table.name, column.name).items()
+            for name, entries in self._cached(compute, "sources", table.name, column.name).items()
         }
 
     def _computed(self, node: str, column: str) -> str:
-        found = self.lineages.computed(node, column) if nodes.is_helper(node) else []
-        return " or ".join(dict.fromkeys(map(self._render, found)))
+        trees = self.lineages.computed(node, column) if nodes.is_helper(node) else []
+        return " or ".join(dict.fromkeys(map(self._render, trees)))
 
     def raw(self, measure: str, column: str) -> tuple[Columns, Columns]:
-        """The columns of raw tables that give a column's values, and those that find its rows."""
+        """The columns of raw tables that give a column's values, and those that determine its rows."""
 
-        def make() -> list[Columns]:
-            found = self.lineages.of(measure, column)
-            return [found.raw, found.rows]
+        def compute() -> list[Columns]:
+            lineage = self.lineages.of(measure, column)
+            return [lineage.raw, lineage.rows]
 
-        values, rows = self._once(make, "raw", measure, column)
+        values, rows = self._cached(compute, "raw", measure, column)
         return values, rows
 
-    def _once(self, make: Callable[[], Any], *depends: str) -> Any:
-        found = self._kept.read(*depends)
-        if found is None:
-            found = make()
-            self._kept.write(found, *depends)
-        return found
+    def _cached(self, compute: Callable[[], Any], *depends: str) -> Any:
+        entry = self._kept.read(*depends)
+        if entry is None:
+            entry = compute()
+            self._kept.write(entry, *depends)
+        return entry

@@ -1,6 +1,6 @@
-"""Lineage: what a column of a measure is made from, by way of helpers and roles, in whatever input.
+"""Lineage: what a column of a measure is made from, through helpers and roles, for any input.
 
-It is taken from the graph that statements are compiled from, for all machine generations and all sources.
+It comes from the graph that statements are compiled from, for all machine generations and all sources.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zlens.catalog.roles import Entity, entity
 Place = tuple[str, str]
 
 
-#: Whatever may be shown.
+#: Includes unverified formulas.
 _TRUST = Trust(unverified=True)
 
 
@@ -27,9 +27,9 @@ _TRUST = Trust(unverified=True)
 class Lineage:
     """What columns of a node are made from.
 
-    values  columns on the way, by node: of helpers, measures, roles (role.entity) and tables of the session
+    values  intermediate columns by node: of helpers, measures, roles (role.entity) and session tables
     raw     columns of raw tables and of a session's own tables that give those values
-    rows    columns of raw tables that find the rows: by which tables are joined, grouped and selected
+    rows    columns of raw tables that determine the rows: those used to join, group and select
     """
 
     values: Mapping[str, Collection[str]]
@@ -38,10 +38,10 @@ class Lineage:
 
 
 class Lineages:
-    """Follows columns through the nodes that a parser of SQL sees."""
+    """Follows columns through the nodes of parsed SQL."""
 
-    def __init__(self, known: Nodes) -> None:
-        self.nodes = known
+    def __init__(self, graph: Nodes) -> None:
+        self.nodes = graph
         self._named: dict[Place, list[Place]] = {}
         self._below: dict[tuple[str, frozenset[str], bool], Reads] = {}
         self._raw: dict[tuple[str, frozenset[str]], tuple[Entity, tuple[Reads, Reads]]] = {}
@@ -50,53 +50,55 @@ class Lineages:
         """The lineage of a column of a measure."""
         values = self._behind(measure, {column}, rows=False)
         raw: Reads = {}
-        whole: Reads = {}
+        everything: Reads = {}
         for node, columns in self._behind(measure, {column}, rows=True).items():
-            given = values.get(node, set())
+            value_columns = values.get(node, set())
             if node.startswith(ROLE):
-                _add(raw, self._raw_of(node, given)[0])
+                _add(raw, self._raw_of(node, value_columns)[0])
                 for part in self._raw_of(node, columns):
-                    _add(whole, part)
+                    _add(everything, part)
             elif node in self.nodes.session and not node.startswith("_"):
-                _add(raw, {node: given})
-                _add(whole, {node: columns})
-        rows = {table: columns - raw.get(table, set()) for table, columns in whole.items()}
+                _add(raw, {node: value_columns})
+                _add(everything, {node: columns})
+        rows = {table: columns - raw.get(table, set()) for table, columns in everything.items()}
         return Lineage(_sorted(values), _sorted(raw), _sorted(rows))
 
     def roles(self, node: str, columns: Collection[str]) -> list[tuple[str, str]]:
-        """The roles among what the values of some columns are made from, as entity and role."""
-        found = {node: {*columns}, **self._behind(node, {*columns}, rows=False)}
-        read = ((name, ones) for name, ones in found.items() if name.startswith(ROLE))
-        return sorted((name.removeprefix(ROLE), one) for name, ones in read for one in ones)
+        """The roles that the values of some columns are made from, as entity and role."""
+        reads = {node: {*columns}, **self._behind(node, {*columns}, rows=False)}
+        role_reads = ((name, names) for name, names in reads.items() if name.startswith(ROLE))
+        return sorted((name.removeprefix(ROLE), role) for name, names in role_reads for role in names)
 
     def references(self, measure: str, column: str) -> list[str]:
-        """What the formulas of a column name in the end: `table.column`, or a leading column."""
+        """What the formulas of a column ultimately name: `table.column`, or a leading column."""
         return formulas.Formulas(metrics.table(measure), trust=_TRUST).references(column)
 
     def named(self, measure: str, reference: str) -> list[Place]:
         """The columns of nodes that a reference means."""
         key = (measure, reference)
         if key not in self._named:
-            parsed, made = self._measure(measure)
-            reads = tree.values_of(parsed, [made.path(reference)], self.nodes.columns)
-            self._named[key] = [(node, one) for node, ones in sorted(reads.items()) for one in sorted(ones)]
+            parsed, measure_formulas = self._measure(measure)
+            reads = tree.values_of(parsed, [measure_formulas.path(reference)], self.nodes.columns)
+            self._named[key] = [
+                (node, column) for node, columns in sorted(reads.items()) for column in sorted(columns)
+            ]
         return self._named[key]
 
     def computed(self, helper: str, column: str) -> list[Tree]:
-        """The expressions by which a helper computes a column; none where it takes it over."""
+        """The expressions by which a helper computes a column; none if it passes it on unchanged."""
         return tree.computed(self.nodes.helper(helper, {column}, None), column, self.nodes.columns)
 
     def _behind(self, node: str, columns: set[str], *, rows: bool) -> Reads:
-        """What some columns of a node are made from, of every node below it; with `rows` all that is read."""
-        found: Reads = {}
+        """What some columns of a node are made from, for every node below; with `rows` all that is read."""
+        reads: Reads = {}
         pending = dict(self._below_of(node, columns, rows=rows))
         while pending:
-            # Those above a node tell what is wanted of it.
-            name = max(pending, key=lambda one: (self.nodes.depth(one), one))
-            found[name] = pending.pop(name)
-            for below, wanted in self._below_of(name, found[name], rows=rows).items():
+            # The nodes above a node determine which of its columns are wanted.
+            name = max(pending, key=lambda node_name: (self.nodes.depth(node_name), node_name))
+            reads[name] = pending.pop(name)
+            for below, wanted in self._below_of(name, reads[name], rows=rows).items():
                 pending[below] = pending.get(below, set()) | wanted
-        return found
+        return reads
 
     def _below_of(self, name: str, wanted: Collection[str], *, rows: bool) -> Reads:
         key = (name, frozenset(wanted), rows)
@@ -106,11 +108,17 @@ class Lineages:
                 read = tree.narrow if rows else tree.values
                 below = read(self.nodes.helper(name, wanted, None), wanted, self.nodes.columns)
             elif nodes.fed(name):
-                parsed, made = self._measure(name)
+                parsed, measure_formulas = self._measure(name)
                 if rows:
-                    below = tree.narrow_to(parsed, made.select(wanted).paths(), self.nodes.columns)
+                    below = tree.narrow_to(
+                        parsed, measure_formulas.select(wanted).paths(), self.nodes.columns
+                    )
                 else:
-                    paths = dict.fromkeys(made.path(each) for one in wanted for each in made.references(one))
+                    paths = dict.fromkeys(
+                        measure_formulas.path(reference)
+                        for column in wanted
+                        for reference in measure_formulas.references(column)
+                    )
                     below = tree.values_of(parsed, [*paths], self.nodes.columns) if paths else {}
             self._below[key] = below
         return self._below[key]
@@ -118,10 +126,10 @@ class Lineages:
     def _raw_of(self, node: str, wanted: Collection[str]) -> tuple[Reads, Reads]:
         name = node.removeprefix(ROLE)
         key = (name, frozenset(wanted))
-        # The user's word on an entity makes another of it.
-        what = entity(name)
-        if key not in self._raw or self._raw[key][0] is not what:
-            self._raw[key] = (what, roles.reads(name, wanted))
+        # The user may rebind an entity.
+        role_entity = entity(name)
+        if key not in self._raw or self._raw[key][0] is not role_entity:
+            self._raw[key] = (role_entity, roles.reads(name, wanted))
         return self._raw[key][1]
 
     def _measure(self, name: str) -> tuple[Tree, formulas.Formulas]:
@@ -129,8 +137,8 @@ class Lineages:
         return parsed, formulas.of(parsed, metrics.table(name), trust=_TRUST)
 
 
-def _add(reads: Reads, more: Reads) -> None:
-    for name, columns in more.items():
+def _add(reads: Reads, added: Reads) -> None:
+    for name, columns in added.items():
         reads.setdefault(name, set()).update(columns)
 
 

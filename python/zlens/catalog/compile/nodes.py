@@ -1,8 +1,8 @@
-"""What statements of the catalog read from: roles, helpers and measures, with their columns.
+"""The nodes that statements of the catalog read from: roles, helpers and measures, with their columns.
 
 A helper is a private SELECT over roles, measures and other helpers, in `helpers/<name>.sql`; statements
-call it `_<name>`. Words in braces in it stand for what the catalog of CPU MF makes of its facts
-(cpumf_formulas.PLACES), or for how long an interval may be (interval_flags).
+call it `_<name>`. Words in braces are placeholders for SQL that the CPU MF catalog generates from its facts
+(cpumf_formulas.PLACES), or for the longest normal interval (interval_flags).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from zlens.catalog.roles import entity, read
 from zlens.errors import CatalogError
 
 ROOT = Path(__file__).parents[1] / "helpers"
-#: A column of a measure's SQL that stands for all of them until its text is put together.
+#: A column of a measure's SQL that stands for all its columns until they are filled in.
 PLACE = "#columns"
-#: What stands before the name of a role: rows of buckets with --every, or of intervals as they are.
+#: Prefixes of role names: rows of buckets with --every, or of original intervals.
 ROLE, UNSUMMED = "role.", "unsummed."
 
 Parse = Callable[[str], str]
@@ -42,7 +42,7 @@ def is_helper(name: str) -> bool:
 
 @cache
 def text(name: str) -> str:
-    """The SQL of a helper, or of a measure with a place for its columns."""
+    """The SQL of a helper, or of a measure with a placeholder for its columns."""
     if is_helper(name):
         return (ROOT / f"{name[1:]}.sql").read_text(encoding="utf-8")
     if name.startswith("_") or not fed(name):
@@ -51,14 +51,14 @@ def text(name: str) -> str:
 
 
 def fed(name: str) -> bool:
-    """Whether a measure is joined from roles and helpers: some are made otherwise, or by no reader yet."""
+    """Whether a measure is joined from roles and helpers: others are made otherwise, or by no reader yet."""
     return is_helper(name) or (name in metrics.tables() and bool(metrics.table(name).rows))
 
 
 class Nodes:
-    """The nodes as a parser of SQL sees them. `parse` gives the serialized tree of a statement.
+    """The nodes as an SQL parser sees them. `parse` gives the serialized tree of a statement.
 
-    What is found out of a node is the same for every input, and kept from one process to the next.
+    Facts about a node are the same for every input, and are cached between processes.
     """
 
     def __init__(
@@ -83,23 +83,23 @@ class Nodes:
         return [self._columns, self._depths, self._reads, self._entities, self._tables, self._joined]
 
     def keep(self) -> None:
-        """Keep what was found out of the nodes, where that is more than before."""
-        known = sum(map(len, self._facts()))
-        if self._kept is not None and known > self._known:
+        """Cache the facts found about the nodes, if there are new ones."""
+        fact_count = sum(map(len, self._facts()))
+        if self._kept is not None and fact_count > self._known:
             self._kept.write(self._facts(), "graph", self.session)
-            self._known = known
+            self._known = fact_count
 
     def tree(self, sql: str) -> Tree:
-        """The tree of a statement, for the caller to change."""
+        """The tree of a statement; the caller may change it."""
         if sql not in self._texts:
             self._texts[sql] = self._parse(sql)
-        made: Tree = json.loads(self._texts[sql])
-        if made.get("error"):
-            raise CatalogError(f"a measure's SQL cannot be parsed: {made.get('error_message')}")
-        return made
+        parsed: Tree = json.loads(self._texts[sql])
+        if parsed.get("error"):
+            raise CatalogError(f"a measure's SQL cannot be parsed: {parsed.get('error_message')}")
+        return parsed
 
     def helper(self, name: str, wanted: Collection[str] | None, generations: cpumf_formulas.Present) -> Tree:
-        """The tree of a helper; of sums of counters it holds those that are wanted (None: none)."""
+        """The tree of a helper; of the sums of counters it contains the wanted ones (None: none)."""
         sql = text(name)
         for place, make in cpumf_formulas.PLACES.items():
             if f"{{{place}}}" in sql:
@@ -107,7 +107,7 @@ class Nodes:
         return self.tree(sql.replace("{gap_factor}", repr(GAP)))
 
     def columns(self, name: str) -> list[str]:
-        """The columns of a node by its name as SQL has it (`role.processor`, `_pool`, `cpu`)."""
+        """The columns of a node by its SQL name (`role.processor`, `_pool`, `cpu`)."""
         name = _plain(name)
         if name not in self._columns:
             self._columns[name] = self._columns_of(name)
@@ -136,7 +136,7 @@ class Nodes:
         return tree.tables(self.helper(name, None, None))
 
     def depth(self, name: str) -> int:
-        """How far a node is from the raw tables: it reads only nodes of less depth."""
+        """The distance of a node from the raw tables: it reads only nodes with less depth."""
         name = _plain(name)
         if name not in self._depths:
             below = self.read_by(name) if name not in self.session else ()
@@ -144,7 +144,7 @@ class Nodes:
         return self._depths[name]
 
     def entities(self, name: str) -> frozenset[str]:
-        """The roles that a node reads, by way of others too."""
+        """The roles that a node reads, directly or through others."""
         name = _plain(name)
         if name.startswith(ROLE):
             return frozenset({name.removeprefix(ROLE)})
@@ -157,21 +157,25 @@ class Nodes:
         """The raw tables that may give rows of the roles that a node reads."""
         name = _plain(name)
         if name not in self._tables:
-            origins = (origin for each in self.entities(name) for origin in entity(each).origins)
+            origins = (
+                origin for entity_name in self.entities(name) for origin in entity(entity_name).origins
+            )
             self._tables[name] = sorted({origin.table for origin in origins})
         return self._tables[name]
 
     def joined(self, name: str) -> Sequence[str]:
-        """These, and the raw tables that are joined with them."""
+        """Like `tables`, plus the raw tables that are joined with them."""
         name = _plain(name)
         if name not in self._joined:
-            origins = (origin for each in self.entities(name) for origin in entity(each).origins)
+            origins = (
+                origin for entity_name in self.entities(name) for origin in entity(entity_name).origins
+            )
             self._joined[name] = sorted({table for origin in origins for table in read(origin)})
         return self._joined[name]
 
 
 def _plain(name: str) -> str:
-    """A node's name without what says which rows of it are meant."""
+    """A node's name without the prefix that says which of its rows are meant."""
     if name.startswith(UNSUMMED):
         name = name.removeprefix(UNSUMMED)
         return name if name.startswith("_") else ROLE + name

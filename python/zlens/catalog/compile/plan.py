@@ -1,4 +1,4 @@
-"""One statement for some columns of a measure, role or helper, and what has to be there for it."""
+"""One statement for some columns of a measure, role or helper, and the tables that it needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zlens.catalog.cpumf_formulas import SURE, Present, Trust
 from zlens.catalog.groups import Groups
 from zlens.catalog.roles import SQL_TYPES, WHOLE
 
-#: Helpers that more than one measure reads: made once a session, with the columns that are needed.
+#: Helpers that more than one measure reads: computed once per session, with the columns that are needed.
 KEPT = frozenset(
     {
         "_achieved", "_breach", "_core_counted", "_counted", "_counted_part", "_counted_work", "_counter",
@@ -23,18 +23,18 @@ KEPT = frozenset(
     }
 )  # fmt: skip
 Render = Callable[[Tree], str]
-#: Kept in place of a plan that there is for each set of generations.
+#: Cached in place of a plan that differs by set of generations.
 _BY_GENERATION = "by generation"
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What the compiler has to know of an input.
+    """What the compiler needs to know about an input.
 
     raw        columns of each raw table that a source gives
-    session    columns of the tables that a session makes itself: system, interval and others
+    session    columns of the tables that a session computes itself: system, interval and others
     releases   systems of each release
-    summed     intervals are buckets of --every
+    summed     whether intervals are buckets of --every
     """
 
     raw: Mapping[str, Collection[str]]
@@ -50,9 +50,9 @@ class Input:
 class Plan:
     """A statement, as the queries of its WITH clause in order and its last SELECT.
 
-    reads   columns of raw tables, which stand under their names before the first of the queries
-    makes   columns of tables to be made first: measures, helpers that are kept, tables of the session
-    by_generation   whether it is another for other machine generations
+    reads   columns of raw tables, which must be available under their names before the first query
+    makes   columns of tables to compute first: measures, kept helpers, session tables
+    by_generation   whether it differs by machine generation
     """
 
     queries: list[tuple[str, str]] = field(default_factory=list)
@@ -68,9 +68,9 @@ class Plan:
 
 
 class Compiler:
-    """Compiles for one input. `parse` serializes the tree of a statement, `render` gives the text of one.
+    """Compiles for one input. `parse` serializes the tree of a statement, `render` gives its text.
 
-    present   which machine generations there are; asked for when a formula depends on it
+    present   the machine generations in the input; called when a formula depends on them
     """
 
     def __init__(
@@ -91,15 +91,15 @@ class Compiler:
         self._nothing: dict[str, Mapping[str, str] | None] = {}
         self.session = digest(source.session)
 
-    # -- what there is -------------------------------------------------------------------------------
+    # -- what the input has ----------------------------------------------------------------------------
 
     def columns(self, name: str) -> list[str]:
-        """The columns of a node, those of --every among them."""
-        found = self.nodes.columns(name)
-        return [*found, *(column for column, _ in self.percentiles(name))]
+        """The columns of a node, including those of --every."""
+        own = self.nodes.columns(name)
+        return [*own, *(column for column, _ in self.percentiles(name))]
 
     def percentiles(self, name: str) -> list[tuple[str, str]]:
-        """The columns that a measure has beside its own with --every: of a gauge p50, p95 and maximum."""
+        """The extra columns of a measure with --every: p50, p95 and maximum of each gauge."""
         if not self.input.summed or name not in metrics.tables() or not nodes.fed(name):
             return []
         gauges = [column for column in metrics.table(name).columns if column.aggregate == "gauge"]
@@ -109,9 +109,9 @@ class Compiler:
         return nodes.is_helper(name)
 
     def fills(self, name: str, tables: Container[str] | None = None) -> bool:
-        """Whether there is any table that a measure, a helper or a role (role.entity) is made from.
+        """Whether the input has any table that a measure, a helper or a role (role.entity) is made from.
 
-        `tables` are raw tables instead of those of the input.
+        `tables` are raw tables to use instead of those of the input.
         """
         if not (name.startswith(ROLE) or nodes.fed(name)) or not self.nodes.entities(name):
             return True
@@ -121,22 +121,22 @@ class Compiler:
     # -- compiling -----------------------------------------------------------------------------------
 
     def plan(self, name: str, wanted: Collection[str], *, ordered: bool = False) -> Plan:
-        """The statement that gives some columns of a node; a measure's rows by system, time and subject."""
-        # Rows are counted by their first column where no column is asked for.
+        """The statement that gives some columns of a node; rows of a measure by system, time and subject."""
+        # If no column is asked for, rows are counted by their first one.
         wanted = frozenset(wanted or self.nodes.columns(name)[:1])
         if (name, wanted, ordered) not in self._plans:
             depends = self._depends(name, wanted, ordered=ordered)
-            plan = self._before(depends)
+            plan = self._read_cached(depends)
             if plan is None:
-                plan = self._compiled(name, wanted, ordered=ordered)
-                self._keep(plan, depends)
+                plan = self._compile(name, wanted, ordered=ordered)
+                self._write_cached(plan, depends)
             self._plans[name, wanted, ordered] = plan
         return self._plans[name, wanted, ordered]
 
     def _depends(self, name: str, wanted: frozenset[str], *, ordered: bool) -> list[Any] | None:
-        """All that a plan depends on but the generations; None for one that is not kept."""
+        """All that a plan depends on, except the generations; None for a plan that is not cached."""
         source = self.input
-        # Events read tables that no role does, and patterns of groups have no text of their own.
+        # Events read tables that no role does, and patterns of groups have no text form.
         if self._kept is None or name == "event" or source.groups is not None:
             return None
         by_release = len(source.releases) > 1
@@ -153,8 +153,8 @@ class Compiler:
             self._tables[name] = f"{name} {digest(list(self.input.raw[name]))}"
         return self._tables[name]
 
-    def _before(self, depends: list[Any] | None) -> Plan | None:
-        """The plan as an earlier process has compiled it."""
+    def _read_cached(self, depends: list[Any] | None) -> Plan | None:
+        """The plan that an earlier process compiled."""
         if self._kept is None or depends is None:
             return None
         entry = self._kept.read(*depends)
@@ -170,46 +170,46 @@ class Compiler:
             {name: {*columns} for name, columns in makes.items()},
         )
 
-    def _keep(self, plan: Plan, depends: list[Any] | None) -> None:
+    def _write_cached(self, plan: Plan, depends: list[Any] | None) -> None:
         if self._kept is None or depends is None:
             return
         if plan.by_generation:
             self._kept.write(_BY_GENERATION, *depends)
             depends = [*depends, self._sorted_generations()]
-        columns = [{name: sorted(ones) for name, ones in part.items()} for part in (plan.reads, plan.makes)]
+        columns = [{name: sorted(names) for name, names in part.items()} for part in (plan.reads, plan.makes)]
         self._kept.write([plan.queries, plan.select, *columns], *depends)
 
     def _sorted_generations(self) -> list[str] | None:
         present = self._present()
         return None if present is None else sorted(map(str, present))
 
-    def _compiled(self, name: str, wanted: Collection[str], *, ordered: bool) -> Plan:
-        made = Plan()
+    def _compile(self, name: str, wanted: Collection[str], *, ordered: bool) -> Plan:
+        plan = Plan()
         if name == "event":
-            self._events(made, wanted)
-            return made
+            self._events(plan, wanted)
+            return plan
         if name in metrics.tables() and not (nodes.fed(name) and self.fills(name)):
             typed = [(column.name, column.type) for column in metrics.table(name).columns]
-            made.select = _empty([*typed, *self.percentiles(name)], wanted)
-            return made
+            plan.select = _empty([*typed, *self.percentiles(name)], wanted)
+            return plan
         demand = _Demand(self.nodes)
         if name in metrics.tables():
-            made.select = self._measure(name, wanted, demand, ordered=ordered)
+            plan.select = self._measure(name, wanted, demand, ordered=ordered)
         else:
-            # Its own WITH clause stands inside.
-            made.select = f"SELECT * FROM ({self._node(name, {*wanted}, demand)})"
+            # Its own WITH clause stays inside.
+            plan.select = f"SELECT * FROM ({self._node(name, {*wanted}, demand)})"
         queries: list[tuple[str, str]] = []
         while demand:
             below, columns = demand.pop()
             if below in self.input.raw or below.removesuffix(WHOLE) in self.input.raw:
-                made.reads.setdefault(below, set()).update(columns)
+                plan.reads.setdefault(below, set()).update(columns)
             elif below in self.input.session or below in KEPT or below in metrics.tables():
-                made.makes.setdefault(below, set()).update(columns)
+                plan.makes.setdefault(below, set()).update(columns)
             else:
                 queries.append((below, self._node(below, columns, demand)))
-        made.queries = queries[::-1]
-        made.by_generation = demand.by_generation
-        return made
+        plan.queries = queries[::-1]
+        plan.by_generation = demand.by_generation
+        return plan
 
     def _node(self, name: str, wanted: set[str], demand: _Demand) -> str:
         """SQL of a role or a helper; what it reads goes to `demand`."""
@@ -224,7 +224,7 @@ class Compiler:
             demand.add(rows.reads)
             return rows.sql
         parsed = self.nodes.helper(plain, wanted, self._generations(plain, demand))
-        return self._narrowed(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
+        return self._narrow(parsed, wanted, demand, unsummed=name.startswith(UNSUMMED))
 
     def _generations(self, name: str, demand: _Demand) -> Present:
         if "{breaches}" not in nodes.text(name):
@@ -232,9 +232,7 @@ class Compiler:
         demand.by_generation = True
         return self._present()
 
-    def _narrowed(
-        self, parsed: Tree, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False
-    ) -> str:
+    def _narrow(self, parsed: Tree, wanted: Iterable[str], demand: _Demand, *, unsummed: bool = False) -> str:
         reads = tree.narrow(parsed, wanted, self.nodes.columns)
         absent.drop(parsed, reads, self._absent, self.nodes.tree)
         renamed = {name: _placed(name, unsummed=unsummed) for name in reads}
@@ -243,12 +241,12 @@ class Compiler:
         return self._render(parsed)
 
     def _absent(self, name: str) -> Mapping[str, str] | None:
-        """Columns and SQL types, as far as they are known, of what the input has no rows of."""
+        """Columns and, if known, SQL types of a table that the input has no rows of."""
         if name not in self._nothing:
-            self._nothing[name] = self._found_absent(name)
+            self._nothing[name] = self._find_absent(name)
         return self._nothing[name]
 
-    def _found_absent(self, name: str) -> Mapping[str, str] | None:
+    def _find_absent(self, name: str) -> Mapping[str, str] | None:
         if name in self.input.session:
             return None
         if name.startswith(ROLE):
@@ -264,7 +262,7 @@ class Compiler:
         return {} if node is not None and absent.empty(node, self._absent) else None
 
     def _measure(self, name: str, wanted: Collection[str], demand: _Demand, *, ordered: bool) -> str:
-        """SQL of a measure's rows, in groups and with percentiles where the options say so."""
+        """SQL of a measure's rows, with groups and percentiles if the options ask for them."""
         percentiles = [column for column, _ in self.percentiles(name) if column in wanted]
         own = [column for column in self.nodes.columns(name) if column in wanted]
         grouped = groups.applies(name, self.input.groups)
@@ -280,9 +278,11 @@ class Compiler:
             unsummed = groups.sql(name, self._rows(name, inner, demand, unsummed=True), self.input.groups)
             rows = _with_percentiles(name, rows, unsummed, gauges)
             demand.add({"_interval": {"system", "source", "interval_end", "bucket_end"}})
-        shown = ", ".join(map(expressions.quote, [*(one for one in own if one in wanted), *percentiles]))
+        selected = ", ".join(
+            map(expressions.quote, [*(column for column in own if column in wanted), *percentiles])
+        )
         order = f" ORDER BY {', '.join(map(expressions.quote, first))}" if ordered else ""
-        return f"SELECT {shown} FROM ({rows}){order}"
+        return f"SELECT {selected} FROM ({rows}){order}"
 
     def _rows(self, name: str, wanted: Collection[str], demand: _Demand, *, unsummed: bool = False) -> str:
         parsed = self.nodes.tree(nodes.text(name))
@@ -301,7 +301,7 @@ class Compiler:
         reads = tree.narrow_to(parsed, columns.paths(), self.nodes.columns)
         absent.drop(parsed, reads, self._absent, self.nodes.tree)
         renamed = {read: _placed(read, unsummed=unsummed) for read in reads}
-        demand.add({renamed[one]: ones for one, ones in reads.items()})
+        demand.add({renamed[read]: names for read, names in reads.items()})
         tree.rename(parsed, renamed)
         node["select_list"] = place
         sql = self._render(parsed).replace(f'"{nodes.PLACE}"', ", ".join(columns.first or ["1 AS one"]), 1)
@@ -309,20 +309,20 @@ class Compiler:
             sql = f"SELECT *, {', '.join(layer)} FROM ({sql})"
         return sql
 
-    def _events(self, made: Plan, wanted: Collection[str]) -> None:
-        there = {event["table"] for event in events.events() if event["table"] in self.input.raw}
-        known = {table: frozenset(self.input.raw[table]) for table in sorted(there)}
-        shown = [expressions.quote(column) for column in self.nodes.columns("event") if column in wanted]
-        made.select = f"SELECT {', '.join(shown)} FROM ({events.sql(known)})"
-        made.reads = events.reads(known)
-        made.makes = {"_reset": {column for column, _ in self.input.session["_reset"]}}
+    def _events(self, plan: Plan, wanted: Collection[str]) -> None:
+        present = {event["table"] for event in events.events() if event["table"] in self.input.raw}
+        tables = {table: frozenset(self.input.raw[table]) for table in sorted(present)}
+        selected = [expressions.quote(column) for column in self.nodes.columns("event") if column in wanted]
+        plan.select = f"SELECT {', '.join(selected)} FROM ({events.sql(tables)})"
+        plan.reads = events.reads(tables)
+        plan.makes = {"_reset": {column for column, _ in self.input.session["_reset"]}}
 
 
 class _Demand:
     """Nodes and the columns wanted of them, those furthest from the raw tables first."""
 
-    def __init__(self, known: Nodes) -> None:
-        self._nodes = known
+    def __init__(self, graph: Nodes) -> None:
+        self._nodes = graph
         self._wanted: dict[str, set[str]] = {}
         self.by_generation = False
 
@@ -334,18 +334,18 @@ class _Demand:
             self._wanted.setdefault(name, set()).update(columns)
 
     def pop(self) -> tuple[str, set[str]]:
-        name = max(self._wanted, key=lambda one: (self._depth(one), one))
+        name = max(self._wanted, key=lambda node: (self._depth(node), node))
         return name, self._wanted.pop(name)
 
     def _depth(self, name: str) -> int:
-        # What is made before the statement, and raw tables, read nothing in it: they come last.
+        # Tables made before the statement, and raw tables, read nothing in it: they come last.
         if name in KEPT or not name.startswith((ROLE, UNSUMMED, "_")):
             return 0
         return self._nodes.depth(name)
 
 
 def _placed(name: str, *, unsummed: bool) -> str:
-    """The name of a node in a statement whose rows are of intervals as they are, not of buckets."""
+    """The name of a node in a statement whose rows are original intervals, not buckets."""
     if not unsummed:
         return name
     if name.startswith(ROLE):
@@ -354,7 +354,7 @@ def _placed(name: str, *, unsummed: bool) -> str:
 
 
 def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:
-    """SELECT of no rows with those columns that are wanted."""
+    """SELECT of no rows with the wanted columns."""
     typed = (
         f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(column)}"
         for column, type in columns
@@ -364,7 +364,7 @@ def _empty(columns: Iterable[tuple[str, str]], wanted: Collection[str]) -> str:
 
 
 def _with_percentiles(name: str, sql: str, unsummed: str, gauges: list[str]) -> str:
-    """A summed measure with p50, p95 and maximum of its gauges over the unflagged intervals as they are."""
+    """A summed measure with p50, p95 and maximum of its gauges over the unflagged original intervals."""
     quote = expressions.quote
     quoted = [quote(key) for key in ("system", "source", *metrics.table(name).key)]
     stats = ", ".join(
@@ -375,9 +375,9 @@ def _with_percentiles(name: str, sql: str, unsummed: str, gauges: list[str]) -> 
     )
     chosen = ", ".join(f"b.{key}" for key in quoted)
     on = " AND ".join(f"m.{key} IS NOT DISTINCT FROM s.{key}" for key in quoted)
-    shown = ", ".join(f"s.{quote(g + suffix)}" for g in gauges for suffix in ("_p50", "_p95", "_max"))
+    percentiles = ", ".join(f"s.{quote(g + suffix)}" for g in gauges for suffix in ("_p50", "_p95", "_max"))
     return (
-        f"SELECT m.*, {shown} FROM ({sql}) AS m LEFT JOIN ("
+        f"SELECT m.*, {percentiles} FROM ({sql}) AS m LEFT JOIN ("
         f"SELECT {chosen}, i.bucket_end, {stats} FROM ({unsummed}) AS b "
         "JOIN _interval AS i USING (system, source, interval_end) "
         f"WHERE b.flag IS NULL GROUP BY {chosen}, i.bucket_end"

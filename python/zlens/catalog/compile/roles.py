@@ -1,4 +1,4 @@
-"""SQL of a role's rows: from the fields of the raw tables of an input to the roles that are wanted."""
+"""SQL of a role's rows: from the fields of the raw tables of an input to the wanted roles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from zlens.catalog.roles import (
     scale_factor,
 )
 
-#: What every role's rows begin with: of an interval, or of a state that lasts from `tod` on.
+#: The columns that every role's rows begin with: of an interval, or of a state that lasts from `tod` on.
 HEAD = (
     ("system", "text"),
     ("source", "text"),
@@ -31,9 +31,9 @@ HEAD = (
     ("flag", "text"),
 )
 LASTING_HEAD = (("system", "text"), ("source", "text"), ("tod", "time"))
-#: What tells the records of one raw table apart, and so the sections of one record together.
+#: The columns that identify a record of a raw table, and so the sections of one record.
 _RECORD = ("system", "source", "file", "offset")
-#: What a role's rows are joined with the intervals by.
+#: The columns that join a role's rows with the intervals.
 _INTERVAL = ("system", "source", "interval_end")
 
 #: Columns beside those of roles, of an origin that tells from when a subject's counters count.
@@ -56,47 +56,53 @@ class Rows:
 
 def columns(name: str) -> list[tuple[str, str]]:
     """Names and types of the columns of a role's rows."""
-    what = entity(name)
-    head = LASTING_HEAD if what.lasting else HEAD
-    return [*head, *((role.name, role.type) for role in what.roles.values())]
+    role_entity = entity(name)
+    head = LASTING_HEAD if role_entity.lasting else HEAD
+    return [*head, *((role.name, role.type) for role in role_entity.roles.values())]
 
 
 def origins(name: str, tables: Tables) -> list[Origin]:
-    """Where a role's rows come from in an input.
+    """The origins of a role's rows in an input.
 
-    A record of which nothing is known but that it was written gives no role.
+    A record without any decoded field gives no role.
     """
-    there = (origin for origin in entity(name).origins if origin.table in tables)
-    return [origin for origin in there if not set(FIXED).issuperset(tables[origin.table])]
+    available = (origin for origin in entity(name).origins if origin.table in tables)
+    return [origin for origin in available if not set(FIXED).issuperset(tables[origin.table])]
 
 
 def rows(
     name: str, wanted: Collection[str], tables: Tables, releases: Releases, *, summed: bool = False
 ) -> Rows:
-    """SQL of an entity's rows with the roles wanted: those in the intervals that the options select.
+    """SQL of an entity's rows with the wanted roles, in the intervals that the options select.
 
-    tables    columns of each raw table there is
-    releases  systems of each release: what holds before a release only is read system by system
+    tables    columns of each raw table in the input
+    releases  systems of each release: what applies only before a release is read system by system
     summed    counters and elapsed time are summed over the buckets of --every
     """
-    what = entity(name)
+    role_entity = entity(name)
     roles = [
-        role for role in what.roles.values() if role.name in wanted or (summed and role.name in what.key)
+        role
+        for role in role_entity.roles.values()
+        if role.name in wanted or (summed and role.name in role_entity.key)
     ]
-    made = Rows()
+    result = Rows()
     parts = []
     known = origins(name, tables)
     # Of a subject that began within an interval, what it counted until the sample was counted in it.
     since = [role for role in roles if any(_counts_since(origin, role) for origin in known)]
     for origin in known:
         for release, systems in _releases(origin, releases):
-            parts.append(_Part(what, origin, tables, release, made).select(roles, systems, since))
-    union = "\nUNION ALL\n".join(parts) or _nothing(what, roles)
-    if what.lasting:
-        made.sql = union
-        return made
-    made.sql = _summed(what, roles, union, made, since) if summed else _selected(roles, union, made, since)
-    return made
+            parts.append(_Part(role_entity, origin, tables, release, result).select(roles, systems, since))
+    union = "\nUNION ALL\n".join(parts) or _no_rows(role_entity, roles)
+    if role_entity.lasting:
+        result.sql = union
+        return result
+    result.sql = (
+        _sum_rows(role_entity, roles, union, result, since)
+        if summed
+        else _select_rows(roles, union, result, since)
+    )
+    return result
 
 
 def _counts_since(origin: Origin, role: Role) -> bool:
@@ -111,8 +117,8 @@ def _releases(origin: Origin, releases: Releases) -> list[tuple[str | None, list
     return [(next(iter(releases), None), None)]
 
 
-def _nothing(what: Entity, roles: list[Role]) -> str:
-    head = LASTING_HEAD if what.lasting else HEAD
+def _no_rows(role_entity: Entity, roles: list[Role]) -> str:
+    head = LASTING_HEAD if role_entity.lasting else HEAD
     typed = [*head, *((role.name, role.type) for role in roles)]
     nulls = (f"CAST(NULL AS {SQL_TYPES[type]}) AS {expressions.quote(name)}" for name, type in typed)
     return f"SELECT {', '.join(nulls)} WHERE false"
@@ -121,23 +127,25 @@ def _nothing(what: Entity, roles: list[Role]) -> str:
 class _Part:
     """What one raw table gives of an entity."""
 
-    def __init__(self, what: Entity, origin: Origin, tables: Tables, release: str | None, made: Rows) -> None:
-        self.what = what
+    def __init__(
+        self, role_entity: Entity, origin: Origin, tables: Tables, release: str | None, result: Rows
+    ) -> None:
+        self.entity = role_entity
         self.origin = origin
         self.tables = tables
         self.release = release
-        self.made = made
-        self.own = origin.table + (WHOLE if what.lasting else "")
+        self.result = result
+        self.own = origin.table + (WHOLE if role_entity.lasting else "")
         self.joined = [join for join in origin.joins if join.table in tables]
-        #: Where each column is read from: the origin's own table, else the first beside it that has it.
+        #: Where each column is read from: the origin's own table, else the first joined one that has it.
         self.place: dict[str, str] = dict.fromkeys(tables[origin.table], origin.table)
         for join in self.joined:
             for name in tables[join.table]:
                 self.place.setdefault(name, join.table)
-        made.read(self.own, ())
+        result.read(self.own, ())
 
     def column(self, name: str, alias: str | None = None) -> str:
-        """SQL of a column, noted as read; NULL where no table has it."""
+        """SQL of a column, recorded as read; NULL if no table has it."""
         table = self.place.get(name)
         if table is None:
             return "NULL"
@@ -145,14 +153,14 @@ class _Part:
 
     def of(self, table: str, name: str) -> str:
         if table == self.origin.table:
-            self.made.read(self.own, (name,))
+            self.result.read(self.own, (name,))
             return f"r.{expressions.quote(name)}"
-        self.made.read(table + (WHOLE if self.what.lasting else ""), (name,))
+        self.result.read(table + (WHOLE if self.entity.lasting else ""), (name,))
         return f"{expressions.quote(table)}.{expressions.quote(name)}"
 
     def select(self, roles: list[Role], systems: list[str] | None, since: list[Role]) -> str:
         group = self.origin.group
-        if self.what.lasting:
+        if self.entity.lasting:
             time = self.column("tod" if "tod" in self.place else "interval_end")
             head = [
                 f"{self.column('system')} AS system",
@@ -179,7 +187,7 @@ class _Part:
                 selected.append(f"CAST({sql} AS {SQL_TYPES[role.type]}) AS {_since(role)}")
         conditions = []
         if self.origin.where:
-            # A column that an input does not have, as one imported by an older version, is NULL here too.
+            # A column missing from an input, such as one imported by an older version, is NULL here too.
             conditions.append(expressions.compile_sql(self.origin.where, self.column))
         if systems is not None:
             listed = ", ".join(map(expressions.literal, systems))
@@ -191,38 +199,42 @@ class _Part:
         return f"SELECT {', '.join([*head, *selected])} FROM {source}{where}{grouped}"
 
     def keys(self) -> list[str]:
-        """What a group's rows have in common: its roles, wanted or not, that no aggregate puts together."""
-        roles = self.what.roles.values()
-        among = [role for role in roles if "over" not in self.origin.roles.get(role.name, {})]
-        sql = [self.role(role) for role in among if "value" not in self.origin.roles.get(role.name, {})]
-        return list(dict.fromkeys([*map(self.column, _INTERVAL), *(one for one in sql if one != "NULL")]))
+        """The columns that a group's rows share: its roles, wanted or not, that have no aggregate."""
+        roles = self.entity.roles.values()
+        keys = [role for role in roles if "over" not in self.origin.roles.get(role.name, {})]
+        sql = [self.role(role) for role in keys if "value" not in self.origin.roles.get(role.name, {})]
+        return list(dict.fromkeys([*map(self.column, _INTERVAL), *(key for key in sql if key != "NULL")]))
 
     def joins(self) -> str:
-        """The sections beside the record, by the record and what the catalog says of them."""
-        made = []
-        there = [self.origin.table]
+        """The sections of the same record, joined by the record and the catalog's condition."""
+        joins = []
+        joined_tables = [self.origin.table]
         for join in self.joined:
-            there.append(join.table)
+            joined_tables.append(join.table)
             alias = expressions.quote(join.table)
             same = [f"{self.of(join.table, key)} = {self.of(self.origin.table, key)}" for key in _RECORD]
-            condition = " AND ".join([*same, expressions.compile_sql(join.on, self.named_among(there))])
-            table = expressions.quote(join.table + (WHOLE if self.what.lasting else ""))
-            made.append(f" LEFT JOIN {table} AS {alias} ON {condition}")
-        return "".join(made)
+            condition = " AND ".join(
+                [*same, expressions.compile_sql(join.on, self.named_among(joined_tables))]
+            )
+            table = expressions.quote(join.table + (WHOLE if self.entity.lasting else ""))
+            joins.append(f" LEFT JOIN {table} AS {alias} ON {condition}")
+        return "".join(joins)
 
-    def named_among(self, there: list[str]) -> Callable[[str], str]:
-        """How the condition of a join names columns: of a table it names, or of the first that has it."""
+    def named_among(self, tables_so_far: list[str]) -> Callable[[str], str]:
+        """How the condition of a join resolves columns: to the table it names, or the first that has it."""
 
         def resolve(name: str) -> str:
             table, dot, column = name.rpartition(".")
-            among = [table] if dot else there
-            owner = next((one for one in among if column in self.tables.get(one, ())), None)
+            candidates = [table] if dot else tables_so_far
+            owner = next(
+                (candidate for candidate in candidates if column in self.tables.get(candidate, ())), None
+            )
             return self.of(owner, column) if owner else "NULL"
 
         return resolve
 
     def role(self, role: Role) -> str:
-        """SQL of one role; NULL where this table does not give it."""
+        """SQL of one role; NULL if this table does not give it."""
         how = self.origin.roles.get(role.name, {})
         over = how.get("over")
         if over == "count":
@@ -234,10 +246,10 @@ class _Part:
 
     def first(self, how: Mapping[str, Any], type: str) -> str:
         sql = self.way(how, type)
-        other = self.first(how["else"], type) if "else" in how else "NULL"
-        if "NULL" in (sql, other):
-            return other if sql == "NULL" else sql
-        return f"coalesce({sql}, {other})"
+        fallback = self.first(how["else"], type) if "else" in how else "NULL"
+        if "NULL" in (sql, fallback):
+            return fallback if sql == "NULL" else sql
+        return f"coalesce({sql}, {fallback})"
 
     def way(self, how: Mapping[str, Any], type: str) -> str:
         limit = how.get("before")
@@ -281,10 +293,10 @@ def _since(role: Role) -> str:
 class _Values:
     """SQL of values of rows `r` in intervals `i`: all that subjects counted which began in the interval."""
 
-    def __init__(self, since: list[Role], made: Rows) -> None:
+    def __init__(self, since: list[Role], result: Rows) -> None:
         self.since = since
         if since:
-            made.read("_interval", ("seconds",))
+            result.read("_interval", ("seconds",))
 
     @property
     def fresh(self) -> str:
@@ -302,10 +314,10 @@ class _Values:
         return f"CASE WHEN {self.fresh} THEN r.{_since(role)} ELSE {column} END"
 
 
-def _selected(roles: list[Role], union: str, made: Rows, since: list[Role]) -> str:
+def _select_rows(roles: list[Role], union: str, result: Rows, since: list[Role]) -> str:
     """The rows in the intervals that the options select (table `_interval`)."""
-    made.read("_interval", (*_INTERVAL, "seconds", "flag"))
-    values = _Values(since, made)
+    result.read("_interval", (*_INTERVAL, "seconds", "flag"))
+    values = _Values(since, result)
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return (
         f"SELECT r.system, r.source, r.interval_end, coalesce({values.seconds()}, i.seconds) AS seconds, "
@@ -314,29 +326,29 @@ def _selected(roles: list[Role], union: str, made: Rows, since: list[Role]) -> s
     )
 
 
-def _summed(what: Entity, roles: list[Role], union: str, made: Rows, since: list[Role]) -> str:
+def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, since: list[Role]) -> str:
     """The rows summed over the buckets of --every, counters and elapsed time.
 
     Flagged rows (stubs, gaps) and rows whose counters were reset are left out, elapsed time included, and so
-    are those of records that keep to intervals of their own, longer than a bucket. A sum of which one part is
-    not known is not known.
+    are records with intervals of their own that are longer than a bucket. A sum with an unknown part is
+    unknown.
     """
-    made.read("_interval", (*_INTERVAL, "bucket_end", "bucket_flag", "flag", "longest"))
-    values = _Values(since, made)
+    result.read("_interval", (*_INTERVAL, "bucket_end", "bucket_flag", "flag", "longest"))
+    values = _Values(since, result)
     seconds = values.seconds()
     selected: list[str] = []
     for role in roles:
         column = values[role]
-        if role.name in what.key:
+        if role.name in role_entity.key:
             sql = column
         elif role.aggregate == "sum":
-            sql = f"CASE WHEN count({column}) = count(*) THEN sum({column}) END"
+            sql = expressions.total(column)
         elif role.aggregate == "mean":
             sql = f"avg({column})"
         else:
             sql = f"arg_max({column}, r.interval_end)"
         selected.append(f", {sql} AS {expressions.quote(role.name)}")
-    keys = "".join(f", r.{expressions.quote(key)}" for key in what.key)
+    keys = "".join(f", r.{expressions.quote(key)}" for key in role_entity.key)
     return (
         f"SELECT r.system, r.source, i.bucket_end AS interval_end, sum({seconds}) AS seconds, "
         f"any_value(i.bucket_flag) AS flag{''.join(selected)} FROM ({union}) AS r "
@@ -348,58 +360,58 @@ def _summed(what: Entity, roles: list[Role], union: str, made: Rows, since: list
 
 
 def reads(name: str, wanted: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """What some columns of a role are read from where everything is there: what gives them, and all others.
+    """What some columns of a role are read from if every table is present: what gives them, and all others.
 
-    Those others find the rows: they are joined, compared and grouped by.
+    The others determine the rows: they are used to join, compare and group.
     """
-    what = entity(name)
-    tables = {table: _named(what, table) for origin in what.origins for table in read(origin)}
+    role_entity = entity(name)
+    tables = {table: _named(role_entity, table) for origin in role_entity.origins for table in read(origin)}
     values = Rows()
-    for origin in what.origins:
+    for origin in role_entity.origins:
         for release in _ANY:
-            part = _Part(what, origin, tables, release, values)
+            part = _Part(role_entity, origin, tables, release, values)
             for column in wanted:
-                if column in what.roles:
-                    part.role(what.roles[column])
+                if column in role_entity.roles:
+                    part.role(role_entity.roles[column])
                 else:
                     part.column(column)
-    whole = rows(name, wanted, tables, _ANY).reads
+    all_reads = rows(name, wanted, tables, _ANY).reads
     others = {
         table: columns - values.reads.get(table, set())
-        for table, columns in whole.items()
+        for table, columns in all_reads.items()
         if not table.startswith("_")
     }
     return _without_whole(values.reads), _without_whole(others)
 
 
-#: A release before every limit, and one that is none.
+#: A release before every limit, and an unknown one.
 _ANY: Releases = {"0": ["#"], None: ["#"]}
 
 
-def _without_whole(found: dict[str, set[str]]) -> dict[str, set[str]]:
-    return {table.removesuffix(WHOLE): columns for table, columns in found.items()}
+def _without_whole(reads: dict[str, set[str]]) -> dict[str, set[str]]:
+    return {table.removesuffix(WHOLE): columns for table, columns in reads.items()}
 
 
-def _named(what: Entity, table: str) -> frozenset[str]:
-    """The columns that a raw table may have: of a section those that are known, else what roles name."""
-    found = smf_sections.find(table)
-    if found is not None:
-        return frozenset({*FIXED, *(column.name for column in smf_sections.columns(*found))})
-    named = set(FIXED)
-    for origin in what.origins:
+def _named(role_entity: Entity, table: str) -> frozenset[str]:
+    """The columns that a raw table may have: the known ones of a section, else those that roles name."""
+    section = smf_sections.find(table)
+    if section is not None:
+        return frozenset({*FIXED, *(column.name for column in smf_sections.columns(*section))})
+    names = set(FIXED)
+    for origin in role_entity.origins:
         if origin.table == table:
             ways = list(origin.roles.values())
             for how in ways:
                 suffix = "_d" if how.get("take") == "difference" else ""
-                named |= {field.lower() + suffix for field in fields(how)}
-                named |= {field.lower() for field in fields(how)} if origin.began else set()
-                named |= {*expressions.names(how["expression"])} if "expression" in how else set()
+                names |= {field.lower() + suffix for field in fields(how)}
+                names |= {field.lower() for field in fields(how)} if origin.began else set()
+                names |= {*expressions.names(how["expression"])} if "expression" in how else set()
                 ways += [how["else"]] if "else" in how else []
-            named |= {*expressions.names(origin.where)} if origin.where else set()
-            named |= {origin.began.lower()} if origin.began else set()
-    return frozenset(named)
+            names |= {*expressions.names(origin.where)} if origin.where else set()
+            names |= {origin.began.lower()} if origin.began else set()
+    return frozenset(names)
 
 
 def raw_tables(name: str) -> list[str]:
-    """The raw tables that may give an entity, sections beside them included."""
+    """The raw tables that may give an entity, including joined sections."""
     return list(dict.fromkeys(table for origin in entity(name).origins for table in read(origin)))

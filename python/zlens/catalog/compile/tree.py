@@ -1,8 +1,8 @@
-"""Statements of the catalog as trees: what columns they give, and the same with only those that are wanted.
+"""Statements of the catalog as trees: the columns that they give, and how to narrow them to some of these.
 
-Trees are those of DuckDB's parser (`json_serialize_sql`). Which columns of which tables a tree reads is found
-by following names through its scopes: FROM, WITH, subqueries. Only SQL of zlens comes here: its LEFT JOINs
-find at most one row for each row, so that one from which nothing is wanted is left out.
+Trees are those of DuckDB's parser (`json_serialize_sql`). To find which columns of which tables a tree
+reads, names are followed through its scopes: FROM, WITH, subqueries. Only SQL of zlens comes here: its LEFT
+JOINs match at most one row for each row, so a join that nothing is wanted from can be left out.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from zlens.errors import CatalogError
 Tree = dict[str, Any]
 #: The columns of a table by its name (`role.processor`), in order.
 Schema = Callable[[str], Sequence[str]]
-#: Tables and the columns that are read of them.
+#: Tables and the columns that are read from them.
 Reads = dict[str, set[str]]
 
-#: Joins of which either side may be without a row: a column of USING is of both.
+#: Joins in which either side may lack a row: a USING column belongs to both.
 _BOTH_SIDES = ("FULL", "OUTER", "RIGHT")
 _LEFT_ALONE = ("SEMI", "ANTI")
-#: The parts of a SELECT that say which rows there are, and in what order.
+#: The parts of a SELECT that determine its rows and their order.
 _ROWS = ("where_clause", "group_expressions", "having", "qualify", "modifiers")
 
 
@@ -44,21 +44,21 @@ def names(tree: Tree, schema: Schema) -> list[str]:
 
 
 def narrow(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
-    """Leave of a statement only what the columns wanted of it need; returns what that reads."""
+    """Narrow a statement to what the wanted columns need; returns what that reads."""
     analysis = _Analysis(schema)
     analysis.query(_node(tree), set(wanted), {}, [])
     return analysis.reads
 
 
 def narrow_to(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> Reads:
-    """The same for a SELECT of columns of its tables, by their paths, in the place of what it selects."""
+    """Like `narrow`, but first replace the SELECT list by columns of its tables, given by their paths."""
     return narrow(tree, _select(tree, paths), schema)
 
 
 def values(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
     """What the values of some columns of a statement are made from.
 
-    What says only which rows there are is left out: conditions, groups, what joins compare.
+    What only determines the rows is left out: conditions, groups, join conditions.
     """
     analysis = _Analysis(schema, rows=False)
     analysis.query(_node(tree), set(wanted), {}, [])
@@ -66,16 +66,16 @@ def values(tree: Tree, wanted: Iterable[str], schema: Schema) -> Reads:
 
 
 def values_of(tree: Tree, paths: Collection[Sequence[str]], schema: Schema) -> Reads:
-    """The same for a SELECT of columns of its tables, by their paths, in the place of what it selects."""
+    """Like `values`, but first replace the SELECT list by columns of its tables, given by their paths."""
     return values(tree, _select(tree, paths), schema)
 
 
 def _select(tree: Tree, paths: Collection[Sequence[str]]) -> list[str]:
-    """Have a statement select columns of its tables, if any; their names."""
-    named = {".".join(path): column([*path], ".".join(path)) for path in paths}
-    if named:
-        _node(tree)["select_list"] = [*named.values()]
-    return [*named]
+    """Make a statement select columns of its tables, if any; returns their names."""
+    columns = {".".join(path): column([*path], ".".join(path)) for path in paths}
+    if columns:
+        _node(tree)["select_list"] = [*columns.values()]
+    return [*columns]
 
 
 def computed(tree: Tree, name: str, schema: Schema) -> list[Tree]:
@@ -89,12 +89,12 @@ def _node(tree: Tree) -> Tree:
 
 
 def tables(parsed: Mapping[str, Any]) -> frozenset[str]:
-    """The tables that a statement names (`cpu`, `role.processor`), but for the queries of its WITH."""
+    """The tables that a statement names (`cpu`, `role.processor`), except the queries of its WITH clause."""
     return frozenset(name for _, name in _named(parsed))
 
 
 def rename(parsed: Tree, names: Mapping[str, str]) -> None:
-    """Let a tree read nodes by the names that the queries of a statement have."""
+    """Make a tree read nodes by the names that the queries of a statement have."""
     for node, old in list(_named(parsed)):
         new = names.get(old, old)
         if "." in old or new != old:
@@ -105,7 +105,9 @@ def rename(parsed: Tree, names: Mapping[str, str]) -> None:
 
 def _named(parsed: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
     """The tables that a statement names, each with its node."""
-    own = {one["key"].lower() for node in walk(parsed) for one in (node.get("cte_map") or {}).get("map", [])}
+    own = {
+        entry["key"].lower() for node in walk(parsed) for entry in (node.get("cte_map") or {}).get("map", [])
+    }
     for node in walk(parsed):
         if node.get("type") == "BASE_TABLE":
             schema, table = str(node.get("schema_name") or "").lower(), str(node["table_name"]).lower()
@@ -115,7 +117,7 @@ def _named(parsed: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
 
 @dataclass
 class _Query:
-    """A query inside of a statement: of a WITH clause, or a subquery in FROM."""
+    """A query inside a statement: of a WITH clause, or a subquery in FROM."""
 
     node: Tree
     names: list[str]
@@ -139,13 +141,13 @@ class _Item:
 class _Scope(list[_Item]):
     """The tables of a FROM clause, from left to right."""
 
-    #: Columns that a USING makes one of two; True where either side may lack the row.
+    #: Columns that USING merges; True if either side may lack the row.
     merged: Mapping[str, bool] = {}
 
     def having(self, name: str) -> list[_Item]:
-        found = [item for item in self if name in item.names]
-        # Of a merged column the left side is read; the join itself reads both.
-        return found if self.merged.get(name, len(found) > 1 and name not in self.merged) else found[:1]
+        items = [item for item in self if name in item.names]
+        # For a merged column the left side is read; the join itself reads both.
+        return items if self.merged.get(name, len(items) > 1 and name not in self.merged) else items[:1]
 
 
 _Queries = Mapping[str, _Query]
@@ -154,13 +156,13 @@ _Queries = Mapping[str, _Query]
 class _Analysis:
     def __init__(self, schema: Schema, *, rows: bool = True) -> None:
         self.schema = schema
-        #: Whether what says which rows there are counts as read.
+        #: Whether to count columns that only determine the rows as read.
         self.rows = rows
         self.reads: Reads = {}
         self._names: dict[int, list[str]] = {}
         self._queries: _Queries = {}
 
-    # -- what a query gives --------------------------------------------------------------------------
+    # -- what a query returns ------------------------------------------------------------------------
 
     def names(self, node: Tree, queries: _Queries) -> list[str]:
         if id(node) not in self._names:
@@ -179,7 +181,7 @@ class _Analysis:
         return [_name(item) for item in self.expanded(node, scope)]
 
     def with_clause(self, node: Tree, queries: _Queries) -> dict[str, _Query]:
-        """The queries that a node can read from: those around it and those of its WITH clause."""
+        """The queries that a node can read from: those of outer scopes and of its WITH clause."""
         inner = dict(queries)
         for entry in node["cte_map"]["map"]:
             query = entry["value"]["query_node"]
@@ -187,27 +189,27 @@ class _Analysis:
         return inner
 
     def expanded(self, node: Tree, scope: _Scope) -> list[Tree]:
-        """The expressions of a SELECT, each star as its columns."""
-        made: list[Tree] = []
+        """The expressions of a SELECT, with stars expanded to columns."""
+        expressions: list[Tree] = []
         for expression in node["select_list"]:
             if expression["class"] == "STAR":
-                made += _columns(expression, scope)
+                expressions += _columns(expression, scope)
             else:
-                made.append(expression)
-        return made
+                expressions.append(expression)
+        return expressions
 
     def computed(self, node: Tree, name: str, queries: _Queries) -> list[Tree]:
-        """The expressions that give a column, those left out that are a column themselves."""
+        """The expressions that give a column, except those that are plain columns."""
         inner = self.with_clause(node, queries)
         if node["type"] == "SET_OPERATION_NODE":
             by_name = node["setop_type"] == "UNION_BY_NAME"
-            at = None if by_name else self.names(node, queries).index(name)
+            position = None if by_name else self.names(node, queries).index(name)
             return [
-                each
+                expression
                 for child in node["children"]
-                for own in (self.names(child, inner),)
-                if at is not None or name in own
-                for each in self.computed(child, name if at is None else own[at], inner)
+                for names in (self.names(child, inner),)
+                if position is not None or name in names
+                for expression in self.computed(child, name if position is None else names[position], inner)
             ]
         items = self.expanded(node, self.scope(node["from_table"], inner))
         return [item for item in items if _name(item) == name and item["class"] != "COLUMN_REF"]
@@ -245,21 +247,21 @@ class _Analysis:
     # -- what a query reads --------------------------------------------------------------------------
 
     def query(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
-        """Narrow a query to the columns wanted of it (None: all), and note what it reads."""
+        """Narrow a query to the columns wanted of it (None: all), and record what it reads."""
         inner = self.with_clause(node, queries)
-        around, self._queries = self._queries, inner
+        outer_queries, self._queries = self._queries, inner
         if node["type"] == "SET_OPERATION_NODE":
             self.union(node, wanted, inner, outer)
         else:
             self.select(node, wanted, inner, outer)
         entries = node["cte_map"]["map"]
-        # Later ones read earlier ones: those behind a query tell what is wanted of it.
+        # Later queries read earlier ones, and so determine what is wanted of them.
         for entry in reversed(entries):
-            one = inner[entry["key"].lower()]
-            if one.used:
-                self.query(one.node, one.wanted, inner, outer)
+            query = inner[entry["key"].lower()]
+            if query.used:
+                self.query(query.node, query.wanted, inner, outer)
         node["cte_map"]["map"] = [entry for entry in entries if inner[entry["key"].lower()].used]
-        self._queries = around
+        self._queries = outer_queries
 
     def union(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
         children = node["children"]
@@ -272,19 +274,19 @@ class _Analysis:
                 self.query(child, wanted & {*self.names(child, queries)}, queries, outer)
         else:
             first = self.names(node, queries)
-            places = {at for at, name in enumerate(first) if name in wanted}
+            places = {position for position, name in enumerate(first) if name in wanted}
             self.places(node, places or ({0} if self.rows else places), queries, outer)
 
     def places(self, node: Tree, places: set[int], queries: _Queries, outer: list[_Scope]) -> None:
-        """Narrow a part of a UNION to the columns at some places, whatever it calls them."""
+        """Narrow a part of a UNION to the columns at some positions, whatever their names."""
         if node["type"] == "SET_OPERATION_NODE":
             for child in node["children"]:
                 self.places(child, places, queries, outer)
             return
         inner = self.with_clause(node, queries)
         items = self.expanded(node, self.scope(node["from_table"], inner))
-        node["select_list"] = [item for at, item in enumerate(items) if at in places]
-        node["#others"] = [item for at, item in enumerate(items) if at not in places]
+        node["select_list"] = [item for position, item in enumerate(items) if position in places]
+        node["#others"] = [item for position, item in enumerate(items) if position not in places]
         self.query(node, None, queries, outer)
 
     def select(self, node: Tree, wanted: set[str] | None, queries: _Queries, outer: list[_Scope]) -> None:
@@ -294,10 +296,10 @@ class _Analysis:
         others = node.pop("#others", [])
         aliases = {_name(item): item for item in [*others, *items] if item.get("alias")}
         if wanted is None or (self.rows and _all_matter(node)):
-            kept = items
+            chosen = items
         else:
-            kept = [item for item in items if _name(item) in wanted] or items[: int(self.rows)]
-        pending = list(kept)
+            chosen = [item for item in items if _name(item) in wanted] or items[: int(self.rows)]
+        pending = list(chosen)
         for part in _ROWS if self.rows else ():
             pending += self.expression(node[part], scopes, aliases)
         needed: set[int] = set()
@@ -308,15 +310,15 @@ class _Analysis:
                 pending += self.expression(item, scopes, aliases)
         node["select_list"] = [item for item in items if id(item) in needed]
         if extra := [item for item in others if id(item) in needed]:
-            # Named by what is wanted, and itself at a place that is not: it must not stand there.
+            # A wanted column names it, but it is at an unwanted position and must not appear.
             raise CatalogError(f"a part of a UNION names its own column {_name(extra[0])}")
         node["from_table"] = self.joins(node["from_table"], scope, scopes)
-        # Subqueries first: one that is LATERAL reads the tables beside it.
-        for one in sorted(scope, key=lambda one: bool(one.table)):
-            self.hand_on(one, queries, scopes)
+        # Subqueries first: a LATERAL one reads the tables next to it.
+        for table in sorted(scope, key=lambda item: bool(item.table)):
+            self.hand_on(table, queries, scopes)
 
     def joins(self, ref: Tree, scope: _Scope, scopes: list[_Scope]) -> Tree:
-        """Note what joins compare, the last one first; a LEFT JOIN from which nothing is wanted goes."""
+        """Record what joins compare, the last one first; drop a LEFT JOIN that nothing is wanted from."""
         if ref["type"] != "JOIN":
             return ref
         within = {id(node) for node in _tables(ref["right"])}
@@ -337,10 +339,10 @@ class _Analysis:
         return ref
 
     def hand_on(self, item: _Item, queries: _Queries, scopes: list[_Scope]) -> None:
-        """Pass what is wanted of a table on to what it is made of."""
+        """Pass what is wanted of a table on to its source."""
         if item.query is not None and item.node["type"] == "SUBQUERY":
             renamed = bool(item.node.get("column_name_alias"))
-            # Of a LATERAL subquery the tables beside it are in scope.
+            # A LATERAL subquery has the tables next to it in scope.
             self.query(item.query.node, None if renamed else item.wanted, queries, scopes)
         elif item.query is not None:
             item.query.used = True
@@ -353,8 +355,8 @@ class _Analysis:
     # -- expressions ---------------------------------------------------------------------------------
 
     def expression(self, expression: object, scopes: list[_Scope], aliases: Mapping[str, Tree]) -> list[Tree]:
-        """Note the columns that an expression names; returns the items of its SELECT named by their alias."""
-        named: list[Tree] = []
+        """Record the columns that an expression names; returns the SELECT items that it names by alias."""
+        items: list[Tree] = []
         pending = [expression]
         while pending:
             item = pending.pop()
@@ -364,61 +366,61 @@ class _Analysis:
                 continue
             elif item.get("class") == "COLUMN_REF":
                 path = [str(name).lower() for name in item["column_names"]]
-                # A column of a table goes before an alias of the same name.
+                # A column of a table takes precedence over an alias of the same name.
                 if not self.resolve(path, scopes) and path[0] in aliases:
-                    named.append(aliases[path[0]])
+                    items.append(aliases[path[0]])
             elif item.get("class") == "SUBQUERY":
-                # Which rows a subquery has is part of its value.
-                around, self.rows = self.rows, True
+                # The rows of a subquery are part of its value.
+                outer_rows, self.rows = self.rows, True
                 self.query(item["subquery"]["node"], None, self._queries, scopes)
-                self.rows = around
+                self.rows = outer_rows
                 pending.append(item.get("child"))
             else:
                 pending.extend(item.values())
-        return named
+        return items
 
     def resolve(self, path: list[str], scopes: list[_Scope]) -> bool:
-        """Note the column that a name means; whether a table has it."""
+        """Record the column that a name means; returns whether a table has it."""
         for scope in scopes:
-            named = [item for item in scope if item.alias == path[0]] if len(path) > 1 else []
-            for item in named:
+            aliased = [item for item in scope if item.alias == path[0]] if len(path) > 1 else []
+            for item in aliased:
                 item.wanted.add(path[1])
-            having = [] if named else scope.having(path[0])
-            for item in having:
+            owners = [] if aliased else scope.having(path[0])
+            for item in owners:
                 item.wanted.add(path[0])
-            if named or having:
+            if aliased or owners:
                 return True
         return False
 
 
 def _columns(star: Tree, scope: _Scope) -> list[Tree]:
-    """What a star stands for."""
-    of = str(star.get("relation_name") or "").lower()
-    left_out = {str(name).lower() for name in star.get("exclude_list", [])}
-    instead = {one["key"].lower(): one["value"] for one in star.get("replace_list", [])}
-    made: list[Tree] = []
+    """The columns that a star expands to."""
+    relation = str(star.get("relation_name") or "").lower()
+    excluded = {str(name).lower() for name in star.get("exclude_list", [])}
+    replaced = {entry["key"].lower(): entry["value"] for entry in star.get("replace_list", [])}
+    columns: list[Tree] = []
     seen: set[str] = set()
     for item in scope:
-        if item.hidden or (of and item.alias != of):
+        if item.hidden or (relation and item.alias != relation):
             continue
         if not item.names:
-            # Of VALUES nobody knows the names: the star stays.
+            # The column names of VALUES are unknown: the star stays.
             return [star]
         for name in item.names:
-            merged = not of and name in scope.merged
-            if name in left_out or (merged and name in seen):
+            merged = not relation and name in scope.merged
+            if name in excluded or (merged and name in seen):
                 continue
             seen.add(name)
-            if name in instead:
-                made.append({**instead[name], "alias": name})
+            if name in replaced:
+                columns.append({**replaced[name], "alias": name})
             else:
                 path = [name] if merged or not item.alias else [item.alias, name]
-                made.append(column(path, name))
-    return made
+                columns.append(column(path, name))
+    return columns
 
 
 def column(path: list[str], alias: str) -> Tree:
-    """The tree of a column by its path, under a name."""
+    """The tree of a column by its path, with an alias."""
     return {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": alias, "column_names": path}
 
 
@@ -432,7 +434,7 @@ def _name(expression: Tree) -> str:
 
 
 def _tables(ref: Tree) -> Iterator[Tree]:
-    """The nodes of a FROM clause that are no joins, from left to right."""
+    """The nodes of a FROM clause that are not joins, from left to right."""
     if ref["type"] == "JOIN":
         yield from _tables(ref["left"])
         yield from _tables(ref["right"])
@@ -441,15 +443,15 @@ def _tables(ref: Tree) -> Iterator[Tree]:
 
 
 def _merged(ref: Tree) -> dict[str, bool]:
-    found: dict[str, bool] = {}
+    merged: dict[str, bool] = {}
     pending = [ref]
     while pending:
         node = pending.pop()
         if node["type"] == "JOIN":
             for name in (name.lower() for name in node.get("using_columns", [])):
-                found[name] = found.get(name, False) or node["join_type"] in _BOTH_SIDES
+                merged[name] = merged.get(name, False) or node["join_type"] in _BOTH_SIDES
             pending += [node["left"], node["right"]]
-    return found
+    return merged
 
 
 def _selects(node: Tree) -> Iterator[Tree]:
@@ -462,6 +464,6 @@ def _selects(node: Tree) -> Iterator[Tree]:
 
 
 def _all_matter(node: Tree) -> bool:
-    """Whether a column left out of a SELECT would change its rows."""
+    """Whether leaving a column out of a SELECT would change its rows."""
     distinct = any(modifier["type"] == "DISTINCT_MODIFIER" for modifier in node["modifiers"])
     return distinct or node["aggregate_handling"] == "FORCE_AGGREGATES"

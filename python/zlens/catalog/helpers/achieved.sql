@@ -1,4 +1,4 @@
--- _achieved: what all workloads of a system achieved in an interval. A rate of which a part is not told is not known.
+-- _achieved: what all workloads of a system achieved in an interval. A rate with an unknown part is unknown.
 SELECT
     system, source, interval_end,
     CASE WHEN count(rate) = count(*) THEN sum(rate) END AS rate,

@@ -1,4 +1,4 @@
--- _alias_shares: the shares of all uses of a HyperPAV pool together. One that is not known leaves none.
+-- _alias_shares: the sum of the shares of all uses of a HyperPAV pool; NULL if one is unknown.
 SELECT
     system, source, interval_end, pool,
     CASE WHEN count(share) = count(*) THEN sum(share) END AS shares

@@ -1,6 +1,6 @@
--- _core_counted: what was counted on one core. The hypervisor's own times of a core are told first; where it tells none,
--- the counters of the whole core are read from one thread, the first that has them, and what its threads counted for
--- themselves is added. Times stand where counters do: c448 with one thread running, c449 with two, of those available.
+-- _core_counted: what was counted on one core. The hypervisor's own times of a core take precedence; without them, the
+-- counters of the whole core come from one thread, the first that has them, and the counters of its threads are added.
+-- Times take the place of counters: c448 with one thread running, c449 with two, of those available.
 WITH told AS (
     SELECT
         system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, share_pct, vertical_weight, parked_time,
@@ -26,7 +26,7 @@ counted AS (
     WHERE core_id IS NOT NULL
     GROUP BY system, source, interval_end, core_id
 )
--- z/OS tells no time of threads: what its counters tell of the same core and interval stands beside its times.
+-- z/OS reports no time of threads: counters of the same core and interval complement its times.
 SELECT
     told.* EXCLUDE (thread_time),
     CASE WHEN told.thread_time IS NULL THEN counted.generation END AS generation,
@@ -44,6 +44,6 @@ SELECT *
 FROM counted
 ANTI JOIN told USING (system, source, interval_end, core_id)
 UNION ALL BY NAME
--- What an operator's display shows of cores is of one moment, and nothing is timed in it.
+-- An operator's display shows cores at one moment, without times.
 SELECT system, source, interval_end, seconds, flag, core_id, cpu_type, polarity, threads, state, parked
 FROM role.core_status

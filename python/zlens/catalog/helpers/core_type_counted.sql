@@ -1,9 +1,9 @@
--- _core_type_counted: what was counted on all cores of one type. A sum of which one part is not known is not known.
+-- _core_type_counted: what was counted on all cores of one type. A sum with an unknown part is unknown.
 WITH processors AS (
     SELECT
         system, source, interval_end, cpu_type, any_value(whole) AS seconds, max(flag) AS flag,
         max(generation) AS generation,
-        -- A processor that was offline for a while may tell of a longer time than the others: its part counts.
+        -- A processor that was offline for a while may report a longer time than the others: its part counts.
         CASE WHEN count(used) = count(*) THEN sum(used * least(1, whole / nullif(seconds, 0))) END AS used
     FROM (
         SELECT

@@ -1,5 +1,5 @@
--- _cost: beside what was achieved, how busy processors were and what their counters counted in the same interval. Where
--- nothing tells of a system's processors but counters, the intervals are theirs.
+-- _cost: what was achieved, with processor utilization and counters of the same interval. If counters are the only
+-- source on a system's processors, the intervals are theirs.
 SELECT
     load.system, load.source, load.interval_end, load.seconds, load.flag, load.etr, load.itr, load.busy_pct, load.online,
     load.guest_pct, load.chargeable_cp_pct, load.nonchargeable_cp_pct,
@@ -21,5 +21,5 @@ SELECT
     counted.ghz
 FROM _counted_work AS counted
 JOIN _achieved AS achieved USING (system, source, interval_end)
--- As in load: rate and counters are to be of one time.
+-- As in load: rate and counters must cover the same time.
 WHERE achieved.covered_time >= 0.9 * counted.seconds AND system NOT IN (SELECT DISTINCT system FROM load)

@@ -1,6 +1,6 @@
--- _counted: counters with the machine generation that says what they mean, and with what other records of the system
--- say of the processor: which type it has they know better, because SMF 113 told it late. A system whose counters
--- contradict each other is left out: what its numbers mean is not known.
+-- _counted: counters with the machine generation that determines their meaning, and with facts about the processor from
+-- other records of the system: these are better on its type, which SMF 113 reported late. A system whose counters
+-- contradict each other is left out: the meaning of its numbers is unknown.
 SELECT
     counter.* REPLACE (
         CASE WHEN counter.cpu_type = 'ZCBP' THEN 'ZCBP' ELSE coalesce(placed.cpu_type, counter.cpu_type) END AS cpu_type,

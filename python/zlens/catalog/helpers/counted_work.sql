@@ -1,4 +1,4 @@
--- _counted_work: counters of all processors of a system, of all types. What is not known of one type is not known.
+-- _counted_work: counters of all processors of a system, of all types. What is unknown for one type is unknown.
 SELECT
     system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,
     CASE WHEN count(instructions) = count(*) THEN sum(instructions) END AS instructions,

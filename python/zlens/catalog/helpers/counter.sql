@@ -1,6 +1,6 @@
--- _counter: counters of one processor, with what other records of the system say of it: the machine type where the
--- record leaves it to them, the core of a thread, and what was counted for the core as a whole, which every
--- thread tells and the first one is asked for. Of z/OS a display may show core and type, which last.
+-- _counter: counters of one processor, with facts about it from other records of the system: the machine type if the
+-- record leaves it to them, the core of a thread, and the counters of the core as a whole, which every thread reports
+-- and the first one provides. On z/OS a display may show core and type, which do not change.
 SELECT counter.* REPLACE (
     coalesce(counter.machine_type, CASE WHEN counter.of_system THEN host.machine_type END) AS machine_type,
     coalesce(counter.core_id, core.core_id, displayed.core_id) AS core_id,

@@ -1,5 +1,5 @@
--- _doubt: what `problem` has to say of the counters: systems that are withheld, machines that nobody knows, counters
--- that were lost or cannot be, and where the records beside them tell another type or other intervals.
+-- _doubt: the rows of `problem` about counters: systems that are withheld, unknown machines, lost or impossible
+-- counters, and other records that give another type or other intervals.
 SELECT
     system, source, 'section' AS kind,
     'CPU MF of this system is not shown: ' || text || ' (processor ' || coalesce(CAST(cpu_id AS VARCHAR), '?')
@@ -16,7 +16,7 @@ GROUP BY system, source, generation_by
 UNION ALL
 SELECT
     system, source, 'section' AS kind,
-    'more cycles than there were at the speed that the record tells, in ' || count(*) FILTER (WHERE over) || ' of '
+    'more cycles than the processor''s speed in the record allows, in ' || count(*) FILTER (WHERE over) || ' of '
     || count(*) || ' samples, first of processor ' || coalesce(CAST(arg_min(cpu_id, (interval_end, cpu_id)) FILTER (WHERE over)
     AS VARCHAR), '?') || ', ' || strftime(min(interval_end) FILTER (WHERE over), '%Y-%m-%d %H:%M:%S') || ' UTC: '
     || format('{:.0f}', CAST(arg_min(c0, (interval_end, cpu_id)) FILTER (WHERE over) AS DOUBLE)) || ' against '
@@ -31,10 +31,10 @@ SELECT
     system, source, 'gap' AS kind,
     'counters were lost, as their records say, in ' || count(*) FILTER (WHERE lost) || ' of ' || count(*)
     || ' samples, first of processor ' || coalesce(CAST(arg_min(cpu_id, (interval_end, cpu_id)) FILTER (WHERE lost) AS VARCHAR),
-    '?') || ', ' || strftime(min(interval_end) FILTER (WHERE lost), '%Y-%m-%d %H:%M:%S') || ' UTC: what they tell '
-    || 'may be too little' AS detail
+    '?') || ', ' || strftime(min(interval_end) FILTER (WHERE lost), '%Y-%m-%d %H:%M:%S') || ' UTC: their values '
+    || 'may be too low' AS detail
 FROM _counter
--- Elsewhere the same role says that counts were scaled up.
+-- In other sources the same role means that counts were scaled up.
 WHERE source = 'smf'
 GROUP BY system, source
 HAVING bool_or(lost)
@@ -52,7 +52,7 @@ UNION ALL
 SELECT
     system, source, 'time' AS kind,
     'intervals of the counters do not end with those of ' || told_by || ' (' || count(*) FILTER (WHERE apart) || ' of '
-    || count(*) || ' samples): polarity and parked time are joined by overlap, and polarity is not told where it '
+    || count(*) || ' samples): polarity and parked time are joined by overlap, and polarity is left out where it '
     || 'changed meanwhile' || CASE source WHEN 'smf' THEN '; SMFINTVAL=SYNC of HIS lets them end together' ELSE '' END
     AS detail
 FROM _placed

@@ -1,3 +1,3 @@
--- _generations: the machine generations that the counters of an input are of.
+-- _generations: the machine generations of an input's counters.
 SELECT DISTINCT {generation} AS generation
 FROM _counter AS counter

@@ -1,9 +1,9 @@
 -- _guest_end: what a virtual processor used until its user logged off or a transaction of it ended.
--- Where samples tell the times of guests (D4R3), only what was used after the last sample before a logoff is new.
--- Where they do not, this is all that is known: used since the record before. Without a sample or record before, it
--- was used since logon: that is known to be in the recorded time only if the logon is. A row is as long as the time it
--- tells of; where that begins before the recording, use and length are not known.
--- `used` are six times since logon, in the order of the columns below, `base` what they were before; `counted` and
+-- If samples contain the times of guests (D4R3), only what was used after the last sample before a logoff is new.
+-- Otherwise this is all that is known: the use since the previous record. Without a previous sample or record, it is the
+-- use since logon, which is known to be in the recorded time only if the logon is. A row is as long as the time it
+-- covers; if that begins before the recording, use and length are unknown.
+-- `used` are six times since logon, in the order of the columns below, `base` their previous values; `counted` and
 -- `last_counted` are counts.
 WITH ends AS (
     SELECT

@@ -1,11 +1,11 @@
--- _guest_load: what all guests of a system did in an interval, where samples tell it: those that end something are not
--- all of them. A sum of which one part is not known is not known.
+-- _guest_load: what all guests of a system did in an interval, from samples: records of ends do not cover all guests.
+-- A sum with an unknown part is unknown.
 SELECT
     system, source, interval_end,
     count(DISTINCT userid) FILTER (WHERE cpu_time > 0) AS active,
     CASE WHEN count(cpu_time) = count(*) THEN sum(cpu_time) END AS cpu_time,
     sum(dasd_ios + unit_record_ios + console_ios + ctca_ios + other_ios) AS virtual_ios
 FROM _guest
--- Without a page of D4R3 nothing is known of anybody: then nothing need be read.
+-- Without a page of D4R3 nothing is known of any guest: then nothing need be read.
 WHERE coalesce(sampled, true) AND (cpu_time_total IS NOT NULL OR cpu_time IS NOT NULL)
 GROUP BY system, source, interval_end

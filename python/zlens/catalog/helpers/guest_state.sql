@@ -1,5 +1,5 @@
--- _guest_state: samples of what virtual processors were doing, beside the samples of what they used. One row for
--- each is stated, so that a question without them need not look.
+-- _guest_state: state samples of virtual processors, to join with the samples of what they used. Grouping guarantees
+-- one row for each, so that a query that does not need them can skip the join.
 SELECT
     system, source, interval_end, userid, vcpu, basis,
     sum(s_io) AS s_io, sum(s_console) AS s_console, sum(s_simulation) AS s_simulation, sum(s_page) AS s_page,

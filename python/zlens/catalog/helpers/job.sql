@@ -1,6 +1,6 @@
--- _job: what SMF 30 tells of jobs, steps and intervals, each when it ended. Jobs and steps end when they end, and belong to
--- no interval of the system; where the user asks for some time, those that ended in it are shown. Dumps may overlap: what
--- is the same in all, the address space and the time of writing too, is one.
+-- _job: jobs, steps and intervals from SMF 30, each at its end. Jobs and steps belong to no interval of the system; if the
+-- user selects a time, those that ended in it are shown. Dumps may overlap: rows that are the same in everything,
+-- including the address space and the time of writing, are one.
 SELECT DISTINCT
     job.system, job.source, coalesce(job.ended, job.tod) AS interval_end,
     epoch_us(coalesce(job.ended, job.tod)) / 1e6 - epoch_us(job.begun) / 1e6 AS seconds,

@@ -1,4 +1,4 @@
--- _lock_mode: each lock in each mode of asking for it. Combined is both; where one of them is not known, it is not.
+-- _lock_mode: each lock in each request mode. Combined is the sum of both; it is unknown if one of them is.
 SELECT
     lock.system, lock.source, lock.interval_end, lock.seconds, lock.flag, lock.name, mode.mode,
     CASE mode.mode

@@ -1,7 +1,7 @@
--- _moved: systems whose records tell of several machines or partitions, in the order in which they were there.
+-- _moved: systems whose records name several machines or partitions, in the order of their appearance.
 SELECT
     system, source, 'changed' AS kind,
-    'records of this system tell of ' || count(*) || ' ' || what || ': '
+    'records of this system name ' || count(*) || ' ' || what || ': '
     || string_agg(name || ' from ' || strftime(first_end, '%Y-%m-%d %H:%M') || ' UTC', ', ' ORDER BY first_end)
     || '; it moved, or several systems have this name: --from and --to take them apart' AS detail
 FROM (

@@ -1,7 +1,7 @@
 -- _observer: which system speaks for a machine in an interval. Where several partitions of one machine
 -- report it, the first by name that covers the interval does; a source with local times speaks for itself.
--- A source that tells of no partitions, as counters do not, stands behind those that do.
--- Records that tell of partitions may keep to intervals of their own, as RMF's do beside counters.
+-- A source without partitions, such as counters, comes after those that have them.
+-- Records about partitions may have intervals of their own, as RMF's do next to counters.
 WITH own AS (
     SELECT DISTINCT
         system, source, interval_end,

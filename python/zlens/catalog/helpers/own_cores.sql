@@ -1,5 +1,5 @@
--- _own_cores: how many cores of each polarity the partition has that reports, by type. Linux tells of its
--- cores where it runs in the partition itself, but not of their type.
+-- _own_cores: the number of cores of each polarity in the reporting partition, by type. Linux that runs in the
+-- partition itself reports its cores, but not their type.
 SELECT
     system, source, interval_end, cpu_type,
     count(DISTINCT coalesce(core_id, cpu_id)) FILTER (WHERE polarity = 'Vh') AS vh,

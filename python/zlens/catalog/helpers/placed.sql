@@ -1,7 +1,7 @@
--- _placed: what another record of the same system says of a processor that counted. Its intervals need not be those of
--- the counters: parked time is that of the time both tell of, in which all other records spread evenly over theirs.
--- Where polarity changed meanwhile, it has none. A hundredth at both ends is left out: one source stamps its records
--- a little later than the other. Less than nine tenths of the interval say nothing about it.
+-- _placed: facts from another record of the same system about a processor that counted. Its intervals need not be those
+-- of the counters: parked time is that of the time both cover, assuming that it spreads evenly over each record.
+-- If polarity changed meanwhile, it is NULL. A hundredth at both ends is left out: one source stamps its records
+-- a little later than the other. Records that cover less than nine tenths of the interval are ignored.
 WITH place AS (
     SELECT
         *, sum(CAST(turned AS BIGINT)) OVER told AS turn, row_number() OVER told AS number,
@@ -44,7 +44,7 @@ found AS (
         sought.* EXCLUDE (start, stop), sought.stop - sought.start AS length,
         last.core_id, last.cpu_type, last.polarity, last.parked_pct,
         coalesce(first.number, 0) AS first_number, last.number AS last_number,
-        -- The first record that tells of the interval is the one it begins in, else the next; of all records it is 0.
+        -- The first record of the interval is the one it begins in, else the next; 0 before all records.
         coalesce(CASE WHEN sought.start < first.stop THEN first.turn ELSE first.next_turn END, 0) AS first_turn,
         last.turn AS last_turn,
         coalesce(first.covered, 0) + coalesce(least(sought.start, first.stop) - first.start, 0) AS covered_first,
@@ -71,11 +71,11 @@ SELECT
     CASE WHEN first_turn = last_turn THEN polarity END AS polarity,
     CASE WHEN unknown = 0 THEN 100 * (parked_last - parked_first) / nullif(covered_last - covered_first, 0) END AS spread,
     CASE WHEN first_number = last_number THEN parked_pct ELSE spread END AS parked_pct,
-    -- Neither interval is a part of the other.
+    -- Neither interval contains the other.
     apart
 FROM found
 WHERE covered_last - covered_first >= 0.9 * length
--- The records of the same source first: they are of the same program, and of the same clock.
+-- Records of the same source first: they come from the same program and the same clock.
 QUALIFY row_number() OVER (
     PARTITION BY system, source, interval_end, cpu_id ORDER BY told_by = source DESC, told_by
 ) = 1

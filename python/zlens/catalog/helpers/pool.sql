@@ -1,5 +1,5 @@
--- _pool: the processors of one type of the machine, with what its partitions used of them. Where a source need
--- not tell of all partitions, nothing is added up over them.
+-- _pool: the processors of one type of the machine, with what its partitions used of them. If a source may not report
+-- all partitions, nothing is added up over them.
 WITH used AS (
     SELECT
         system, source, interval_end, any_value(seconds) AS seconds, any_value(flag) AS flag, cpu_type,

@@ -1,4 +1,4 @@
--- _port: the ports of networks, each with a name that tells it apart.
+-- _port: the ports of networks, each with a unique name.
 SELECT
     *,
     CASE kind

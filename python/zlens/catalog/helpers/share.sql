@@ -1,5 +1,5 @@
--- _share: what a logical processor of the partition that reports is entitled to, by type: where the partition is not
--- vertically polarised, each to the same part of what the partition's weight gives it.
+-- _share: the entitlement of a logical processor of the reporting partition, by type: without vertical polarization,
+-- each has the same part of the entitlement by the partition's weight.
 SELECT
     pool.system, pool.source, pool.interval_end, pool.cpu_type,
     pool.total_weight, pool.shared,

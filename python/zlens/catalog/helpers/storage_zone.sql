@@ -1,5 +1,5 @@
--- _storage_zone: real storage in each interval, as a whole and to both sides of 2 GB. A sum of which one part is not
--- known is not known.
+-- _storage_zone: real storage in each interval, as a whole and on both sides of 2 GB. A sum with an unknown part is
+-- unknown.
 WITH moved AS (
     SELECT
         system, source, interval_end, max(seconds) AS seconds, max(flag) AS flag,

@@ -1,14 +1,14 @@
--- _volume_area: paging and spooling of every volume that CP owns, a row for each kind of area it has.
+-- _volume_area: paging and spooling of every CP-owned volume, with a row for each kind of area it has.
 WITH volumes AS (
     SELECT *
     FROM role.page_volume
-    -- A volume that both records tell of is counted once, by the one that knows its slots.
+    -- A volume in both records is counted once, from the one that has its slots.
     QUALIFY NOT shared OR bool_and(shared) OVER (PARTITION BY system, source, interval_end, device)
 ),
 areas AS (
     SELECT system, source, device, kind, CASE WHEN count(slots) = count(*) THEN sum(slots) END AS slots
     FROM (
-        -- An area may be told of again and again: the last word counts.
+        -- An area may be reported repeatedly: the last report counts.
         SELECT system, source, device, start, arg_max(kind, tod) AS kind, arg_max(slots, tod) AS slots
         FROM role.page_area
         GROUP BY system, source, device, start
@@ -18,7 +18,7 @@ areas AS (
 kinds AS (
     SELECT
         volumes.*,
-        -- What is not among the areas told of may have come later: it is there once it was used.
+        -- An area that was not reported may have been added later: it exists once it was used.
         paging.kind IS NOT NULL OR coalesce(page_slots > 0, false) OR coalesce(pages_paged_ever > 0, false) AS pages,
         spooling.kind IS NOT NULL OR coalesce(spool_slots > 0, false) OR coalesce(pages_spooled_ever > 0, false)
             AS spools,

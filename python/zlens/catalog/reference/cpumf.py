@@ -14,19 +14,19 @@ Made from `python/zlens/facts/machines`.
 
 What a counter number means depends on the machine, and so do the formulas of the tables `cpumf`,
 `cpumf_type`, `core` and `core_type` ([measures](measures.md)). The machine type decides; a record without
-one is told by its counter second version number. A type that nobody knows gives only what all machines have
-in common, and the column `generation_by` says so. `zlens explain cpumf.rni` tells one metric,
+one is assigned by its counter second version number. An unknown type gives only what all machines have
+in common, and the column `generation_by` says so. `zlens explain cpumf.rni` explains one metric,
 `zlens explain E145` one counter.
 
 Formulas name counters by the letter of their set and their number, metrics by the name of their column."""
 
 _CHECKED = """\
-Which number a counter has within its set is inferred from the architecture, not told by the record. So every
-system is checked; where one of these does not hold, or a set has not the size that the version of the record
-says, its counters are withheld and `problem` says why."""
+The number of a counter within its set is inferred from the architecture, not given by the record. So every
+system is checked; if one of these relations does not hold, or a set does not have the size of the record's
+version, its counters are withheld and `problem` says why."""
 
 _WEIGHTS = """\
-`--weights FILE` takes the user's own numbers, one line of TOML per generation; what is computed from them is
+`--weights FILE` takes the user's own numbers, one line of TOML per generation; values computed from them are
 marked `user` in `rni_status`, `finite_cpi_status` and `workload_hint_status`:"""
 
 
@@ -38,34 +38,47 @@ def cpumf_page() -> str:
     lines += _table(
         ("type", "machine", "generation", "nominal GHz", "its status"),
         (
-            (m.type, m.name, m.generation, f"{m.ghz:g}" if m.ghz else "", m.ghz_status if m.ghz else "")
-            for m in generations.types().values()
+            (
+                machine.type,
+                machine.name,
+                machine.generation,
+                f"{machine.ghz:g}" if machine.ghz else "",
+                machine.ghz_status if machine.ghz else "",
+            )
+            for machine in generations.types().values()
         ),
     )
-    lines += ["", "The nominal speed is for plausibility only: the speed in the record is computed with."]
+    lines += ["", "The nominal speed is only for plausibility: calculations use the speed in the record."]
     lines += ["", "## Counter versions and sets", ""]
-    sets = [f"{each.letter}: {each.name}" for each in cpumf.sets().values()]
+    sets = [f"{row_facts.letter}: {row_facts.name}" for row_facts in cpumf.sets().values()]
     lines += _table(("generation", "first", "second", *sets, "status"), map(_versions, generations.names()))
-    lines += ["", "The numbers include reserved ones, which nobody counts with."]
+    lines += ["", "The numbers include reserved ones, which have no counters."]
     lines += ["", "## Checked on every file", "", _CHECKED, ""]
     lines += _table(
         ("must hold", "tolerance", "else"),
         (
-            (f"`{each.left} <= {each.right}`", f"{each.tolerance:.1%} and {each.slack:g}", each.text)
-            for each in cpumf.balances()
+            (
+                f"`{row_facts.left} <= {row_facts.right}`",
+                f"{row_facts.tolerance:.1%} and {row_facts.slack:g}",
+                row_facts.text,
+            )
+            for row_facts in cpumf.balances()
         ),
     )
-    lines += ["", "`SOURCED` is the sum of all counters of which the shares of a generation are made."]
+    lines += ["", "`SOURCED` is the sum of all counters behind the shares of a generation."]
     lines += ["", "## RNI, finite CPI and the workload hint", "", _WEIGHTS, "", "```toml"]
     lines += [*_example(), "```", ""]
     lines += _hints()
     lines += ["", "## Metrics of all machines", ""]
     lines += [f"- {name}: {source}" for name, source in cpumf.sources().items()]
     lines += ["", *_metrics(cpumf.common_metrics().values())]
-    lines += ["", "What a generation knows better of these, stands with it below.", ""]
+    lines += ["", "Where a generation has a better status or formula, it is listed below.", ""]
     lines += _table(
         ("number", "name", "counts"),
-        ((str(c.number), f"`{c.name}`", c.text) for c in cpumf.common_counters().values()),
+        (
+            (str(counter.number), f"`{counter.name}`", counter.text)
+            for counter in cpumf.common_counters().values()
+        ),
     )
     for name in generations.names():
         lines += _generation(name)
@@ -75,11 +88,11 @@ def cpumf_page() -> str:
 def _versions(name: str) -> tuple[str, ...]:
     """A generation with its counter versions and the numbers of its sets."""
     generation = cpumf.generation(name)
-    sized = cpumf.sizes(generation.cfvn, generation.csvn)
+    set_sizes = cpumf.sizes(generation.cfvn, generation.csvn)
     ranges = []
-    for each in cpumf.sets().values():
-        size = sized[each.name]
-        ranges.append(f"{each.first}-{each.first + size - 1}" if size else "")
+    for counter_set in cpumf.sets().values():
+        size = set_sizes[counter_set.name]
+        ranges.append(f"{counter_set.first}-{counter_set.first + size - 1}" if size else "")
     status = f"{generation.status}: {generation.source}"
     return (name, str(generation.cfvn), str(generation.csvn), *ranges, status)
 
@@ -93,43 +106,50 @@ def _hints() -> list[str]:
     table = cpumf.hint_table()
     lines = [
         f"The workload hint ({table.status}: {table.source}) is given for {', '.join(table.generations)}, "
-        f"where RNI is verified or verified-secondary or of the user's own weights ({table.note}):",
+        f"if RNI is verified or verified-secondary or uses the user's own weights ({table.note}):",
         "",
     ]
-    return [*lines, *_table(("when", "category"), ((f"`{h.when}`", h.category) for h in table.hints))]
+    return [
+        *lines,
+        *_table(("when", "category"), ((f"`{hint.when}`", hint.category) for hint in table.hints)),
+    ]
 
 
 def _generation(name: str) -> list[str]:
-    each = cpumf.generation(name)
-    lines = ["", f"## {name}", "", f"{each.text}. TLB counters: {each.basis}."]
-    if each.note:
-        lines[-1] += f" {each.note}"
+    generation = cpumf.generation(name)
+    lines = ["", f"## {name}", "", f"{generation.text}. TLB counters: {generation.basis}."]
+    if generation.note:
+        lines[-1] += f" {generation.note}"
     common = cpumf.common_metrics()
-    own = [metric for metric in each.metrics.values() if metric != common.get(metric.name)]
-    differing = [m for m in own if m.name not in common or m.formula != common[m.name].formula]
-    better = [f"{m.name} {m.status}" for m in own if m not in differing]
+    own = [metric for metric in generation.metrics.values() if metric != common.get(metric.name)]
+    differing = [
+        metric for metric in own if metric.name not in common or metric.formula != common[metric.name].formula
+    ]
+    better = [f"{metric.name} {metric.status}" for metric in own if metric not in differing]
     lines += ["", *_metrics(differing)]
     if better:
-        lines += ["", f"Of the metrics of all machines: {', '.join(better)}."]
-    extended = [counter for counter in each.counters.values() if counter.set == "extended"]
+        lines += ["", f"Status of common metrics: {', '.join(better)}."]
+    extended = [counter for counter in generation.counters.values() if counter.set == "extended"]
     lines += ["", f"Extended counters: {len(extended)} are defined.", ""]
-    rows = ((str(c.number), f"`{c.name}`", c.text) for c in extended)
+    rows = ((str(counter.number), f"`{counter.name}`", counter.text) for counter in extended)
     return [*lines, *_table(("number", "name", "counts"), rows)]
 
 
 def _metrics(listed: Iterable[Metric]) -> list[str]:
     rows = []
     for metric in listed:
-        said = [metric.source, *([metric.note] if metric.note else [])]
-        said += [f"perhaps `{v.formula}` ({v.status}: {v.source})" for v in metric.variants]
+        remarks = [metric.source, *([metric.note] if metric.note else [])]
+        remarks += [
+            f"perhaps `{variant.formula}` ({variant.status}: {variant.source})" for variant in metric.variants
+        ]
         formula = f"`{metric.formula}`" if metric.formula else "none"
-        told = _short("; ".join(part.rstrip(".") for part in said))
-        rows.append((f"`{metric.name}`", formula, metric.status, told))
+        source = _short("; ".join(part.rstrip(".") for part in remarks))
+        rows.append((f"`{metric.name}`", formula, metric.status, source))
     return _table(("metric", "formula", "status", "source"), rows)
 
 
 def _short(text: str) -> str:
-    """Sources that many metrics share by the short names that the page tells."""
+    """Replaces sources that many metrics share by the short names listed on the page."""
     for name, source in cpumf.sources().items():
         text = text.replace(source, name)
     return text

@@ -9,24 +9,24 @@ _INTRODUCTION = """\
 
 Made from `python/zlens/facts/measures`.
 
-Every report, statement, comparison and finding reads these tables. `zlens explain TABLE.COLUMN` tells for one
-column what follows here, and besides from which field of which record each input comes. A value that cannot
+Every report, statement, comparison and finding reads these tables. `zlens explain TABLE.COLUMN` shows for one
+column what follows here, plus the field and record that each input takes it from. A value that cannot
 be computed is NULL, never 0 and never a guess.
 """
 
 
 def measures_page() -> str:
-    """The page as Markdown: every measure, and what is known of each of its columns."""
+    """The page as Markdown: every measure, and what is known about each of its columns."""
     names = metrics.tables()
     lines = [_INTRODUCTION]
     lines += ["**Status** says how well a formula is known:", ""]
     lines += [f"- {status}: {words}" for status, words in metrics.STATUSES.items()]
-    lines += ["", "**Over time** says what `--every` does with a column when it joins intervals:", ""]
+    lines += ["", "**Over time** says how `--every` aggregates a column when it joins intervals:", ""]
     lines += [f"- {aggregate}: {words}" for aggregate, words in metrics.AGGREGATES.items()]
     plain = ", ".join(name for name in names if metrics.table(name).plain)
     lines += [
         "",
-        f"**Every table** begins with these columns, but for {plain}, which list all of theirs:",
+        f"**Every table** begins with these columns, except {plain}, which list all of theirs:",
         "",
     ]
     lines += _columns(metrics.LEADING)
@@ -62,14 +62,14 @@ def _columns(columns: tuple[metrics.Column, ...]) -> list[str]:
         if column.by:
             formula = f"{formula}{'; ' if formula else ''}[by machine](cpumf.md)"
         if column.given:
-            formula = f"`{column.given}` where that is known; {formula}"
-        said = [column.text]
-        said += [f"Needs {column.needs}"] if column.needs else []
-        said += [f"Note: {column.note}"] if column.note else []
+            formula = f"`{column.given}` if known; {formula}"
+        remarks = [column.text]
+        remarks += [f"Needs {column.needs}"] if column.needs else []
+        remarks += [f"Note: {column.note}"] if column.note else []
         cells = [
             f"`{column.name}`",
             f"{column.type}{unit}",
-            ". ".join(part.rstrip(".") for part in said),
+            ". ".join(part.rstrip(".") for part in remarks),
             formula,
             f"{column.aggregate}, by `{column.weight}`" if column.weight else column.aggregate,
             column.status,
@@ -80,7 +80,7 @@ def _columns(columns: tuple[metrics.Column, ...]) -> list[str]:
 
 
 def _aliases() -> list[str]:
-    lines = ["", "## Names of other sources", "", "`zlens explain` knows these names too.", ""]
+    lines = ["", "## Names of other sources", "", "`zlens explain` accepts these names too.", ""]
     lines += ["| name | is | in |", "|---|---|---|"]
     lines += [
         f"| {name} | `{ours}` | {source} |" for name, (ours, source) in sorted(metrics.aliases().items())

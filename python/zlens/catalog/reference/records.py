@@ -9,14 +9,14 @@ from zlens.catalog.layouts import KIND_STATUS, Layout
 
 
 def records_page() -> str:
-    """The page as Markdown: every record the built-in catalog knows, one line each."""
+    """The page as Markdown: every record of the built-in catalog, one line each."""
     lines = [
         "# Records of z/VM monitor data",
         "",
         "Made from `python/zlens/facts/zvm/records`; `zlens catalog show D0R2` prints a record's fields.",
         "Lengths are those of published record pages, by release. Fields are those of the built-in layouts,",
-        "by what is known of their kind: stated by the record page or an equal source, inferred from a",
-        "description, or unknown. A field of unknown kind is decoded and never differenced.",
+        "by what is known about their kind: stated by the record page or an equal source, inferred from a",
+        "description, or unknown. A field of unknown kind is decoded but never differenced.",
         "",
         "| record | page | title | class | published lengths | layouts | stated | inferred | unknown |",
         "|---|---|---|---|---|---|---:|---:|---:|",
@@ -30,14 +30,19 @@ def records_page() -> str:
         counts = _kinds(file.layouts)
         totals += counts
         described += bool(file.layouts)
-        lengths = " ".join(f"{r}:{n}" for r, n in head.lengths.items()) + ("+" if head.variable else "")
-        layouts = " ".join(f"{x.release}:{x.length}{'' if x.complete else ' partial'}" for x in file.layouts)
+        lengths = " ".join(f"{release}:{length}" for release, length in head.lengths.items()) + (
+            "+" if head.variable else ""
+        )
+        layouts = " ".join(
+            f"{layout.release}:{layout.length}{'' if layout.complete else ' partial'}"
+            for layout in file.layouts
+        )
         cells = [head.record, head.dsect, head.title, head.kind, lengths, layouts]
         cells += [str(counts[status]) if file.layouts else "" for status in KIND_STATUS]
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        f"{len(records)} records, {described} of them with a layout; {sum(totals.values())} fields.",
+        f"{len(records)} records, {described} with a layout; {sum(totals.values())} fields.",
         ", ".join(f"{totals[status]} kinds are {status}" for status in KIND_STATUS) + ".",
     ]
     return "\n".join(lines) + "\n"

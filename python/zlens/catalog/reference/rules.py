@@ -8,28 +8,28 @@ from zlens.catalog.rules import CLASSES, KINDS, Rule
 _INTRODUCTION = """\
 # Rules
 
-Made from `python/zlens/facts/rules` and `python/zlens/facts/caveats`; `zlens explain CPU-001` tells of a
-rule with its query, `zlens findings INPUT` holds all of them against an input.
+Made from `python/zlens/facts/rules` and `python/zlens/facts/caveats`; `zlens explain CPU-001` shows a
+rule with its query, `zlens findings INPUT` checks an input against all of them.
 """
 
 
 def rules_page() -> str:
     """The page as Markdown."""
-    every = list(rules.builtin().values())
-    lines = [_INTRODUCTION, "**Class** says where a threshold is from:", ""]
+    all_rules = list(rules.builtin().values())
+    lines = [_INTRODUCTION, "**Class** says where a threshold comes from:", ""]
     lines += [f"- {name}: {text}" for name, text in CLASSES.items()]
     lines += ["", "**Kind** says what a file of the catalog is:", ""]
     lines += [f"- {name}: {text}" for name, text in KINDS.items()]
-    for area in dict.fromkeys(rule.area for rule in every):
-        mine = [rule for rule in every if rule.area == area]
+    for area in dict.fromkeys(rule.area for rule in all_rules):
+        area_rules = [rule for rule in all_rules if rule.area == area]
         lines += ["", f"## {area}", "", "| rule | class | severity | holds when | source |"]
-        lines += ["|---|---|---|---|---|", *map(_row, mine)]
+        lines += ["|---|---|---|---|---|", *map(_row, area_rules)]
     lines += ["", "## Known faults of the data", ""]
-    lines += ["A fault that an input's level has is a footnote of the report it touches.", ""]
-    lines += ["| level | fault | APAR | touches | source |", "|---|---|---|---|---|"]
-    for each in caveats.caveats():
-        touched = ", ".join((*each.reports, *each.records, *each.measures))
-        lines.append(f"| {each.levels} | {each.text} | {each.apar} | {touched} | {each.source} |")
+    lines += ["A fault of an input's level becomes a footnote of the report that it affects.", ""]
+    lines += ["| level | fault | APAR | affects | source |", "|---|---|---|---|---|"]
+    for caveat in caveats.caveats():
+        affected = ", ".join((*caveat.reports, *caveat.records, *caveat.measures))
+        lines.append(f"| {caveat.levels} | {caveat.text} | {caveat.apar} | {affected} | {caveat.source} |")
     return "\n".join(lines) + "\n"
 
 

@@ -10,19 +10,19 @@ from zlens.catalog.smf_sections import Layout
 _INTRODUCTION = """\
 # SMF records
 
-Made from `python/zlens/facts/smf`; `zlens explain smf70_cpu` tells the fields of a table, `zlens explain
+Made from `python/zlens/facts/smf`; `zlens explain smf70_cpu` shows the fields of a table, `zlens explain
 smf70wat` one field. Other types are counted in the inventory and not decoded.
 
-Every section of a record is a row. A field is read where the length in the section's triplet covers it, and
+Every section of a record is a row. A field is read if the length in the section's triplet covers it, and
 is NULL otherwise, so records of older and newer levels read alike. Sections of one record have `system`,
 `file` and `offset` in common; `section_no` counts them from 0. RMF breaks records that would be too long
-into several: these are put together first, by system, interval and what the pieces tell of the whole. What is
-there of a record of which pieces are missing is shown, with the numbers its sections would have, and the
+into several: these are put together first, by system, interval and the identification in the pieces. If
+pieces are missing, the rest of the record is shown, with the section numbers of the complete record, and the
 table `problem` says so."""
 
 _STATUS = """\
-Status: verified means that two sources agree in offsets and lengths; verified-secondary, that one good source
-tells them; unverified, that they follow from a description."""
+Status: verified means that two sources agree on offsets and lengths; verified-secondary, that one good source
+gives them; unverified, that they follow from a description."""
 
 
 def smf_page() -> str:
@@ -34,12 +34,12 @@ def smf_page() -> str:
 
 
 def _counters(record: int) -> Iterator[str]:
-    what = smf.layout(record)
-    yield f"## {record}: {what.title}"
+    layout = smf.layout(record)
+    yield f"## {record}: {layout.title}"
     yield ""
-    yield f"Table `{what.table}`: {what.text}. What the numbers mean: [cpumf](cpumf.md)."
+    yield f"Table `{layout.table}`: {layout.text}. What the numbers mean: [cpumf](cpumf.md)."
     yield ""
-    for number, subtype in what.subtypes.items():
+    for number, subtype in layout.subtypes.items():
         yield f"- subtype {number}: {subtype.text}; {subtype.status}"
     yield ""
 
