@@ -28,6 +28,8 @@ SQL_TYPES = {
 AGGREGATES = ("sum", "mean", "last")
 #: The suffix of a raw table's name that stands for its rows of all times, not only the selected ones.
 WHOLE = "#whole"
+#: The role that says which values of a row are withheld.
+IMPOSSIBLE = "impossible"
 OVER = ("sum", "max", "min", "any_value", "count")
 _KEYS = frozenset(
     {"field", "take", "scale", "codes", "base", "digits", "value", "expression", "over", "before", "else"}
@@ -36,13 +38,18 @@ _KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role of an entity. aggregate is how --every aggregates it: sum, mean or last."""
+    """A role of an entity. aggregate is how --every aggregates it: sum, mean or last.
+
+    within  formula over `seconds` and roles of the entity that no value exceeds. A value that does, or that
+            is negative, is withheld; the role `impossible` says which.
+    """
 
     name: str
     type: str
     unit: str
     text: str
     aggregate: str
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +134,18 @@ def cataloged(name: str) -> Entity:
     for role, facts in _numbered(data["roles"]):
         if facts["type"] not in SQL_TYPES or facts["aggregate"] not in AGGREGATES:
             raise CatalogError(f"role {role}: unknown type or aggregate", file=str(path))
-        roles[role] = Role(role, facts["type"], facts.get("unit", ""), facts["text"], facts["aggregate"])
+        roles[role] = Role(
+            role,
+            facts["type"],
+            facts.get("unit", ""),
+            facts["text"],
+            facts["aggregate"],
+            facts.get("within", ""),
+        )
+    if any(role.within for role in roles.values()):
+        roles[IMPOSSIBLE] = Role(
+            IMPOSSIBLE, "text", "", "values withheld because they are impossible", "last"
+        )
     origins: list[Origin] = []
     for block in data.get("from", []):
         block_roles = dict(_numbered(block["roles"]))
@@ -255,7 +273,8 @@ def check() -> list[str]:
                         scale_factor(how["scale"])
                     if "expression" in how:
                         expressions.parse(how["expression"])
-                for formula in (origin.where, *(join.on for join in origin.joins)):
+                limits = [role.within for role in checked.roles.values()]
+                for formula in (origin.where, *limits, *(join.on for join in origin.joins)):
                     if formula:
                         expressions.parse(formula)
         except (CatalogError, KeyError, TypeError) as error:

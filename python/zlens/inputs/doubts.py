@@ -1,4 +1,4 @@
-"""Problems that measures add to the table `problem`: counters withheld or doubtful, systems that moved."""
+"""Problems that measures add to the table `problem`: values withheld or doubtful, systems that moved."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ Rows = Callable[[str, Sequence[str]], list[tuple[Any, ...]]]
 VIEWS = (
     ("_doubt", "CPU MF", ("counter",)),
     ("_moved", None, ("counter", "own_partition")),
+    ("_impossible", None, ("processor", "partition")),
 )
 #: The columns read from each.
 COLUMNS = ("system", "source", "kind", "detail")

@@ -18,6 +18,7 @@ KINDS = (
     "transfer",  # the file was damaged in transfer (ASCII translation and the like)
     "section",  # a section of a record points outside it, or is not expected
     "time",  # an impossible time, or a local one without a zone
+    "impossible",  # a value that cannot be, as more CPU time than elapsed; withheld
     "changed",  # the file changed while it was read; or a value stepped back without evidence of a reset
 )
 

@@ -412,13 +412,20 @@ impl Counter {
     ) {
         let slot = batch.rows.slots[row];
         let subjects = &batch.track.subjects;
+        let offset = batch.rows.offsets[row];
+        let name = &self.name;
         if fault == Step::Reset {
             let evidence = || "value stepped back".to_owned();
             place.reset(batch.rows.tods[row], &subjects.name(slot), evidence);
+            // Once for each row: what restarts one counter restarts most of its subject's.
+            place.problem(ProblemKind::Changed, (offset, slot, "reset"), offset, 0, || {
+                let subject = subjects.name(slot);
+                let of = if subject.is_empty() { String::new() } else { format!(" of {subject}") };
+                let (from, to) = (self.rule.reading(before), self.rule.reading(now));
+                format!("counters{of} stepped back without a record that says why, {name} from {from} to {to}; their differences are NULL here")
+            });
             return;
         }
-        let offset = batch.rows.offsets[row];
-        let name = &self.name;
         place.problem(
             ProblemKind::Changed,
             (name, offset, slot),

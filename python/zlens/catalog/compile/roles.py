@@ -10,6 +10,7 @@ from zlens.catalog import expressions, smf_sections
 from zlens.catalog.columns import FIXED
 from zlens.catalog.layouts import release_key
 from zlens.catalog.roles import (
+    IMPOSSIBLE,
     SQL_TYPES,
     WHOLE,
     Entity,
@@ -38,6 +39,9 @@ _INTERVAL = ("system", "source", "interval_end")
 
 #: Columns beside those of roles, of an origin that tells from when a subject's counters count.
 _BEGAN, _SAMPLED = '"#began"', '"#sampled"'
+
+#: How far a value may exceed its limit: a part of it, and seconds of short intervals.
+_TOLERANCE, _SLACK = "1.02e0", "0.05e0"
 
 Tables = Mapping[str, Collection[str]]
 Releases = Mapping[str | None, list[str]]
@@ -85,6 +89,14 @@ def rows(
         for role in role_entity.roles.values()
         if role.name in wanted or (summed and role.name in role_entity.key)
     ]
+    bounds = _bounds(role_entity, roles)
+    shown = roles
+    read_by_bounds = {name for role in bounds for name in (role.name, *expressions.names(role.within))}
+    roles = [
+        role
+        for role in role_entity.roles.values()
+        if role.name != IMPOSSIBLE and (role in shown or role.name in read_by_bounds)
+    ]
     result = Rows()
     parts = []
     known = origins(name, tables)
@@ -97,12 +109,19 @@ def rows(
     if role_entity.lasting:
         result.sql = union
         return result
+    values = _Values(since, bounds, result)
     result.sql = (
-        _sum_rows(role_entity, roles, union, result, since)
+        _sum_rows(role_entity, shown, union, result, values)
         if summed
-        else _select_rows(roles, union, result, since)
+        else _select_rows(shown, union, result, values)
     )
     return result
+
+
+def _bounds(role_entity: Entity, roles: list[Role]) -> list[Role]:
+    """The wanted roles that have a limit; all of the entity where it is asked which values are impossible."""
+    wanted = role_entity.roles.values() if any(role.name == IMPOSSIBLE for role in roles) else roles
+    return [role for role in wanted if role.within]
 
 
 def _counts_since(origin: Origin, role: Role) -> bool:
@@ -291,11 +310,16 @@ def _since(role: Role) -> str:
 
 
 class _Values:
-    """SQL of values of rows `r` in intervals `i`: all that subjects counted which began in the interval."""
+    """SQL of values of rows `r` in intervals `i`.
 
-    def __init__(self, since: list[Role], result: Rows) -> None:
+    since   roles of which a subject that began in the interval has all that it counted
+    bounds  roles with a limit: values beyond it are withheld
+    """
+
+    def __init__(self, since: list[Role], bounds: list[Role], result: Rows) -> None:
         self.since = since
-        if since:
+        self.bounds = bounds
+        if since or bounds:
             result.read("_interval", ("seconds",))
 
     @property
@@ -308,16 +332,40 @@ class _Values:
         return f"CASE WHEN {self.fresh} THEN epoch(r.{_SAMPLED} - r.{_BEGAN}) ELSE r.seconds END"
 
     def __getitem__(self, role: Role) -> str:
+        if role.name == IMPOSSIBLE:
+            return f"nullif(concat_ws(', ', {', '.join(map(self._impossible, self.bounds))}), '')"
+        value = self.plain(role)
+        return f"CASE WHEN NOT {self.broken(role)} THEN {value} END" if role in self.bounds else value
+
+    def plain(self, role: Role) -> str:
         column = f"r.{expressions.quote(role.name)}"
         if role not in self.since:
             return column
         return f"CASE WHEN {self.fresh} THEN r.{_since(role)} ELSE {column} END"
 
+    def broken(self, role: Role) -> str:
+        """Whether a value cannot be: clocks of two samples may differ a little."""
+        limit = expressions.compile_sql(role.within, self._limited_by, "float")
+        value = self.plain(role)
+        return f"coalesce({value} < 0 OR {value} > {_TOLERANCE} * ({limit}) + {_SLACK}, false)"
 
-def _select_rows(roles: list[Role], union: str, result: Rows, since: list[Role]) -> str:
+    def _impossible(self, role: Role) -> str:
+        """A value that cannot be, with its name and unit, as text; else NULL."""
+        name, unit = (expressions.literal(text) for text in (f"{role.name} ", f" {role.unit}".rstrip()))
+        limit = expressions.compile_sql(role.within, self._limited_by, "float")
+        value, most = (f"format('{{:.6g}}', {sql})" for sql in (self.plain(role), limit))
+        text = f"{name} || {value} || ' of ' || {most} || {unit}"
+        return f"CASE WHEN {self.broken(role)} THEN {text} END"
+
+    def _limited_by(self, name: str) -> str:
+        if name == "seconds":
+            return f"coalesce({self.seconds()}, i.seconds)"
+        return f"r.{expressions.quote(name)}"
+
+
+def _select_rows(roles: list[Role], union: str, result: Rows, values: _Values) -> str:
     """The rows in the intervals that the options select (table `_interval`)."""
     result.read("_interval", (*_INTERVAL, "seconds", "flag"))
-    values = _Values(since, result)
     selected = "".join(f", {values[role]} AS {expressions.quote(role.name)}" for role in roles)
     return (
         f"SELECT r.system, r.source, r.interval_end, coalesce({values.seconds()}, i.seconds) AS seconds, "
@@ -326,7 +374,7 @@ def _select_rows(roles: list[Role], union: str, result: Rows, since: list[Role])
     )
 
 
-def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, since: list[Role]) -> str:
+def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, values: _Values) -> str:
     """The rows summed over the buckets of --every, counters and elapsed time.
 
     Flagged rows (stubs, gaps) and rows whose counters were reset are left out, elapsed time included, and so
@@ -334,7 +382,6 @@ def _sum_rows(role_entity: Entity, roles: list[Role], union: str, result: Rows, 
     unknown.
     """
     result.read("_interval", (*_INTERVAL, "bucket_end", "bucket_flag", "flag", "longest"))
-    values = _Values(since, result)
     seconds = values.seconds()
     selected: list[str] = []
     for role in roles:
