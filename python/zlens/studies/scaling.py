@@ -205,7 +205,7 @@ def _known(scenario: Scenario) -> measured_curve.NamedCurve | None:
     """The curve that the file names; what it names lies beside it."""
     data = scenario["data"]
     here = None if data is None else placed(data, scenario.problem.file)
-    return measured_curve.known(Scenario({**scenario.values, "data": here}, scenario.problem))
+    return measured_curve.named_curve(Scenario({**scenario.values, "data": here}, scenario.problem))
 
 
 def _curve(
