@@ -245,7 +245,7 @@ def test_no_guests_names_the_records() -> None:
         planning.plan(silent, ["user.W.relative=5"])
     shareless = session(HUNGRY)
     shareless.connection.execute("UPDATE guest SET share_kind = 'absolute', share = NULL")
-    with pytest.raises(ScenarioError, match="tells no guests with a share: no guest of this interval"):
+    with pytest.raises(ScenarioError, match="tells no guests with a share: the data report no guest with a relative share"):
         planning.plan(shareless, ["user.W.relative=5"])
 
 

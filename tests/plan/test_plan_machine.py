@@ -248,7 +248,7 @@ def test_dedicated_cores() -> None:
     after = values(answer, "entitled", "after")
     assert [after[name] for name in "ABD"] == pytest.approx([5.25, 1.75, 3])
     assert "has no weight" in refused("partition.D.weight=5", rows=rows)
-    assert "2 cores of type IFL are dedicated" in refused("physical_cores=1", rows=rows)
+    assert "2 IFL cores are dedicated" in refused("physical_cores=1", rows=rows)
     split = ask("partition.D.split=2", rows=rows)
     assert values(split, "entitled", "after")["D"] == pytest.approx(2)
 

@@ -30,7 +30,8 @@ def render(answer: Answer) -> str:
         parts.append("<h2>Assumed</h2><ul>")
         parts += [
             f"<li><b>{escape(assumption.name)}</b> = {escape(str(assumption.value))} "
-            f"{escape(assumption.unit)} ({escape(assumption.status)}): {escape(assumption.text)}. {escape(assumption.source)}</li>"
+            f"{escape(assumption.unit)} ({escape(assumption.status)}): {escape(assumption.text)}. "
+            f"{escape(assumption.source)}</li>"
             for assumption in answer.assumptions
         ]
         parts.append("</ul>")

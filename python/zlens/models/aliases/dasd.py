@@ -65,7 +65,7 @@ def burst_of(rate: float, serv: float, resp: float, aliases: int) -> float | Non
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """A published row: rate, service and response as printed, utilization of the exposure, and burst factor."""
+    """A published row: rate, service and response as printed, utilization and burst factor."""
 
     rate: float
     serv: float

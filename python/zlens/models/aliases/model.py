@@ -294,8 +294,9 @@ def _volume(
         low, high = measured.rows[0].utilization, measured.rows[-1].utilization
         if not 0.99 * low <= offered <= 1.01 * high:
             notes.append(
-                f"{device['name']}: its base alone would be {100 * offered:.0f}% busy, and {device['bursts']} was "
-                f"measured from {100 * low:.0f}% to {100 * high:.0f}%: the factor of the nearer end is used"
+                f"{device['name']}: its base alone would be {100 * offered:.0f}% busy, and "
+                f"{device['bursts']} was measured from {100 * low:.0f}% to {100 * high:.0f}%: the factor "
+                "of the nearer end is used"
             )
     if device["resp"] is not None:
         wrong, path = scenario.problem.wrong, f"device.{device['name']}"
@@ -308,8 +309,8 @@ def _volume(
             burst = dasd.burst_of(device["rate"], serv, device["resp"], device["aliases_then"])
             if burst is None:
                 raise wrong(
-                    f"{path}.resp does not determine a burst factor: with {device['aliases_then']} aliases and "
-                    f"{device['rate'] * serv / 1000:.2f} requests in service none waits, or all do",
+                    f"{path}.resp does not determine a burst factor: with {device['aliases_then']} aliases "
+                    f"and {device['rate'] * serv / 1000:.2f} requests in service none waits, or all do",
                     "set aliases_then to the aliases it had, or set burst",
                 )
     return _Volume(

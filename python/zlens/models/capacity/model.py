@@ -243,8 +243,8 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
         rises = next((n for (_, before), (n, after) in pairwise(curve) if after > before), None)
         if rises is not None:
             answer.notes.append(
-                f"The curve rises at {rises:,} processors: on no known machine does the factor grow with the number "
-                "of processors, so check it"
+                f"The curve rises at {rises:,} processors: on no known machine does the factor grow with "
+                "the number of processors, so check it"
             )
     else:
         answer.notes.append(
@@ -264,15 +264,15 @@ def _add_notes_on_factors(
         by_how.setdefault(scaling.factor(curve, n).how, []).append(n)
     if "between" in by_how:
         answer.notes.append(
-            f"Factors of {_enumerated(by_how['between'])} processors are interpolated linearly in ln n between stated ones; "
-            "the error is that of such a line on machines whose complete curve is known, "
-            "or that from the bend of this curve if larger"
+            f"Factors of {_enumerated(by_how['between'])} processors are interpolated linearly in ln n "
+            "between stated ones; the error is that of such a line on machines whose complete curve is "
+            "known, or that from the bend of this curve if larger"
         )
     if "beyond" in by_how:
         end = curve[-1][0]
         answer.notes.append(
-            f"The curve ends at {end:,} processors: for {_enumerated(by_how['beyond'])} it continues as it ended, "
-            f"up to {2 * end:,}"
+            f"The curve ends at {end:,} processors: for {_enumerated(by_how['beyond'])} it continues as it "
+            f"ended, up to {2 * end:,}"
         )
 
 
