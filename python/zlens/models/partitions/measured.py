@@ -176,9 +176,9 @@ def _partition_notes(
         yield "the data do not report whether it is capped; if so, set partition.NAME.capped=true"
     flags = (caps or "").split()
     if len(flags) == 3 and "Y" in flags[1]:
-        yield "has an absolute cap whose value the data do not report; add it with partition.NAME.absolute_cap=CORES"
+        yield "has an absolute cap of unknown value; add it with partition.NAME.absolute_cap=CORES"
     if len(flags) == 3 and "Y" in flags[2]:
-        yield "is in a group with an absolute cap whose value the data do not report"
+        yield "is in a group with an absolute cap of unknown value"
     if msu:
         yield "has a defined capacity, which limits the four-hour average, not an interval: left out"
 

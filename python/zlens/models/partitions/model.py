@@ -457,7 +457,7 @@ def _check_partition(
         )
     if partition["smt"] != "non-SMT" and partition["polarization"] == "horizontal":
         raise wrong(f"{path}.smt is {partition['smt']}, but the partition is horizontal",
-                    "write polarization = \"vertical\": z/VM supports multithreading only with that")  # fmt: skip
+                    "write polarization = \"vertical\": z/VM requires it for multithreading")  # fmt: skip
     if partition["smt"] != "non-SMT" and partition["zvm"] is None:
         raise wrong(f"{path}.smt needs a release of z/VM", 'add zvm = "7.4"')
     others = [peer for peer in same if peer["zvm"] is not None] if partition["zvm"] is not None else []

@@ -119,7 +119,7 @@ def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: flo
         measurement.notes.append(
             f"{blind} virtual processors have no samples of states: their demand is taken to be their use"
         )
-    measurement.notes.append("the data do not include limits and CPU pools; add them with settings")
+    measurement.notes.append("limits and CPU pools are not in these data; add them with settings")
     return measurement
 
 
