@@ -362,7 +362,10 @@ def test_the_example_is_sound() -> None:
         ({"device": [{"name": "A", "rate": 1}]}, "device.A needs serv, or pend, disc and conn"),
         ({"device": [{"name": "A", "rate": 1, "pend": 1, "disc": 1}]}, "device.A needs serv"),
         ({"device": [{"name": "A", "rate": 1, "serv": 1, "conn": 1}]}, "device.A needs serv"),
-        ({"device": [{"name": "A", "rate": 1, "serv": 1, "use": "B"}]}, "device.A.use is B, which does not exist"),
+        (
+            {"device": [{"name": "A", "rate": 1, "serv": 1, "use": "B"}]},
+            "device.A.use is B, which does not exist",
+        ),
         (
             {
                 "use": [{"name": "A", "share": 1}, {"name": "B", "share": 1}],
@@ -374,8 +377,14 @@ def test_the_example_is_sound() -> None:
             {"device": [{"name": "A", "rate": 1, "serv": 1, "burst": 2, "bursts": "paging"}]},
             "burst and bursts",
         ),
-        ({"device": [{"name": "A", "rate": 1, "serv": 1, "resp": 0.5}]}, "less than its service time of 1 ms"),
-        ({"device": [{"name": "A", "rate": 2000, "serv": 1, "resp": 5}]}, "does not determine a burst factor"),
+        (
+            {"device": [{"name": "A", "rate": 1, "serv": 1, "resp": 0.5}]},
+            "less than its service time of 1 ms",
+        ),
+        (
+            {"device": [{"name": "A", "rate": 2000, "serv": 1, "resp": 5}]},
+            "does not determine a burst factor",
+        ),
         ({"device": [{"name": "A", "rate": 0, "serv": 1, "resp": 5}]}, "does not determine a burst factor"),
         ({"device": [{"name": "A", "rate": 1, "serv": -1}]}, "device[1].serv is -1"),
         ({"aliases": 1.5}, "aliases is 1.5; expected a whole number from 0"),

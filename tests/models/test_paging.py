@@ -185,9 +185,7 @@ def test_what_is_too_busy_is_said() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 1.0, "service_ms": 1.0, "volumes": 4}
     assert any("above the target of 20%" in note for note in solve(io=io).notes)
     assert not any("above the target" in note for note in solve(io=io, busy_at_most=30).notes)
-    assert any(
-        "over 100% busy" in note for note in solve(io={**io, "volumes": 1, "service_ms": 2.0}).notes
-    )
+    assert any("over 100% busy" in note for note in solve(io={**io, "volumes": 1, "service_ms": 2.0}).notes)
 
 
 def test_volumes_of_the_scenario_do_the_io() -> None:
@@ -204,7 +202,10 @@ def test_volumes_of_the_scenario_do_the_io() -> None:
         ({"guest": [guest(1)], "volume": [volume(slots=1, cylinders=1)]}, "volume.V has no size or two"),
         ({"io": {"page_rate": 10, "service_ms": 1, "volumes": 1}}, "needs exactly one of"),
         ({"io": {"page_rate": 10, "service_ms": 1, "pages_per_io": 2}}, "io has no volumes"),
-        ({"io": {"page_rate": 10, "service_ms": 1, "io_rate": 20, "volumes": 1}}, "less than one page per I/O"),
+        (
+            {"io": {"page_rate": 10, "service_ms": 1, "io_rate": 20, "volumes": 1}},
+            "less than one page per I/O",
+        ),
         ({"io": {"service_ms": 1}}, "io.page_rate is missing"),
         ({"guest": [{"name": "A"}]}, "storage is missing"),
         ({"guest": [guest(-1)]}, "storage is -1"),

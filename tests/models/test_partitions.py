@@ -170,7 +170,9 @@ def test_what_holds_each_partition_is_said() -> None:
     assert column(answer, "excess")[7] == pytest.approx(4.75)
     assert column(answer, "unmet")[3] == pytest.approx(2.75)
     assert any("four-hour rolling average" in note for note in answer.notes)
-    assert any("the absolute cap of P3 is below the entitlement from the weight" in note for note in answer.notes)
+    assert any(
+        "the absolute cap of P3 is below the entitlement from the weight" in note for note in answer.notes
+    )
 
 
 def test_initial_capping_is_of_the_share_and_others_have_the_rest() -> None:
@@ -312,7 +314,10 @@ def test_limits_of_zvm_for_a_partition_of_two_types() -> None:
             {"cores": 36, "smt": "SMT-1", "zvm": 6.4},
             "V has 36 cores, but z/VM 6.4 uses only the first 32 with SMT-1",
         ),
-        ({"mode": "other", "smt": "SMT-1"}, "V: z/VM does not support SMT-1 for these types of cores in mode other"),
+        (
+            {"mode": "other", "smt": "SMT-1"},
+            "V: z/VM does not support SMT-1 for these types of cores in mode other",
+        ),
         ({"zvm": "7.1 VM66265"}, "on the z14 only"),
         ({"cores": 80}, None),
         ({"cores": 40, "smt": "SMT-2"}, None),

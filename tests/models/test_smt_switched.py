@@ -245,7 +245,7 @@ def test_where_the_data_do_not_tell() -> None:
     del blind[0]["busy_pct"]
     dark = switched(session(blind), "VM1", END, 2)
     assert dark.tables == []
-    assert any("do not tell how busy" in note for note in dark.notes)
+    assert any("do not report how busy" in note for note in dark.notes)
     level = switched(session(processors(3, 1, 50.0), mt_ifl=1), "VM1", END, 2)
     assert numbers(level)["threads"] == (1, "measured")
 

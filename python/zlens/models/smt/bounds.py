@@ -1,7 +1,7 @@
 """Throughput of cores with several threads: utilization law, bounds, and path factors.
 
-A transaction uses CPU time of one or more parts (clients, servers), each with its virtual CPUs. Raw demand is
-time on a thread; work is the time it would be alone on a core (raw demand x capacity factor / thread density).
+A transaction uses CPU time of one or more parts (clients, servers), each with its virtual CPUs. Raw demand
+is time on a thread; work is that time alone on a core (raw demand x capacity factor / thread density).
 Sources: the utilization law and asymptotic bounds (Lazowska et al., Quantitative System Performance, 1984);
 speed of a core with one and two threads: IBM, "z/VM and simultaneous multithreading", 2015 and 2020. That
 virtual CPUs go to idle cores first is our assumption. Factors are ratios here.
