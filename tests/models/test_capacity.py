@@ -272,7 +272,7 @@ def test_monitor_data_tell_type_and_capability(
 
 def test_a_capability_that_nobody_knows_has_no_curve(tmp_path: Path) -> None:
     path = monitored(tmp_path / "x", "2964", {"SYTSYG_CPUCAPAB": 1000}, {"SYTPRP_PFXCPUTY": 0})
-    with pytest.raises(ScenarioError, match="no curve is known .* of capability 1000"):
+    with pytest.raises(ScenarioError, match=r"no curve is known .* of capability 1000"):
         solve(data=path)
 
 

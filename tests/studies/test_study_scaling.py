@@ -376,8 +376,8 @@ def test_numbers_that_disagree_are_said() -> None:
         chargeable_pct=20.0, nonchargeable_pct=20.0, cpi_given=2.0, complexity_cpi=1.0, finite_cpi=1.5,
         clients=2.0, client_busy_pct=99.0,
     )  # fmt: skip
-    words = ["sum over its processors gives 55.00 %", "imply 40.00 % busy", "make 100.0000 %",
-             "its parts make 2.500", "the clients use more"]  # fmt: skip
+    words = ["sum over its processors gives 55.00 %", "imply 40.00 % busy", "sum to 100.0000 %",
+             "its parts sum to 2.500", "the clients use more"]  # fmt: skip
     assert len(run.doubts()) == len(words)
     for doubt, word in zip(run.doubts(), words, strict=True):
         assert word in doubt

@@ -57,8 +57,8 @@ def _beta(x: float, a: float, b: float) -> float:
             term = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
         else:
             term = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
-        lower = 1 / _away(1 + term * lower)
-        upper = _away(1 + term / upper)
+        lower = 1 / _nonzero(1 + term * lower)
+        upper = _nonzero(1 + term / upper)
         change = upper * lower
         fraction *= change
         if step and abs(change - 1) < 1e-15:
@@ -66,6 +66,6 @@ def _beta(x: float, a: float, b: float) -> float:
     return front * (fraction - 1) / a
 
 
-def _away(value: float) -> float:
+def _nonzero(value: float) -> float:
     """The value, or a tiny one for zero, where the continued fraction would break down."""
     return value if abs(value) > _TINY else _TINY

@@ -36,7 +36,7 @@ class Form:
     value: str
     beside: str = ""
 
-    def tried(self, key: str, example: str) -> str:
+    def setting(self, key: str, example: str) -> str:
         """How to set it."""
         words = say("set", what=f"{key}={example}")
         if not self.beside:
@@ -45,7 +45,7 @@ class Form:
             "{one} {other}", one=words, other=say("set", what=f"{key.rpartition('.')[0]}.{self.beside}")
         )
 
-    def written(self) -> list[str]:
+    def full_keys(self) -> list[str]:
         """The key as written for each scope."""
         before = {"partition": "partition.NAME.", "user": "user.NAME."}
         return [before.get(scope, "") + self.field for scope in self.scopes]
@@ -153,7 +153,7 @@ class Case:
     limited: dict[str, Asked] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
 
-    def changed(self, asked: Asked, subject: str, unit: str, before: Value, after: Value) -> None:
+    def record_change(self, asked: Asked, subject: str, unit: str, before: Value, after: Value) -> None:
         """Record what a setting changes; each kind of what-if changes a subject only once."""
         if any(row[1] == subject and self.fields[str(row[0])] == asked.form.field for row in self.changes):
             raise asked.refused(f"the {subject} is already changed", "use a separate plan for each")
@@ -168,7 +168,7 @@ class Case:
         if all(assumption.name != earlier.name for earlier in self.assumptions):
             self.assumptions.append(assumption)
 
-    def known(self, at: int, **values: Any) -> None:
+    def set_facts(self, at: int, **values: Any) -> None:
         """Set values of a partition that apply before and after; call before any changes."""
         self.replace(at, **values)
         self.before = self.machine

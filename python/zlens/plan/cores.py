@@ -22,7 +22,7 @@ def change(case: Case, asked: Asked) -> None:
     at = case.one_partition(asked)
     own = case.machine["partition"][at]
     after = asked.amount(_CORES, own["cores"])
-    case.changed(asked, f"logical cores of {case.shown(at)}", "cores", own["cores"], after)
+    case.record_change(asked, f"logical cores of {case.shown(at)}", "cores", own["cores"], after)
     case.replace(at, cores=after)
     if own.get("dedicated"):
         case.notes.append(
@@ -35,7 +35,7 @@ def _physical(case: Case, asked: Asked) -> None:
     kind = case.one_type(asked)
     current = case.machine["processors"][kind]
     after = asked.amount(_CORES, current)
-    case.changed(asked, f"physical cores of type {kind}", "cores", current, after)
+    case.record_change(asked, f"physical cores of type {kind}", "cores", current, after)
     case.machine = {**case.machine, "processors": {**case.machine["processors"], kind: after}}
 
 

@@ -32,5 +32,5 @@ def change(case: Case, asked: Asked) -> None:
         value = Choice(("true", "false")).check(asked.value, asked.key, Problem(None)) == "true"
     else:
         value = Choice(("vertical", "horizontal")).check(asked.value, asked.key, Problem(None))
-    case.known(at, **{field: value})
+    case.set_facts(at, **{field: value})
     case.notes.append(f"{asked.key}={asked.value} applies before and after: assumed")

@@ -39,7 +39,7 @@ def change(case: Case, asked: Asked) -> None:
             continue
         any_removed = True
         own = case.machine["partition"][at]
-        case.changed(asked, f"logical cores of {names[at]}", "cores", own["cores"], after)
+        case.record_change(asked, f"logical cores of {names[at]}", "cores", own["cores"], after)
         case.replace(at, cores=after)
         used = own.get("demand")
         if used is not None and used > after:

@@ -75,7 +75,7 @@ def asked(setting: str) -> tuple[ModuleType, Asked]:
     for family, form in forms():
         if form.field == field and scopes & set(form.scopes):
             return family, Asked(key, value, form, name, kind)
-    keys = [written for _, form in forms() for written in form.written()]
+    keys = [form_key for _, form in forms() for form_key in form.full_keys()]
     plain = ".".join((first, "NAME", field)) if name is not None else field
     near = difflib.get_close_matches(plain, keys, 1)
     raise ScenarioError(
@@ -98,7 +98,7 @@ def parse_question(settings: Sequence[str]) -> Question:
     """The settings, checked as far as possible without data; ScenarioError if they are invalid."""
     switch = [setting for setting in settings if setting.partition("=")[0].strip() == smt.KEY]
     if switch:
-        return _switch(settings, switch)
+        return _parse_switch(settings, switch)
     wanted = [asked(setting) for setting in settings]
     _check_combinations(wanted)
     return Question(wanted)
@@ -131,7 +131,7 @@ def plan(
     return plan_tables.answer(case, machine=any(family.NEEDS == "machine" for family, _ in wanted))
 
 
-def _switch(settings: Sequence[str], switch: Sequence[str]) -> Question:
+def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> Question:
     """Multithreading on or off, which is a plan by itself."""
     others = [setting for setting in settings if setting not in switch]
     fields = {form.field for _, form in forms()}
@@ -222,9 +222,9 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
     """List the keys; for an input, those that its data support, with its own names."""
     if session is None:
         every = [
-            (key, form.tried(key, form.example), form.value, form.text)
+            (key, form.setting(key, form.example), form.value, form.text)
             for _, form in forms()
-            for key in form.written()
+            for key in form.full_keys()
         ]
         every.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
         table = Table("whatifs", "", _FORMS, every)
@@ -238,7 +238,7 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
             if value is None:
                 silent.setdefault(family.NEEDS, []).append(key)
             else:
-                rows.append((key, form.tried(key, value), form.value, current))
+                rows.append((key, form.setting(key, value), form.value, current))
     for needed, keys in silent.items():
         notes.append(
             f"{', '.join(keys)}: not available, because this interval has no data for it; "
@@ -267,7 +267,7 @@ def _keys_of_interval(
     if (needed == "machine" and not (machine or {}).get("partition")) or (
         needed == "guests" and not (guests or {}).get("user")
     ):
-        yield from ((key, None, None) for key in form.written())
+        yield from ((key, None, None) for key in form.full_keys())
         return
     if needed == "guests" and guests is not None:
         own = guests["user"][0]
@@ -276,7 +276,7 @@ def _keys_of_interval(
         entries = machine["partition"]
         entry = next((entry for entry in entries if entry["name"] == interval.own), entries[0])
         field = "cores" if form.field == "logical_cores" else form.field
-        for scope, key in zip(form.scopes, form.written(), strict=True):
+        for scope, key in zip(form.scopes, form.full_keys(), strict=True):
             kind = entry.get("type", "CP")
             alone = sum(peer["name"] == entry["name"] for peer in entries) == 1
             if scope == "own" and (entry["name"] != interval.own or not alone):

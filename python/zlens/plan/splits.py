@@ -32,8 +32,8 @@ def change(case: Case, asked: Asked) -> None:
         own = case.machine["partition"][at]
         name, shown = own["name"], called[at]
         weights, cores = parts_of(asked, own)
-        case.changed(asked, f"weight of {shown}", "", own.get("weight"), _joined(weights))
-        case.changed(asked, f"logical cores of {shown}", "cores", own["cores"], _joined(cores))
+        case.record_change(asked, f"weight of {shown}", "", own.get("weight"), _joined(weights))
+        case.record_change(asked, f"logical cores of {shown}", "cores", own["cores"], _joined(cores))
         by = cores if own.get("dedicated") else weights
         names = [f"{name}-{n}" for n in range(1, len(cores) + 1)]
         taken = {entry["name"] for entry in case.machine["partition"] if entry.get("type") == own.get("type")}

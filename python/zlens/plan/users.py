@@ -49,11 +49,11 @@ def change(case: Case, asked: Asked) -> None:
     instead = _EXCLUDES.get(field)
     if instead in own:
         old = own.pop(instead)
-        case.changed(
+        case.record_change(
             asked, f"{instead.replace('_', ' ')} share of {own['name']}", _UNITS.get(instead, ""), old, None
         )
     subject = "limit" if field == "limit" else f"{field.replace('_', ' ')} share"
-    case.changed(asked, f"{subject} of {own['name']}", _UNITS.get(field, ""), before, after)
+    case.record_change(asked, f"{subject} of {own['name']}", _UNITS.get(field, ""), before, after)
     own[field] = after
     if after == "none":
         own.pop("maximum_relative", None)

@@ -23,5 +23,5 @@ def change(case: Case, asked: Asked) -> None:
             "its cores are dedicated, so it has no weight", "set logical_cores or split instead"
         )
     after = asked.amount(_WEIGHT, own["weight"])
-    case.changed(asked, f"weight of {case.shown(at)}", "", own["weight"], after)
+    case.record_change(asked, f"weight of {case.shown(at)}", "", own["weight"], after)
     case.replace(at, weight=after)

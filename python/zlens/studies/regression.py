@@ -225,21 +225,21 @@ def _chart(pairs: Sequence[Pair]) -> Chart:
         return Chart(title, "bars", [pair.name for pair in pairs], series, "%")
     places = [float(at) for at in range(1, len(pairs) + 1)]
     ordered = []
-    for _, heading, values in _ratios(pairs):
+    for _, heading, values in _known_ratios(pairs):
         rising: list[float | None] = [100 * value for value in sorted(values)]
         ordered.append(Series(heading, rising + [None] * (len(places) - len(rising))))
     return Chart(f"{title}, in order", "lines", places, tuple(ordered), "%", "pairs, each ratio by itself")
 
 
 def _figures(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Iterator[Figure]:
-    for key, heading, values in _ratios(pairs):
+    for key, heading, values in _known_ratios(pairs):
         statistics = spread(values)
         yield Figure(f"{key}_mean", statistics.mean, "", f"{heading} ratio, mean", 3)
         yield Figure(f"{key}_deviation", statistics.deviation, "", f"{heading} ratio, standard deviation", 3)
     yield Figure("worse", float(verdicts.count("worse")), f"of {len(pairs):,}", "Worse than the criterion", 0)
 
 
-def _ratios(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[float]]]:
+def _known_ratios(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[float]]]:
     yield "etrr", "ETR", [pair.etrr for pair in pairs if pair.etrr is not None]
     yield "itrr", "ITR", [pair.itrr for pair in pairs if pair.itrr is not None]
 
@@ -271,13 +271,13 @@ def _row(statistics: Spread) -> tuple[Value, ...]:
 
 def _summary(pairs: Sequence[Pair], apart: Sequence[bool]) -> Table:
     rows: list[tuple[Value, ...]] = [
-        (f"{heading} ratio", *_row(spread(values))) for _, heading, values in _ratios(pairs)
+        (f"{heading} ratio", *_row(spread(values))) for _, heading, values in _known_ratios(pairs)
     ]
     if any(apart):
         rest = [pair for pair, out in zip(pairs, apart, strict=True) if not out]
         rows += [
             (f"{heading} ratio, without outliers", *_row(spread(values)))
-            for _, heading, values in _ratios(rest)
+            for _, heading, values in _known_ratios(rest)
         ]
     return Table("summary", "Ratios, comparison / base", (Column("ratio", "Ratio"), *_SPREAD), rows)
 
@@ -298,7 +298,7 @@ def _groups(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Table | None:
         worse = sum(
             verdict == "worse" for pair, verdict in zip(pairs, verdicts, strict=True) if pair.group == group
         )
-        rows += [(group, heading, *_row(spread(values)), worse) for _, heading, values in _ratios(mine)]
+        rows += [(group, heading, *_row(spread(values)), worse) for _, heading, values in _known_ratios(mine)]
     return Table("groups", "By group", heads, rows)
 
 
@@ -347,7 +347,7 @@ def _notes(
         f"{within:,} of {len(pairs):,} pairs are within {criterion:g} % in all known ratios; "
         f"{verdicts.count('better'):,} are better and {verdicts.count('worse'):,} worse."
     )
-    for key, heading, values in _ratios(pairs):
+    for key, heading, values in _known_ratios(pairs):
         mean = spread(values).mean
         if mean is not None and len(values) > 1:
             far = abs(mean - 1) > criterion / 100 + _ROUNDING

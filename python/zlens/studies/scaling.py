@@ -152,7 +152,7 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
         for scaled in compared
     ]
     bends = scaling.rolloffs(compared, scenario["rolloff_gain"])
-    fit = _fitted(rows)
+    fit = _fit_law(rows)
     relative = scenario["relative"]
     return Answer(
         "scaling",
@@ -226,7 +226,7 @@ def _curve(
     return sorted(points.items())
 
 
-def _fitted(rows: list[Beside]) -> usl.Fit | None:
+def _fit_law(rows: list[Beside]) -> usl.Fit | None:
     points = [(float(row.scaled.run.processors), row.scaled.itr) for row in rows if row.scaled.itr]
     sizes = [size for size, _ in points]
     if len(set(sizes)) < len(sizes):

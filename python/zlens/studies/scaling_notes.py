@@ -21,10 +21,10 @@ def notes(
     as_published: bool,
 ) -> Iterator[str]:
     """Notes on scaling, doubtful ratios and the source of the factors."""
-    yield from _shape(rows, bends, scenario)
-    yield from _factors(rows)
-    yield from _busy(rows, scenario)
-    yield from first(_elsewhere(rows))
+    yield from _rolloff_notes(rows, bends, scenario)
+    yield from _factor_notes(rows)
+    yield from _busy_notes(rows, scenario)
+    yield from first(_other_limit_notes(rows))
     if any(row.run.cores != row.run.processors for row in rows):
         yield (
             "Under SMT busy is that of threads. A thread beside a busy one is slower than one alone, so the "
@@ -46,10 +46,10 @@ def notes(
         yield AS_PUBLISHED
 
 
-def _shape(rows: list[Beside], bends: list[scaling.Rolloff], scenario: Scenario) -> Iterator[str]:
+def _rolloff_notes(rows: list[Beside], bends: list[scaling.Rolloff], scenario: Scenario) -> Iterator[str]:
     curve = any(row.factor is not None for row in rows)
     expected = "capability" if curve else "number of cores"
-    yield from first(_bends(bends, expected))
+    yield from first(_bend_notes(bends, expected))
     gains = [row.scaled.gain for row in rows if row.scaled.gain is not None]
     if not gains:
         scenario.unused("rolloff_gain")
@@ -65,7 +65,7 @@ def _shape(rows: list[Beside], bends: list[scaling.Rolloff], scenario: Scenario)
         )
 
 
-def _bends(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
+def _bend_notes(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
     for bend in bends:
         if bend.falls:
             yield f"From {bend.after} to {bend.until} cores the ITR falls."
@@ -76,7 +76,7 @@ def _bends(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
             )
 
 
-def _factors(rows: list[Beside]) -> Iterator[str]:
+def _factor_notes(rows: list[Beside]) -> Iterator[str]:
     for how, word in (("between", "interpolated in ln n"), ("beyond", "extrapolated in ln n")):
         those = {
             row.scaled.run.processors: row.factor
@@ -93,7 +93,7 @@ def _factors(rows: list[Beside]) -> Iterator[str]:
         yield "Beyond the range of the factors there is no expected value."
 
 
-def _busy(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
+def _busy_notes(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
     """Notes on different busy: IBM's reference workloads run at about 90 %; ITR favors less busy runs."""
     busy_runs = [(row.run.busy, row.run.name) for row in rows if row.run.busy is not None]
     apart = constant("busy_apart").default
@@ -115,7 +115,7 @@ def _busy(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
         )
 
 
-def _elsewhere(rows: list[Beside]) -> Iterator[str]:
+def _other_limit_notes(rows: list[Beside]) -> Iterator[str]:
     for before, after in pairwise(rows):
         more = scaling.ratio(after.scaled.itr, before.scaled.itr)
         done = scaling.ratio(after.run.etr, before.run.etr)

@@ -41,7 +41,7 @@ def busy(settings: Sequence[str] = ()) -> str:
 def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Expected beside observed. settings: `pool=1` (number or SSID), or values of the scenario."""
     wanted, rest = _pool_and_rest(settings)
-    ssid, pool, others = _chosen(session, system, end, wanted)
+    ssid, pool, others = _choose_pool(session, system, end, wanted)
     rows = session.sql(
         "SELECT io_type, aliases, share, in_use, queued FROM alias_pool "
         f"WHERE {at_end(system, end)} AND pool IS NOT DISTINCT FROM {'NULL' if pool is None else pool} "
@@ -81,11 +81,11 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         values = scenarios.changed(values, setting)
         notes.append(f"changed: {setting}")
     solved = models.solve("aliases", values)
-    solved.notes = [*notes, *_bursts(uses, values), *solved.notes]
+    solved.notes = [*notes, *_burst_notes(uses, values), *solved.notes]
     return solved
 
 
-def _bursts(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[str]:
+def _burst_notes(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[str]:
     """Notes on uses whose requests waited although the pool had free aliases on average."""
     free = (uses[0][1] or 0) - sum(row[3] or 0.0 for row in uses)
     return [
@@ -97,7 +97,7 @@ def _bursts(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[str]:
     ]
 
 
-def _chosen(
+def _choose_pool(
     session: Asked, system: str, end: dt.datetime, wanted: str | None
 ) -> tuple[str | None, int | None, list[str]]:
     """SSID and number of the requested or busiest pool, and the names of the others."""

@@ -196,7 +196,7 @@ def solve(scenario: Scenario) -> Answer:
     shares = [float(use["share"]) for use in named]
     wants = [_wants(use, volumes) for use in named]
     gets = allocate(aliases, shares, wants)
-    could = _could(aliases, shares, wants)
+    could = _gets_if_unlimited(aliases, shares, wants)
     entitled = entitlements(aliases, shares)
     rows = [_use(use, *amounts) for use, *amounts in zip(named, entitled, wants, gets, could, strict=True)]
     figures = [
@@ -229,7 +229,7 @@ def _without_empty_measurements(
     return Table(key, title, columns, rows)
 
 
-def _could(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
+def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
     """Aliases each would get if it wanted all."""
     return [
         allocate(aliases, shares, [*wants[:at], math.inf, *wants[at + 1 :]])[at] for at in range(len(shares))

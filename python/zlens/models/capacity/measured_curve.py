@@ -70,10 +70,10 @@ def _of_catalog(scenario: Scenario) -> NamedCurve:
     machine = machines.machines().get(name)
     if machine is None:
         raise scenario.problem.value("machine", name, f"one of {', '.join(machines.machines())}")
-    return _of_machine(machine)
+    return _catalog_curve(machine)
 
 
-def _of_machine(machine: machines.Machine, *notes: str) -> NamedCurve:
+def _catalog_curve(machine: machines.Machine, *notes: str) -> NamedCurve:
     return NamedCurve(
         machine.curve,
         machine.text,
@@ -177,7 +177,7 @@ def _of_monitor(session: Session, system: str) -> NamedCurve:
             cure="name a machine, or use /proc/sysinfo of Linux on it as data",
         )
     unsure = "" if machine.capability is not None else "; whether it has that capability is unknown"
-    return _of_machine(
+    return _catalog_curve(
         machine,
         f"{system} runs on a {machine_type}{has or ', capability not reported'}; "
         f"the curve is that of {machine.name} in the catalog{unsure}",

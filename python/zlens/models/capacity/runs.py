@@ -62,7 +62,7 @@ def add(scenario: Scenario, curve: Sequence[Point] | None, answer: Answer) -> No
     ]
     answer.follow = answer.follow or ("runs", "itrr")
     _add_notes(scenario, compared, bends, curve is not None, answer)
-    fit = _fitted(scenario, compared, answer) if scenario["usl"] == "runs" else None
+    fit = _add_fit(scenario, compared, answer) if scenario["usl"] == "runs" else None
     _add_chart(compared, fit, answer)
 
 
@@ -140,7 +140,7 @@ def _add_notes(
         answer.notes.append("A run without busy has no ITR, so its scaling is unknown")
 
 
-def _fitted(scenario: Scenario, compared: Sequence[scaling.Scaled], answer: Answer) -> usl.Fit | None:
+def _add_fit(scenario: Scenario, compared: Sequence[scaling.Scaled], answer: Answer) -> usl.Fit | None:
     points = [(float(scaled.run.processors), scaled.itr) for scaled in compared]
     sizes = [n for n, rate in points if rate is not None]
     rates = [rate for _, rate in points if rate is not None]

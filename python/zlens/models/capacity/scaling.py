@@ -117,7 +117,9 @@ def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = 
     bends = [_bend(curve, middle) for middle in (right - 1, right) if 0 < middle < len(curve) - 1]
     x, left, end = math.log(processors), math.log(curve[right - 1][0]), math.log(curve[right][0])
     errors = [max(bends) * abs((x - left) * (x - end))] if bends else []
-    missed = [_missed(curve[right - 1][0], curve[right][0], processors, reference) for reference in complete]
+    missed = [
+        _line_error(curve[right - 1][0], curve[right][0], processors, reference) for reference in complete
+    ]
     errors += [value * part for part in missed if part is not None]
     return Factor(value, max(errors) if errors else None, how)
 
@@ -135,7 +137,7 @@ def _bend(curve: Sequence[Point], middle: int) -> float:
     return abs(((fc - fb) / (xc - xb) - (fb - fa) / (xb - xa)) / (xc - xa))
 
 
-def _missed(low: int, high: int, processors: int, reference: Curve) -> float | None:
+def _line_error(low: int, high: int, processors: int, reference: Curve) -> float | None:
     """Largest relative error of a line through low and high on a reference curve, up to `processors`."""
     last = max(high, processors)
     if low not in reference or last not in reference:

@@ -144,7 +144,7 @@ class _Run:
             pass
         return [state.outcome for state in self.all]
 
-    def _each(self) -> float:
+    def _rate_per_relocation(self) -> float:
         """Current pages per second of each relocation."""
         return min(self.most_each, self.rate / max(1, self.senders))
 
@@ -156,7 +156,7 @@ class _Run:
             heapq.heappop(self.timers)
         sent_at = math.inf
         if self.targets:
-            sent_at = self.now + max(0.0, self.targets[0][0] - self.sent) / self._each()
+            sent_at = self.now + max(0.0, self.targets[0][0] - self.sent) / self._rate_per_relocation()
         timer_at = self.timers[0][0] if self.timers else math.inf
         if math.isinf(min(sent_at, timer_at)):
             return False
@@ -166,7 +166,7 @@ class _Run:
             self._pass_ends(state)
         else:
             _, _, at, state, event = heapq.heappop(self.timers)
-            self.sent += self._each() * max(0.0, at - self.now)
+            self.sent += self._rate_per_relocation() * max(0.0, at - self.now)
             self.now = max(self.now, at)
             self._timer(state, event)
         return True
@@ -174,10 +174,10 @@ class _Run:
     def _begin(self) -> None:
         state = self.waiting.popleft()
         state.outcome.begins = self.now
-        self._after(state.guest.setup, state, "set up")
-        self._after(state.guest.max_total, state, "maxtotal")
+        self._schedule(state.guest.setup, state, "set up")
+        self._schedule(state.guest.max_total, state, "maxtotal")
 
-    def _after(self, seconds: float, state: _State, event: str) -> None:
+    def _schedule(self, seconds: float, state: _State, event: str) -> None:
         # An event just in time is in time: limits come after all other events of the same moment.
         self.turns += 1
         at = self.now + seconds
@@ -209,16 +209,16 @@ class _Run:
             more = self.rules.quiesce_passes - sum(pass_.quiesced for pass_ in state.outcome.passes)
             # The guest is stopped, so nothing has changed: these passes have nothing to send.
             state.outcome.passes += [Pass(True, self.now, 0.0, 0.0) for _ in range(more)]
-            self._after(state.guest.fixed, state, "fixed")
+            self._schedule(state.guest.fixed, state, "fixed")
             return
         left = state.guest.writes.changed(done.seconds)
-        state.outcome.stopped_by = self._reason(state, left)
+        state.outcome.stopped_by = self._stop_reason(state, left)
         if state.outcome.stopped_by:
             state.stopped_at = self.now
-            self._after(state.guest.max_quiesce, state, "maxquiesce")
+            self._schedule(state.guest.max_quiesce, state, "maxquiesce")
         self._send(state, left, quiesced=bool(state.outcome.stopped_by))
 
-    def _reason(self, state: _State, left: float) -> str:
+    def _stop_reason(self, state: _State, left: float) -> str:
         """Why the guest is stopped now; "" if it runs on."""
         rules, live = self.rules, len(state.outcome.passes)
         if state.guest.immediate:
@@ -231,7 +231,7 @@ class _Run:
         return "passes" if live >= rules.passes_most - rules.quiesce_passes else ""
 
     def _end(self, state: _State, code: int) -> None:
-        outcome, rate_each = state.outcome, self._each()
+        outcome, rate_each = state.outcome, self._rate_per_relocation()
         state.over = True
         outcome.end_code, outcome.ends = code, self.now
         missing = 0.0

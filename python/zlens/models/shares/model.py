@@ -191,11 +191,11 @@ def allocate(
         weights += [part / len(user.demands)] * len(user.demands)
         caps += [min(demand, 100.0) for demand in user.demands]
         inside.append(slice(first, len(weights)))
-    hard = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
+    hard = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
     allocated = hard
     if any(user.limit == "soft" for user in users) and sum(hard) < capacity - _NEGLIGIBLE:
         # What no one else can use goes to users with soft limits; the others keep what they have.
-        free = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
+        free = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
         allocated = free
     sums = [sum(allocated[places]) for places in inside]
     full = sum(sums) >= capacity - _NEGLIGIBLE
@@ -244,7 +244,7 @@ def _maxima(users: Sequence[User], absolute_at_most: float) -> list[float | None
     return maxima
 
 
-def _filled(
+def _fill(
     capacity: float,
     users: Sequence[User],
     weights: Sequence[float],

@@ -223,8 +223,8 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         "Solved: density from busy of threads and cores; capacity factor, productivity and MT utilization "
         "from that and the recorded largest capacity factor of the type",
         *_merged_notes(measurement),
-        *_missing(measurement, says, rows),
-        *_unrecorded(types),
+        *_missing_notes(measurement, says, rows),
+        *_unrecorded_notes(types),
         *more,
         *(f"changed, and assumed: {setting}" for setting in settings),
         *(note for note in solved.notes if "no largest capacity factor" not in note),
@@ -362,7 +362,7 @@ def _times(session: Asked, where: str, solved: Answer) -> tuple[list[tuple[Value
     return lines, notes
 
 
-def _missing(
+def _missing_notes(
     measurement: Measured, says: Mapping[str, Mapping[str, Any]], rows: Sequence[tuple[Value, ...]]
 ) -> Iterator[str]:
     """Notes on why values are missing."""
@@ -389,7 +389,7 @@ def _missing(
         )
 
 
-def _unrecorded(types: Sequence[tuple[Value, ...]]) -> Iterator[str]:
+def _unrecorded_notes(types: Sequence[tuple[Value, ...]]) -> Iterator[str]:
     """Notes on values of a type that were solved but not recorded."""
     for kind in sorted({str(row[0]) for row in types}):
         names = [str(row[1]) for row in types if row[0] == kind and row[4] is None]

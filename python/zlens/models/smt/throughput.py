@@ -262,10 +262,10 @@ def _base(scenario: Scenario, with_demands: Mapping[str, Run]) -> Run | None:
         return min(
             with_demands.values(), key=lambda run: (not run.measured, run.says["threads"]), default=None
         )
-    return _named(scenario, with_demands, name, "base")
+    return _find_run(scenario, with_demands, name, "base")
 
 
-def _named(scenario: Scenario, with_demands: Mapping[str, Run], name: str, where: str) -> Run:
+def _find_run(scenario: Scenario, with_demands: Mapping[str, Run], name: str, where: str) -> Run:
     run = with_demands.get(name)
     if run is None:
         raise scenario.problem.wrong(
@@ -293,7 +293,7 @@ def _expected(
             "add a run with etr, processor_busy and busy of its parts, or demand to each part",
         )
     by = run.says["calibrated_by"]
-    from_run = base if by is None else _named(scenario, with_demands, by, f"run.{run.name}.calibrated_by")
+    from_run = base if by is None else _find_run(scenario, with_demands, by, f"run.{run.name}.calibrated_by")
     if point and not from_run.measured:
         raise scenario.problem.wrong(
             f"run.{run.name} is predicted from run.{from_run.name}, which was not measured",
@@ -305,9 +305,9 @@ def _expected(
             f"{from_run.says['threads']}, not {run.says['threads']}",
             "path factors must come from a measured run with as many threads; leave it out for bounds only",
         )
-    work, paths = _of_parts(scenario, run, base), None
+    work, paths = _work_of_parts(scenario, run, base), None
     if point:
-        grown = _of_parts(scenario, run, from_run)
+        grown = _work_of_parts(scenario, run, from_run)
         paths = [
             part["path"] or (grown_demand / alone if alone else 1.0)
             for part, grown_demand, alone in zip(run.says["part"], grown, work, strict=True)
@@ -337,7 +337,7 @@ def _expected(
                 f"(calibrated_by), or give each part a path"
             )
         return Expected(bounds, limiting, demands, None, density)
-    reached = _reached(scenario, from_run)
+    reached = _part_of_bound_reached(scenario, from_run)
     bound = limiting.most if limiting else None
     predicted = None if reached is None or bound is None else reached * bound
     if predicted is not None:
@@ -348,7 +348,7 @@ def _expected(
     return Expected(bounds, limiting, demands, predicted, density)
 
 
-def _of_parts(scenario: Scenario, run: Run, source: Run) -> list[float]:
+def _work_of_parts(scenario: Scenario, run: Run, source: Run) -> list[float]:
     """Work of each part of a run, taken from another run by part name."""
     if source.work is None:
         raise scenario.problem.wrong(
@@ -391,7 +391,7 @@ def _maximum(answer: Answer, run: Run, from_run: Run, base: Run) -> float | None
     return None
 
 
-def _reached(scenario: Scenario, run: Run) -> float | None:
+def _part_of_bound_reached(scenario: Scenario, run: Run) -> float | None:
     """Part of its own bound that a measured run reached."""
     if run.work is None:
         return None

@@ -242,7 +242,7 @@ def _zvm(scenario: Scenario, cores: policies.Cores) -> Answer:
         scenario.unused("unpark_projection_base")
     if scenario["global_performance_data"]:
         return _with_data(scenario, cores, uses, wanted)
-    return _alone(scenario, cores, uses, wanted)
+    return _without_data(scenario, cores, uses, wanted)
 
 
 def _projection(scenario: Scenario, used: float | None) -> float:
@@ -366,7 +366,7 @@ def _lows(scenario: Scenario, cores: policies.Cores, notes: list[str]) -> tuple[
     return policies.low_power(counted, cores.lows, evenly=scenario["lows_filled"] == "evenly"), figures
 
 
-def _alone(
+def _without_data(
     scenario: Scenario, cores: policies.Cores, uses: Sequence[float | None], wanted: Sequence[float]
 ) -> Answer:
     """Solve with Global Performance Data off: projection and CPUPAD."""
