@@ -56,7 +56,7 @@ def _check_path(path: str) -> None:
     try:
         user_files.named(path)
     except InputError as error:
-        raise ScenarioError(f"data must name a file; {error.message}", cure=error.cure) from None
+        raise ScenarioError(f"data names a file; {error.message}", cure=error.cure) from None
 
 
 def _resolve(scenario: str | None, path: str) -> str:
