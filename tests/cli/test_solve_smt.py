@@ -31,7 +31,7 @@ def test_text(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert core.split() == ["0", "IFL", "80.00", "1.25", "73.2", "113.9", "155.6", "58.57", "100.0", "41.43"]
     assert any(line.startswith("throughput of a core (capacity statement)") for line in lines)
     assert any("smt_bound_reached" in line and "(ours)" in line for line in lines)
-    assert any(line.startswith("Note: SMT-2, 4 cores: path factors hold for") for line in lines)
+    assert any(line.startswith("Note: SMT-2, 4 cores: path factors apply to") for line in lines)
 
 
 def test_what_if_without_calibration(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:

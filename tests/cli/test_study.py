@@ -164,7 +164,7 @@ def test_a_measured_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert found["guest_pct"] == pytest.approx(want["guest"])
     assert found["itr"] == pytest.approx(100 * want["etr"] / want["busy"])
     assert of(rows, "measured")["intervals"] == want["n"]
-    assert any("tells of" in str(row.get("text")) for row in rows if row["table"] == "notes")
+    assert any("covers" in str(row.get("text")) for row in rows if row["table"] == "notes")
 
 
 def test_a_window_of_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +191,7 @@ def test_numbers_told_beside_a_file_hold_before_its_own(
         (['throughput = "load.csv"', 'system = "OTHER"'], "there is no system OTHER in the input"),
         (['throughput = "load.csv"', 'from = "20:00"'], "no interval lies in the selected times"),
         (['throughput = "no.csv"'], "no.csv"),
-        ([], "tells of no throughput"),
+        ([], "has no throughput"),
         (["etr = 1.0", 'from = "soon"'], "'soon' is not a time"),
     ],
 )

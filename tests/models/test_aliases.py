@@ -155,7 +155,7 @@ def test_bursts_by_kind_and_by_number() -> None:
     plain = solved(0, [], [device])
     wait = plain.table("devices").column("response")[0] - 0.855  # type: ignore[operator]
     assert by_number == pytest.approx(0.855 + 2 * wait)
-    assert any("by chance is optimistic" in note for note in plain.notes)
+    assert any("random arrivals are optimistic" in note for note in plain.notes)
     far = solved(9, [], [{**device, "rate": 4000, "bursts": "paging"}])
     assert any("342% busy" in note and "15% to 51%" in note for note in far.notes)
 
@@ -355,28 +355,37 @@ def test_the_example_is_sound() -> None:
 @pytest.mark.parametrize(
     ("scenario", "says"),
     [
-        ({}, "there is neither use nor device"),
-        ({"use": [{"name": "A", "share": 1}] * 2}, "use A is there twice"),
-        ({"device": [{"name": "A", "rate": 1, "serv": 1}] * 2}, "device A is there twice"),
-        ({"use": [{"name": f"U{at}", "share": 1} for at in range(101)]}, "there are 101 uses of one pool"),
+        ({}, "the scenario has neither use nor device"),
+        ({"use": [{"name": "A", "share": 1}] * 2}, "use A is given twice"),
+        ({"device": [{"name": "A", "rate": 1, "serv": 1}] * 2}, "device A is given twice"),
+        ({"use": [{"name": f"U{at}", "share": 1} for at in range(101)]}, "the pool has 101 uses"),
         ({"device": [{"name": "A", "rate": 1}]}, "device.A needs serv, or pend, disc and conn"),
         ({"device": [{"name": "A", "rate": 1, "pend": 1, "disc": 1}]}, "device.A needs serv"),
         ({"device": [{"name": "A", "rate": 1, "serv": 1, "conn": 1}]}, "device.A needs serv"),
-        ({"device": [{"name": "A", "rate": 1, "serv": 1, "use": "B"}]}, "there is no such use"),
+        (
+            {"device": [{"name": "A", "rate": 1, "serv": 1, "use": "B"}]},
+            "device.A.use is B, which does not exist",
+        ),
         (
             {
                 "use": [{"name": "A", "share": 1}, {"name": "B", "share": 1}],
                 "device": [{"name": "A", "rate": 1, "serv": 1}],
             },
-            "device.A.use is missing, and there are 2 uses",
+            "device.A.use is missing, and the pool has 2 uses",
         ),
         (
             {"device": [{"name": "A", "rate": 1, "serv": 1, "burst": 2, "bursts": "paging"}]},
             "burst and bursts",
         ),
-        ({"device": [{"name": "A", "rate": 1, "serv": 1, "resp": 0.5}]}, "less than its service of 1 ms"),
-        ({"device": [{"name": "A", "rate": 2000, "serv": 1, "resp": 5}]}, "says nothing about its bursts"),
-        ({"device": [{"name": "A", "rate": 0, "serv": 1, "resp": 5}]}, "says nothing about its bursts"),
+        (
+            {"device": [{"name": "A", "rate": 1, "serv": 1, "resp": 0.5}]},
+            "less than its service time of 1 ms",
+        ),
+        (
+            {"device": [{"name": "A", "rate": 2000, "serv": 1, "resp": 5}]},
+            "does not determine a burst factor",
+        ),
+        ({"device": [{"name": "A", "rate": 0, "serv": 1, "resp": 5}]}, "does not determine a burst factor"),
         ({"device": [{"name": "A", "rate": 1, "serv": -1}]}, "device[1].serv is -1"),
         ({"aliases": 1.5}, "aliases is 1.5; expected a whole number from 0"),
     ],

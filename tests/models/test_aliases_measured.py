@@ -109,7 +109,7 @@ def test_data_without_shares_say_what_gives_them() -> None:
 def test_data_without_the_number_of_aliases() -> None:
     answer = aliases.compare(session(use("MDISK", 20, 1, 0, aliases=None)), "VM1", END)
     assert answer.tables == []
-    assert "how many aliases" in answer.notes[-1]
+    assert "the number of aliases" in answer.notes[-1]
 
 
 def test_waits_beside_free_aliases_are_bursts_and_that_is_said() -> None:
@@ -128,7 +128,7 @@ def test_waits_beside_free_aliases_are_bursts_and_that_is_said() -> None:
 def test_a_use_of_which_nothing_was_counted() -> None:
     answer = aliases.compare(session(use("MDISK", 20, None, None), use("PAGING", 140, 2, 0)), "VM1", END)
     assert by_name(answer.table("uses"))["MDISK"]["gets"] == pytest.approx(14)
-    assert any(note.startswith("MDISK: the data do not tell") for note in answer.notes)
+    assert any(note.startswith("MDISK: the data do not report") for note in answer.notes)
 
 
 def test_the_command(sim_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,11 +62,11 @@ def test_every_device_is_written_on_by_somebody_and_some_by_one_alone() -> None:
 
 
 def test_letters_come_before_digits() -> None:
-    assert isfc.first("ATLANTA", "BOSTON")
-    assert isfc.first("VMA", "VM1")
-    assert not isfc.first("VM1", "VMA")
-    assert isfc.first("vma", "VMB")
-    assert isfc.first("VM", "VMA")
+    assert isfc.comes_first("ATLANTA", "BOSTON")
+    assert isfc.comes_first("VMA", "VM1")
+    assert not isfc.comes_first("VM1", "VMA")
+    assert isfc.comes_first("vma", "VMB")
+    assert isfc.comes_first("VM", "VMA")
 
 
 def test_measured_rate() -> None:

@@ -89,12 +89,12 @@ def test_a_cylinder_of_a_3390_has_180_slots() -> None:
     assert round(10016 * page_space.SLOTS_OF_CYLINDER / 1024) == 1761
     answer = solve(guest=[guest(1)], volume=[volume(cylinders=10016, count=2), volume(slots=1000)])
     assert answer.figure("there_is") == pytest.approx((2 * 1802880 + 1000) * 4096 / GB)
-    assert any("several sizes" in note for note in answer.notes)
+    assert any("differ in size" in note for note in answer.notes)
 
 
 def test_how_full_it_gets() -> None:
     slots = 100 * GB // 4096
-    for storage, said in ((110.0, "have no place"), (90.0, "become small"), (70.0, None)):
+    for storage, said in ((110.0, "do not fit"), (90.0, "become small"), (70.0, None)):
         answer = solve(guest=[guest(storage)], volume=[volume(slots=slots)])
         assert answer.figure("full") == pytest.approx(storage * 1.01)
         notes = [note for note in answer.notes if "no place" in note or "become small" in note]
@@ -185,9 +185,7 @@ def test_what_is_too_busy_is_said() -> None:
     io = {"page_rate": 1000.0, "pages_per_io": 1.0, "service_ms": 1.0, "volumes": 4}
     assert any("above the target of 20%" in note for note in solve(io=io).notes)
     assert not any("above the target" in note for note in solve(io=io, busy_at_most=30).notes)
-    assert any(
-        "more than wholly busy" in note for note in solve(io={**io, "volumes": 1, "service_ms": 2.0}).notes
-    )
+    assert any("over 100% busy" in note for note in solve(io={**io, "volumes": 1, "service_ms": 2.0}).notes)
 
 
 def test_volumes_of_the_scenario_do_the_io() -> None:
@@ -199,12 +197,15 @@ def test_volumes_of_the_scenario_do_the_io() -> None:
 @pytest.mark.parametrize(
     ("scenario", "said"),
     [
-        ({}, "no guest and no I/O"),
+        ({}, "neither guest nor io"),
         ({"guest": [guest(1)], "volume": [volume()]}, "volume.V has no size or two"),
         ({"guest": [guest(1)], "volume": [volume(slots=1, cylinders=1)]}, "volume.V has no size or two"),
-        ({"io": {"page_rate": 10, "service_ms": 1, "volumes": 1}}, "neither or both"),
+        ({"io": {"page_rate": 10, "service_ms": 1, "volumes": 1}}, "needs exactly one of"),
         ({"io": {"page_rate": 10, "service_ms": 1, "pages_per_io": 2}}, "io has no volumes"),
-        ({"io": {"page_rate": 10, "service_ms": 1, "io_rate": 20, "volumes": 1}}, "less than one in each"),
+        (
+            {"io": {"page_rate": 10, "service_ms": 1, "io_rate": 20, "volumes": 1}},
+            "less than one page per I/O",
+        ),
         ({"io": {"service_ms": 1}}, "io.page_rate is missing"),
         ({"guest": [{"name": "A"}]}, "storage is missing"),
         ({"guest": [guest(-1)]}, "storage is -1"),

@@ -39,7 +39,7 @@ def test_weights_of_the_planning_guide() -> None:
     each = [value / 6 for value in column(answer, "each_pct", "polarization")]
     assert each == pytest.approx([23.1, 1.3, 34.6], abs=0.06)
     assert column(answer, "allocation") == pytest.approx([1, 3, 2])
-    assert any("P0, P2 cannot use what the weight gives: too few" in note for note in answer.notes)
+    assert any("P0, P2 cannot use the entitlement from the weight: too few" in note for note in answer.notes)
 
 
 def test_seven_horizontal_cores_of_four() -> None:
@@ -110,7 +110,7 @@ def test_no_core_left_is_said() -> None:
     answer = solved(4, [{"weight": 100, "cores": 4}, {"weight": 100, "cores": 4}])
     assert column(answer, "high", "polarization") == [2, 2]
     assert answer.figure("crowding_cp") is None
-    assert any("vertical-high cores hold all physical ones" in note for note in answer.notes)
+    assert any("vertical-high cores take all physical ones" in note for note in answer.notes)
 
 
 def test_sample_study_of_the_lpardesign_tool() -> None:
@@ -170,7 +170,9 @@ def test_what_holds_each_partition_is_said() -> None:
     assert column(answer, "excess")[7] == pytest.approx(4.75)
     assert column(answer, "unmet")[3] == pytest.approx(2.75)
     assert any("four-hour rolling average" in note for note in answer.notes)
-    assert any("the absolute cap of P3 is below what the weight gives" in note for note in answer.notes)
+    assert any(
+        "the absolute cap of P3 is below the entitlement from the weight" in note for note in answer.notes
+    )
 
 
 def test_initial_capping_is_of_the_share_and_others_have_the_rest() -> None:
@@ -306,13 +308,16 @@ def test_limits_of_zvm_for_a_partition_of_two_types() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"cores": 81}, "V has 81 cores, and z/VM 7.4 supports 80 of them with non-SMT"),
-        ({"cores": 41, "smt": "SMT-2"}, "V has 41 cores, and z/VM 7.4 supports 40 of them with SMT-2"),
+        ({"cores": 81}, "V has 81 cores, but z/VM 7.4 supports only 80 with non-SMT"),
+        ({"cores": 41, "smt": "SMT-2"}, "V has 41 cores, but z/VM 7.4 supports only 40 with SMT-2"),
         (
             {"cores": 36, "smt": "SMT-1", "zvm": 6.4},
-            "V has 36 cores, and z/VM 6.4 uses the first 32 with SMT-1",
+            "V has 36 cores, but z/VM 6.4 uses only the first 32 with SMT-1",
         ),
-        ({"mode": "other", "smt": "SMT-1"}, "V: z/VM has no SMT-1 for these types of cores in mode other"),
+        (
+            {"mode": "other", "smt": "SMT-1"},
+            "V: z/VM does not support SMT-1 for these types of cores in mode other",
+        ),
         ({"zvm": "7.1 VM66265"}, "on the z14 only"),
         ({"cores": 80}, None),
         ({"cores": 40, "smt": "SMT-2"}, None),
@@ -402,7 +407,7 @@ def test_nothing_is_noted_where_nothing_surprises() -> None:
 
 def test_more_logical_cores_than_physical_ones_are_noted() -> None:
     answer = solved(3, [{"weight": 500}])
-    assert "CP: P0 has more logical cores than there are physical ones to share" in answer.notes
+    assert "CP: P0 has more logical cores than the machine has shared physical ones" in answer.notes
 
 
 def test_a_note_names_five_and_no_more() -> None:
@@ -502,56 +507,56 @@ P = {"name": "A", "cores": 4, "weight": 100}
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"partition": [{"name": "A", "cores": 1}]}, "partition.A is shared and has no weight"),
-        ({"partition": [{**P, "dedicated": True}]}, "partition.A is dedicated and has a weight"),
+        ({"partition": [{"name": "A", "cores": 1}]}, "partition.A is shared but has no weight"),
+        ({"partition": [{**P, "dedicated": True}]}, "partition.A is dedicated but has a weight"),
         (
             {"partition": [{"name": "A", "cores": 1, "dedicated": True, "absolute_cap": 1}]},
-            "partition.A.absolute_cap is there, and its cores are dedicated",
+            "partition.A.absolute_cap is given, but its cores are dedicated",
         ),
         (
             {"partition": [{"name": "A", "cores": 1, "dedicated": True, "capped": True}]},
-            "partition.A.capped is true, and its cores are dedicated",
+            "partition.A.capped is true, but its cores are dedicated",
         ),
-        ({"partition": [{"name": "A", "cores": 9, "dedicated": True}]}, "9 cores of type CP are dedicated"),
-        ({"partition": [P, P]}, "partition A is there twice with type CP"),
-        ({"partition": [{**P, "unparked": 5}]}, "partition.A.unparked is more than its cores"),
+        ({"partition": [{"name": "A", "cores": 9, "dedicated": True}]}, "9 CP cores are dedicated"),
+        ({"partition": [P, P]}, "partition A is given twice with type CP"),
+        ({"partition": [{**P, "unparked": 5}]}, "partition.A.unparked exceeds its cores"),
         (
             {"partition": [{**P, "unparked": 2, "polarization": "horizontal"}]},
-            "partition.A.unparked is there, and it is horizontal",
+            "partition.A.unparked is given, but the partition is horizontal",
         ),
         (
             {"partition": [{**P, "group": "G"}]},
-            "partition.A.group is G, and there is no such group of type CP",
+            "partition.A.group is G, but there is no such group of type CP",
         ),
         (
             {"partition": [{**P, "capacity_group": "G"}], "group": [{"name": "G", "absolute_cap": 1}]},
-            "partition.A.capacity_group is G, and there is no such group",
+            "partition.A.capacity_group is G, but there is no such group",
         ),
-        ({"group": [{"name": "G"}]}, "group.G has no limit or two"),
-        ({"group": [{"name": "G", "absolute_cap": 1}] * 2}, "group G is there twice with type CP"),
+        ({"group": [{"name": "G"}]}, "group.G needs exactly one limit"),
+        ({"group": [{"name": "G", "absolute_cap": 1}] * 2}, "group G is given twice with type CP"),
         (
             {"group": [{"name": "G", "type": "IFL", "capacity": 5}]},
-            "group.G has a group capacity, which z/OS has for CPs only",
+            "group.G has a group capacity, which z/OS supports for CPs only",
         ),
         ({"group": [{"name": "G", "capacity": 0}]}, "G has a limit in MSU"),
         ({"partition": [{**P, "defined_capacity": 5}]}, "A has a limit in MSU"),
         (
             {"partition": [{**P, "type": "IFL", "defined_capacity": 5}], "processors": {"IFL": 1}},
-            "partition.A.defined_capacity is there, and z/OS has it for CPs only",
+            "partition.A.defined_capacity is given, but z/OS supports it for CPs only",
         ),
         ({"partition": [{**P, "type": "IFL"}]}, "processors has no IFL"),
-        ({"processors": {"CPU": 4, "CP": 1}}, "processors.CPU is no type of processor"),
-        ({"partition": [{**P, "smt": "SMT-2"}]}, "partition.A.smt is there without a release of z/VM"),
+        ({"processors": {"CPU": 4, "CP": 1}}, "processors.CPU is not a processor type"),
+        ({"partition": [{**P, "smt": "SMT-2"}]}, "partition.A.smt needs a release of z/VM"),
         (
             {"partition": [{**P, "zvm": "7.4", "smt": "SMT-2", "polarization": "horizontal"}]},
-            "partition.A.smt is SMT-2, and it is horizontal",
+            "partition.A.smt is SMT-2, but the partition is horizontal",
         ),
         (
             {
                 "partition": [{**P, "zvm": "7.4"}, {**P, "type": "IFL", "zvm": "7.3"}],
                 "processors": {"CP": 4, "IFL": 1},
             },
-            "partition.A.zvm is not the same for each of its types",
+            "partition.A.zvm differs between its types",
         ),
         (
             {
@@ -561,7 +566,7 @@ P = {"name": "A", "cores": 4, "weight": 100}
                 ],
                 "processors": {"CP": 4, "IFL": 1},
             },
-            "partition.A.mode is Linux-only, and it has cores of several types",
+            "partition.A.mode is Linux-only, but the partition has cores of several types",
         ),
         ({"partition": [{**P, "zvm": "7.2"}]}, 'partition[1].zvm is "7.2"; expected one of "6.4", "7.1"'),
         ({"physlog": [{"lgclc": 1, "ovrhd": 1, "lpmgt": 1}] * 2}, "physlog has two lines for CP"),

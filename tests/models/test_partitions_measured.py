@@ -70,7 +70,7 @@ def test_that_use_stands_on_both_sides_is_said() -> None:
     answer = partitions.compare(session(TWO), "VM1", END)
     (note,) = [note for note in answer.notes if "wanted what they used" in note]
     assert note.startswith("2 of 2 partitions")
-    assert "no error (2 of 2) says only" in note
+    assert "no error (2 of 2) shows only" in note
     assert "confirms nothing" in note
     capped = partitions.compare(session([{**TWO[0], "capped": True}, TWO[1]]), "VM1", END)
     assert any("no error (1 of 2)" in note for note in capped.notes)
@@ -94,8 +94,8 @@ def test_polarity_beside_the_measured_one() -> None:
         *(2, 1, 3, 1, 2, 3),
         "no",
     ]
-    assert any(note.startswith("B: cores stand otherwise") for note in answer.notes)
-    assert not any("taken to be vertical" in note for note in answer.notes)
+    assert any(note.startswith("B: polarity differs") for note in answer.notes)
+    assert not any("vertical is assumed" in note for note in answer.notes)
 
 
 def test_horizontal_and_unknown_polarity() -> None:
@@ -104,7 +104,7 @@ def test_horizontal_and_unknown_polarity() -> None:
     found = by_name(answer.table("polarity"))
     assert list(found) == ["B"]
     assert found["B"]["same"] is None
-    assert any("taken to be vertical" in note for note in answer.notes)
+    assert any("vertical is assumed" in note for note in answer.notes)
     both = [{**row, "vh": 0, "vm": 0, "vl": 0} for row in TWO]
     level = partitions.compare(session(both), "VM1", END)
     assert [table.key for table in level.tables] == ["compared", "machine"]
@@ -116,7 +116,7 @@ def test_what_pr_sm_uses_for_itself_is_taken_off() -> None:
     assert by_name(answer.table("compared"))["B"]["could_get"] == pytest.approx(0.25 * 9.5)
     silent = partitions.compare(session(TWO, machine(lpmgt_pct=None)), "VM1", END)
     assert by_name(silent.table("compared"))["B"]["could_get"] == pytest.approx(2.5)
-    assert any("do not tell what PR/SM used for itself" in note for note in silent.notes)
+    assert any("do not report PR/SM's own use" in note for note in silent.notes)
 
 
 def test_dedicated_cores() -> None:
@@ -164,15 +164,15 @@ def test_what_the_data_do_not_tell_is_said() -> None:
     assert found["A"]["observed"] is None
     assert found["A"]["error"] is None
     for begin in (
-        "A: logical cores came or went",
-        "A: the data do not tell what it used",
-        "A: the data do not tell whether it is capped",
+        "A: the number of logical cores changed",
+        "A: the data do not report its use",
+        "A: the data do not report whether it is capped",
         "A: has a defined capacity",
         "B: the weight changed",
         "B: has an absolute cap",
         "B: is in a group",
-        "C: left out: the data tell no weight",
-        "Z: left out: the data do not tell how many cores of type ZIIP",
+        "C: left out: the data report no weight",
+        "Z: left out: the data do not report how many ZIIP cores",
     ):
         assert any(note.startswith(begin) for note in answer.notes), begin
 
@@ -187,7 +187,7 @@ def test_used_from_percentages() -> None:
 def test_nothing_to_solve() -> None:
     answer = partitions.compare(session([partition("A", None, 8, 1.0)]), "VM1", END)
     assert answer.tables == []
-    assert "no partition of this interval" in answer.notes[-1]
+    assert "no partition with cores and a weight in this interval" in answer.notes[-1]
 
 
 def test_two_sources_of_one_system_are_not_mixed() -> None:
@@ -195,7 +195,7 @@ def test_two_sources_of_one_system_are_not_mixed() -> None:
     given = session([*TWO, *other], machine(), machine(source="a-rmf", physical=20))
     answer = partitions.compare(given, "VM1", END)
     assert by_name(answer.table("compared"))["A"]["entitlement"] == pytest.approx(12)
-    assert answer.notes[0] == "The partitions are those of a-rmf; zvm-monitor tells them too"
+    assert answer.notes[0] == "Partitions are taken from a-rmf; zvm-monitor reports them, too"
 
 
 def test_what_if() -> None:

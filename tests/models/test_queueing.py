@@ -184,16 +184,16 @@ def test_an_open_system_with_too_much_work_says_so() -> None:
     )
     assert answer.figure("response") is None
     assert answer.figure("busiest") == pytest.approx(200)
-    assert "grows without end" in answer.notes[0]
+    assert "grows without limit" in answer.notes[0]
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"class": [{"name": "a", "demand": {"CPU": 1}}]}, "neither rate nor customers"),
-        ({"class": [{"name": "a", "customers": 1, "demand": {"X": 1}}]}, "class.a.demand.X is no station"),
-        ({"class": [{"name": "a", "customers": 1, "demand": {"CPU": 0}}]}, "asks nothing"),
-        ({"class": [{"name": "a", "rate": 1, "think": 1, "demand": {"CPU": 1}}]}, "arrives and thinks"),
+        ({"class": [{"name": "a", "demand": {"CPU": 1}}]}, "needs exactly one of rate and customers"),
+        ({"class": [{"name": "a", "customers": 1, "demand": {"X": 1}}]}, "class.a.demand.X is not a station"),
+        ({"class": [{"name": "a", "customers": 1, "demand": {"CPU": 0}}]}, "has no demand"),
+        ({"class": [{"name": "a", "rate": 1, "think": 1, "demand": {"CPU": 1}}]}, "has both rate and think"),
         (
             {
                 "class": [

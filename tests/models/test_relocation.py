@@ -207,7 +207,7 @@ def test_maxtotal() -> None:
     assert (row(answer)["end_code"], row(answer)["end"]) == (4, "MAXTOTAL exceeded")
     assert (row(answer)["relocation"], row(answer)["needed"]) == (pytest.approx(30), None)
     assert answer.table("passes").column("whole") == [False]
-    assert answer.notes == ["G1 is cancelled, stays where it is and runs on there: MAXTOTAL is too short"]
+    assert answer.notes == ["G1 is cancelled and keeps running on the source system: MAXTOTAL is too short"]
 
 
 def test_what_a_guest_says_goes_before_what_all_say() -> None:
@@ -222,7 +222,7 @@ def test_what_a_guest_says_goes_before_what_all_say() -> None:
 
 def test_immediate_is_said_to_be_mostly_standing_still() -> None:
     answer = solved({**BUSY, "touched": 2100, "changing": 2100, "fixed_quiesce": 1}, immediate=True)
-    assert any("stands still for most" in note for note in answer.notes)
+    assert any("is quiesced for most" in note for note in answer.notes)
 
 
 def test_several_at_once_share_the_link() -> None:
@@ -379,13 +379,13 @@ def chpids(*given: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"link": {}}, "link has no rate and no chpid"),
+        ({"link": {}}, "link has neither rate nor chpid"),
         ({"link": {"rate": 0}}, "link.rate is 0; expected a number above 0"),
         ({"link": {"rate": 1, "from": "A", "to": "a"}}, "link.from and link.to are both A"),
-        (chpids({}), "link.chpid.0 has ctcs and rdevs, or none"),
-        (chpids({"ctcs": 1, "rdevs": ["D000"]}), "link.chpid.0 has ctcs and rdevs"),
-        (chpids({"ctcs": 1}, {"rdevs": ["D000"]}), "link.chpid.1 has ctcs and rdevs"),
-        (chpids({"rdevs": ["D000"]}, {"rdevs": ["d000"]}), "a device number is there twice"),
+        (chpids({}), "link.chpid.0 needs either ctcs or rdevs"),
+        (chpids({"ctcs": 1, "rdevs": ["D000"]}), "link.chpid.0 needs either ctcs or rdevs"),
+        (chpids({"ctcs": 1}, {"rdevs": ["D000"]}), "link.chpid.1 needs either ctcs or rdevs"),
+        (chpids({"rdevs": ["D000"]}, {"rdevs": ["d000"]}), "the same device number twice"),
         (chpids({"rdevs": ["XYZ"]}), "link.chpid.0.rdevs has XYZ"),
         (chpids({"rdevs": ["10000"]}), "link.chpid.0.rdevs has 10000"),
         (chpids({"ctcs": 8}, {"ctcs": 9}), "the link has 17 CTC devices; expected at most 16"),
@@ -397,7 +397,7 @@ def chpids(*given: dict[str, Any]) -> dict[str, Any]:
         (guest(touched=50, changing=51), "guest.A.changing is 51; expected at most what was touched, 50"),
         (guest(pattern="hot set"), "guest.A.hot_pages is missing"),
         (guest(pattern="zipf"), "guest.A.exponent is missing"),
-        (guest(exponent=1), 'guest.A.exponent is there, and its pattern is "uniform"'),
+        (guest(exponent=1), 'guest.A.exponent is given, but its pattern is "uniform"'),
         (guest(pattern="hot set", hot_pages=0, hot_writes=1), "guest.A.hot_pages is 0"),
         (guest(pattern="hot set", hot_pages=100, hot_writes=1), "guest.A.hot_pages is 100"),
         (guest(pattern="hot"), "guest[1].pattern is"),

@@ -144,8 +144,8 @@ def test_files(tmp_path: Path) -> None:
 
 def test_keys_are_described() -> None:
     text = "".join(scenario.described(SPEC))
-    assert "count: how many; a whole number from 1 to 8, processors; must be there\n" in text
-    assert "    name: its name; a text in quotes; must be there\n" in text
+    assert "count: how many; a whole number from 1 to 8, processors; required\n" in text
+    assert "    name: its name; a text in quotes; required\n" in text
 
 
 USERS = {"processors": {"CP": 1}, "user": [{"name": "A", "relative": 100}, {"name": "B", "relative": 100}]}

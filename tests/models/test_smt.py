@@ -246,7 +246,7 @@ def test_rmf_used_and_available_from_printed_productivities() -> None:
 
 def test_rmf_used_and_available_from_printed_utilizations() -> None:
     """The same sums from the printed utilizations: exact to the hundredth."""
-    whole, used, left = smt_metrics.together(
+    whole, used, left = smt_metrics.combined_metrics(
         [(Metrics(busy=busy / 100, utilization=each / 100), 1.0) for _, busy, _, _, each in RMF]
     )
     assert used == pytest.approx(2.4562)
@@ -434,7 +434,7 @@ def test_capacity_that_idle_second_threads_leave_is_said() -> None:
     full = {"name": "0", "core_busy": 100, "max_capacity_factor": 150}
     one, two = ({**full, "threads_busy": threads} for threads in ([60, 60], [100, 100]))
     (note,) = answer(core=[one]).notes
-    assert note.startswith("IFL: 27 % of one core is left of 1 though they were 100 % busy")
+    assert note.startswith("IFL: 27 % of one core is left of 1 although they were 100 % busy")
     assert answer(core=[two]).notes == []
     # With a core half idle most of what is left is no surprise.
     assert answer(core=[{**one, "core_busy": 50, "threads_busy": [50, 45]}]).notes == []
@@ -478,12 +478,12 @@ TOO_MANY = {"cycles_one": 6e9, "instructions_one": 1, "cycles_two": 0, "instruct
     ("says", "tells"),
     [
         ({}, "the scenario has no core, time, hyptop or run"),
-        ({"core": [{"name": "0"}]}, "core.0 has 0 kinds of numbers"),
-        ({"core": [{"name": "0", "samples": [[1]], "thread_density": 1}]}, "core.0 has 2 kinds of numbers"),
+        ({"core": [{"name": "0"}]}, "core.0 has 0 kinds of data"),
+        ({"core": [{"name": "0", "samples": [[1]], "thread_density": 1}]}, "core.0 has 2 kinds of data"),
         ({"core": [{"name": "0", "samples": [[1, 2], [1]]}]}, "core.0.samples has 2 threads of 2, 1 samples"),
         ({"core": [{"name": "0", "samples": [[1], [1], [1]]}]}, "core.0.samples has 3 threads"),
         ({"core": [{"name": "0", "samples": []}]}, "core[1].samples is a list of 0"),
-        ({"core": [{"name": "0", "cycles_one": 1}]}, "core.0 lacks instructions_one"),
+        ({"core": [{"name": "0", "cycles_one": 1}]}, "core.0 has no instructions_one"),
         (
             {"core": [{"name": "0", **TOO_MANY, "seconds": 1, "ghz": 5}]},
             "more core cycles than 1 s at 5 GHz",

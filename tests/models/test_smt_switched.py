@@ -129,7 +129,7 @@ def test_smt_off_for_the_published_serialization_workload() -> None:
     assert row["most_now"] == pytest.approx((3 + 0.15 * (3.666 / 0.954 - 3)) / work)
     assert row["density"] is None
     assert bounds(answer)["virtual CPUs of CLIENT0"]["most_then"] == pytest.approx(1.28 / 1.04 / 0.954)
-    assert any("they are too low" in note for note in answer.notes)
+    assert any("the bounds are too low" in note for note in answer.notes)
     assert numbers(answer)["density"] == (pytest.approx(1.28), "measured")
     assert numbers(answer)["work"] == (pytest.approx(work), "solved")
 
@@ -151,7 +151,7 @@ def test_nothing_known_of_factors_gives_the_widest_bounds() -> None:
     there = switched(OFF, "VM1", END, 2)
     assert bounds(there)["processors"]["most_then"] == pytest.approx(6 / 2.874)
     assert numbers(there)["max CF"] == (pytest.approx(200), "assumed")
-    assert any("bounds are those of 200 %" in note for note in there.notes)
+    assert any("bounds assume 200 %" in note for note in there.notes)
     blind = session(processors(3, 2, 61.1), [], [core_type(2)])
     back = switched(blind, "VM1", END, 1)
     assert change(back)["most_then"] == pytest.approx(3 / (3.666 / 2))
@@ -223,7 +223,7 @@ def test_types_that_have_no_second_thread() -> None:
     cpu = [*processors(2, 1, 50.0), *processors(1, 1, 50.0, "CP")]
     answer = switched(session(cpu, [], [core_type(1)]), "VM1", END, 2)
     assert list(by_name(answer.table("changes"))) == ["IFL"]
-    assert any(note.startswith("CP left out: its cores run one thread only") for note in answer.notes)
+    assert any(note.startswith("CP left out: its cores support one thread only") for note in answer.notes)
     zos = session([{**row, "source": "smf"} for row in processors(2, 1, 50.0, "ZIIP")])
     assert list(by_name(switched(zos, "VM1", END, 2).table("changes"))) == ["ZIIP"]
     ifl = session([{**row, "source": "smf"} for row in processors(2, 1, 50.0)])
@@ -240,12 +240,12 @@ def test_where_the_data_do_not_tell() -> None:
     """No threads told: one is assumed, and said to be; without busy nothing is computed."""
     answer = switched(session(processors(3, 1, 50.0), guest("A", None, 50.0)), "VM1", END, 2)
     assert numbers(answer)["threads"] == (1, "assumed")
-    assert any("no bound by them: A" in note for note in answer.notes)
+    assert any("no bound of them: A" in note for note in answer.notes)
     blind = processors(3, 1, 50.0)
     del blind[0]["busy_pct"]
     dark = switched(session(blind), "VM1", END, 2)
     assert dark.tables == []
-    assert any("do not tell how busy" in note for note in dark.notes)
+    assert any("do not report how busy" in note for note in dark.notes)
     level = switched(session(processors(3, 1, 50.0), mt_ifl=1), "VM1", END, 2)
     assert numbers(level)["threads"] == (1, "measured")
 
@@ -291,5 +291,5 @@ def test_transactions_and_entitlement() -> None:
         }
     )
     notes = switched(given, "VM1", END, 2).notes
-    assert any("100.0 transactions/s were measured; at most 400.0/s" in note for note in notes)
+    assert any("100.0 transactions/s measured; at most 400.0/s" in note for note in notes)
     assert any("entitled to 2.00 of its 3 cores" in note for note in notes)

@@ -156,7 +156,7 @@ def test_the_base_is_the_measured_run_without_smt_wherever_it_stands() -> None:
         "part": [{**part, "demand": 1.0} for part in unmeasured(BASE)["part"]],
     }
     found = answer(known, SERIAL, BASE)
-    assert found.table("against").title == "Measured, against SMT-0"
+    assert found.table("against").title == "Measured, relative to SMT-0"
     assert of(found, "SMT-0", "against")["etr_ratio"] == 1
 
 
@@ -202,7 +202,7 @@ def test_capacity_factors_say_1_05_where_0_649_was_measured() -> None:
     assert of(found, "SMT-2")["predicted"] == pytest.approx(1.05, abs=0.01)
     # What the note says, unasked, of a run that has no path factors.
     (note,) = answer(BASE, unmeasured(SERIAL)).notes
-    assert "they say 1.05 of the run without SMT, and 0.649 was measured" in note
+    assert "they give 1.05 times the run without SMT, but 0.649 was measured" in note
 
 
 def test_no_point_value_without_path_factors() -> None:
@@ -247,7 +247,7 @@ def test_path_factors_of_another_configuration(
     """They miss by 12 % to 28 %, which is what the note says."""
     found = answer(BASE, by, calibrated(run, by["name"], max_capacity_factor=maximum))
     assert of(found, run["name"])["error_pct"] == pytest.approx(error, abs=0.1)
-    assert any("miss by 12 % to 28 %" in note for note in found.notes)
+    assert any("off by 12 % to 28 %" in note for note in found.notes)
 
 
 def test_more_cores_in_the_same_mode() -> None:
@@ -465,14 +465,14 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ([{**ALONE, "etr": 1}], "run.A has etr without processor_busy"),
         (
             [BASE, {**ALONE, "part": [{"name": "P", "busy": 5}]}],
-            "run.A.part.P.busy of a run that was not measured",
+            "run.A.part.P.busy is given, but the run was not measured",
         ),
         ([BASE, BASE], "two runs have the same name"),
         ([{**BASE, "part": [{"name": "P"}, {"name": "P", "busy": 1}]}], "two parts of run.SMT-0"),
         ([{**BASE, "part": [{"name": "P"}, {"name": "Q"}]}], "run.SMT-0 has more than one part without busy"),
         ([{**BASE, "part": [{"name": "P", "busy": 400}, {"name": "Q"}]}], "its parts were busier than its 3"),
-        ([{**BASE, "part": [{"name": "P", "demand": 1}, {"name": "Q"}]}], "a demand of some parts only"),
-        ([{**BASE, "thread_density": 1.5}], "run.SMT-0.thread_density of a run with one thread"),
+        ([{**BASE, "part": [{"name": "P", "demand": 1}, {"name": "Q"}]}], "demands of some parts only"),
+        ([{**BASE, "thread_density": 1.5}], "run.SMT-0.thread_density is given, but the run has one thread"),
         (
             [{**ALONE, "threads": 2, "etr": 1, "processor_busy": 61, "core_busy": 50}],
             "its threads sum to 2.44 of core_busy",
@@ -483,25 +483,25 @@ ALONE = {"name": "A", "cores": 1, "part": [{"name": "P"}]}
         ),
         (
             [BASE, with_paths({**unmeasured(CLIENTS), "name": "SMT-2"}, 1.6)],
-            "run.SMT-2 is to be predicted without max_capacity_factor",
+            "run.SMT-2 is predicted, but has no max_capacity_factor",
         ),
-        ([BASE, calibrated(SERIAL, "none")], "calibrated_by is none, and no measured run is called so"),
+        ([BASE, calibrated(SERIAL, "none")], "calibrated_by is none, but no measured run has that name"),
         (
             [BASE, {**ALONE, "part": [{"name": "clients", "path": 1}, {"name": "servers"}]}],
-            "run.A has a path of some parts only",
+            "run.A has paths of some parts only",
         ),
-        ([BASE, {"name": "A", "cores": 1, "part": [{"name": "clients"}]}], "run.A lacks part servers"),
-        ([BASE, ALONE], "run.A.part.P is no part of run.SMT-0"),
+        ([BASE, {"name": "A", "cores": 1, "part": [{"name": "clients"}]}], "run.A has no part servers"),
+        ([BASE, ALONE], "run.A.part.P is not a part of run.SMT-0"),
         (
             [BASE, CLIENTS, calibrated(SERIAL, "6 clients")],
-            "run.6 clients does not say how its threads slowed",
+            "run.6 clients does not give how much its threads slowed",
         ),
         (
             [
                 {"name": "D", "cores": 1, "part": [{"name": "P", "demand": 1}]},
                 {**ALONE, "calibrated_by": "D"},
             ],
-            "run.A is to be predicted from run.D, which was not measured",
+            "run.A is predicted from run.D, which was not measured",
         ),
     ],
 )
@@ -513,5 +513,5 @@ def test_what_cannot_be(runs: list[dict[str, Any]], tells: str) -> None:
 
 
 def test_a_base_that_is_not_there() -> None:
-    with pytest.raises(ScenarioError, match="base is X, and no measured run is called so"):
+    with pytest.raises(ScenarioError, match="base is X, but no measured run has that name"):
         answer(BASE, base="X")

@@ -106,7 +106,7 @@ def test_which_cores_run_and_how_busy_they_are() -> None:
 
 def test_small_says_what_it_costs_where_it_parks_and_is_busy() -> None:
     def warned(**scenario: Any) -> bool:
-        return any("wait longer to be dispatched" in note for note in solved(**scenario).notes)
+        return any("wait longer for dispatch" in note for note in solved(**scenario).notes)
 
     assert warned(highs=80, used=1440)
     assert not warned(highs=80, used=100)
@@ -240,7 +240,7 @@ WLM = policies.Wlm(95, 50)
         (2, (95, 700, 96), 3, "free capacity"),
         # Free capacity: more than the threshold's percent of one processor in two seconds.
         (2, (95, 700, 95), 2, "no free capacity"),
-        (2, (95, 540, 95, 100, 0.5), 3, "others leave some"),
+        (2, (95, 540, 95, 100, 0.5), 3, "others leave entitlement"),
         (2, (95, 550, 95, 100, 0.5), 2, "no free capacity"),
         (6, (100, 700, 500), 6, "no vertical-low is parked"),
         (0, (94.9, 500, 500), 0, "not busy"),
@@ -250,7 +250,7 @@ WLM = policies.Wlm(95, 50)
         (1, (80, 300, 500), 0, "4% above"),
         (5, (80, 521, 500), 4, "10% above"),
         (5, (80, 550, 500), 4, "10% above"),
-        (3, (80, 551, 500), 3, "nothing to change"),
+        (3, (80, 551, 500), 3, "no change"),
     ],
 )
 def test_rules_of_smf_99_12(lows: int, interval: tuple[float, ...], expected: int, why: str) -> None:
@@ -321,7 +321,7 @@ def test_what_is_assumed_is_only_what_counts() -> None:
 def test_a_projection_that_no_power_reaches_is_said() -> None:
     answer = solved(highs=2, projection=350, unparking="SMALL")
     assert unparked(answer) == {"LARGE": 2, "MEDIUM": 2, "SMALL": 2}
-    assert any("150.0% of one core more" in note for note in answer.notes)
+    assert any("by up to 150.0% of one core" in note for note in answer.notes)
 
 
 def test_intervals_that_used_more_than_was_unparked_for_them() -> None:
@@ -337,9 +337,9 @@ def test_the_example_is_sound() -> None:
 @pytest.mark.parametrize(
     ("scenario", "says"),
     [
-        ({"highs": 0, "used": 5}, "there is no core"),
-        ({"highs": 1}, "what is used is given 0 times"),
-        ({"highs": 1, "used": 5, "projection": 5}, "what is used is given 2 times"),
+        ({"highs": 0, "used": 5}, "has no cores"),
+        ({"highs": 1}, "use is given 0 times"),
+        ({"highs": 1, "used": 5, "projection": 5}, "use is given 2 times"),
         ({"highs": 1, "mediums": 1, "used": 5}, "medium_share is missing"),
         ({"highs": 1, "used": 5, "history": []}, "history is a list of 0"),
         ({"highs": 1, "lows": 2, "used": 5, "lows_power": [1]}, "lows_power has 1 values"),
@@ -348,7 +348,7 @@ def test_the_example_is_sound() -> None:
           "partition": [{"name": "A", "weight": 1, "entitlement": 1, "used": 1}]}, "weight is missing"),
         ({"highs": 1, "policy": "linux"}, "steal is missing"),
         ({"highs": 1, "policy": "zos"}, "interval is missing"),
-        ({"highs": 1, "policy": "zos", "lows_unparked": 1}, "lows_unparked is 1, and there are 0 lows"),
+        ({"highs": 1, "policy": "zos", "lows_unparked": 1}, "lows_unparked is 1, but lows is 0"),
         ({"highs": 1, "used": 5, "cpupad": 9000}, "cpupad is 9000; expected a number from 0 to 8000"),
         ({"highs": 1, "used": 5, "excessuse": "SOME"}, 'excessuse is "SOME"'),
     ],

@@ -137,7 +137,7 @@ def test_who_is_not_hungry_wants_what_it_used() -> None:
     rows = [virtual("W", 40.0, 5.0), virtual("X", 50.0, 5.0)]
     answer = planning.plan(session(rows), ["user.W.relative=10000"])
     assert values(answer, "guests", "after") == pytest.approx({"W": 40, "X": 50})
-    assert any("only a hungry virtual processor wants all" in note for note in answer.notes)
+    assert any("only a hungry virtual processor wants a full" in note for note in answer.notes)
     assert any("equals Used for 2 of 2 guests" in note for note in answer.notes)
     assert [one.name for one in answer.assumptions] == ["hungry_above"]
 
@@ -209,22 +209,22 @@ def test_before_is_what_solve_expects() -> None:
 def test_guests_of_a_split_partition_are_not_solved() -> None:
     answer = planning.plan(session(HUNGRY, cores=4), ["split=2"])
     assert not any(table.key == "guests" for table in answer.tables)
-    assert any("Which guests go to which part of A nobody can tell" in note for note in answer.notes)
+    assert any("the part of A that each guest goes to is unknown" in note for note in answer.notes)
     other = planning.plan(session(HUNGRY, cores=4), ["partition.B.split=2"])
     assert any(table.key == "guests" for table in other.tables)
-    with pytest.raises(ScenarioError, match="shares and a split are asked one by one"):
+    with pytest.raises(ScenarioError, match="shares and a split cannot be combined"):
         planning.plan(session(HUNGRY, cores=4), ["split=2", "user.W.relative=5"])
 
 
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("user.V.relative=5", "no guest V with a share that the data tell; expected W, X, Y, Z"),
+        ("user.V.relative=5", "the data report no guest V with a share; expected W, X, Y, Z"),
         ("user.W.relative=0", "user.W.relative is 0; expected a whole number from 1 to 10,000"),
         ("user.W.absolute=101", "user.W.absolute is 101.0; expected a number from 0.1 to 100"),
         ("user.W.absolute=much", 'user.W.absolute is "much"'),
         ("user.W.limit=firm", 'expected one of "hard", "soft", "none"'),
-        ("user.W.share=5", "there is no what-if user.W.share"),
+        ("user.W.share=5", "no what-if is called user.W.share"),
         ("relative=5", "did you mean user.NAME.relative?"),
     ],
 )
@@ -241,11 +241,13 @@ def test_a_share_is_relative_or_absolute() -> None:
 
 def test_no_guests_names_the_records() -> None:
     silent = FakeSession({"load": [{**HEAD, "busy_pct": 50.0}]})
-    with pytest.raises(QueryError, match=r"nothing of table guest; expected .*D4R3"):
+    with pytest.raises(QueryError, match=r"no data for table guest; expected .*D4R3"):
         planning.plan(silent, ["user.W.relative=5"])
     shareless = session(HUNGRY)
     shareless.connection.execute("UPDATE guest SET share_kind = 'absolute', share = NULL")
-    with pytest.raises(ScenarioError, match="tells no guests with a share: no guest of this interval"):
+    with pytest.raises(
+        ScenarioError, match="has no guests with a share: the data report no guest with a relative share"
+    ):
         planning.plan(shareless, ["user.W.relative=5"])
 
 

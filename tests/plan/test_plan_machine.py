@@ -154,7 +154,7 @@ def test_uneven_weights_of_a_split_are_said() -> None:
     assert answer.table("changes").rows[0][4] == "188 + 187"
     assert any("as equal as can be" in note for note in answer.notes)
     more = ask("split=300,300", rows=rows)
-    assert any("600 together, not 375" in note for note in more.notes)
+    assert any("sum to 600, not 375" in note for note in more.notes)
     assert values(more, "entitled", "after")["A"] == pytest.approx(10 * 600 / 1225)
 
 
@@ -179,7 +179,7 @@ def test_vertical_lows_removed() -> None:
     assert values(answer, "entitled", "difference")["B"] == pytest.approx(0)
     again = ask("partition.A.vertical_lows=removed")
     assert any("no vertical-low cores to remove" in note for note in again.notes)
-    assert "Nothing is asked that changes anything: before and after are the same" in again.notes
+    assert "No setting changes anything: before and after are the same" in again.notes
     assert all(table.key != "changes" for table in again.tables)
 
 
@@ -188,7 +188,9 @@ def test_vertical_lows_that_were_used_are_told() -> None:
     rows = [partition("A", 750, 8, 5.0), partition("B", 250, 6, 4.0)]
     answer = ask("vertical_lows=removed", rows=rows)
     assert values(answer, "expected", "difference")["B"] == pytest.approx(-1)
-    assert any("B used 4.00 cores, and 3 are left" in note for note in answer.notes)
+    assert any(
+        "B used 4.00 cores, but without its vertical-lows only 3 are left" in note for note in answer.notes
+    )
 
 
 def test_vertical_lows_follow_the_weights_that_are_asked() -> None:
@@ -202,7 +204,7 @@ def test_horizontal_partitions_have_no_lows_and_who_knows_it_says_so() -> None:
     assert any("no vertical-low" in note for note in ask("vertical_lows=removed", rows=rows).notes)
     told = ask("vertical_lows=removed", "partition.B.polarization=horizontal")
     assert any("no vertical-low" in note for note in told.notes)
-    assert any("polarization=horizontal holds before and after" in note for note in told.notes)
+    assert any("polarization=horizontal applies before and after" in note for note in told.notes)
 
 
 def test_a_cap_that_the_data_do_not_tell_holds_before_and_after() -> None:
@@ -226,19 +228,19 @@ def test_what_is_measured_solved_and_assumed_is_told_of_every_table() -> None:
     answer = ask("weight=500")
     kinds = {(row[0], row[1]): row[2] for row in answer.table("kinds").rows}
     assert kinds["Entitled", "solved"] == "Before, After, Difference"
-    assert kinds["Entitled", "measured"] == "Weight before, Weight after where it is not asked"
-    assert kinds["Entitled", "assumed"] == "Weight after where it is asked"
+    assert kinds["Entitled", "measured"] == "Weight before, Weight after where not set"
+    assert kinds["Entitled", "assumed"] == "Weight after where set"
     assert kinds["Expected", "measured"] == "Used"
-    assert kinds["What is asked", "assumed"] == "After, Difference"
+    assert kinds["Settings", "assumed"] == "After, Difference"
     told = {row[0] for row in answer.table("kinds").rows}
     assert told == {table.title.partition(":")[0] for table in answer.tables if table.key != "kinds"}
-    assert any(note.startswith("What a partition wants is what it used") for note in answer.notes)
+    assert any(note.startswith("A partition's demand is its use") for note in answer.notes)
     assert any("Expected before equals Used for all" in note for note in answer.notes)
 
 
 def test_expected_that_is_not_what_was_used_is_said() -> None:
     answer = ask("weight=500", rows=[{**TWO[0], "capped": True}, TWO[1]])
-    assert any("Expected before is not what was used: A" in note for note in answer.notes)
+    assert any("Expected before differs from Used: A" in note for note in answer.notes)
 
 
 def test_dedicated_cores() -> None:
@@ -248,7 +250,7 @@ def test_dedicated_cores() -> None:
     after = values(answer, "entitled", "after")
     assert [after[name] for name in "ABD"] == pytest.approx([5.25, 1.75, 3])
     assert "has no weight" in refused("partition.D.weight=5", rows=rows)
-    assert "2 cores of type IFL are dedicated" in refused("physical_cores=1", rows=rows)
+    assert "2 IFL cores are dedicated" in refused("physical_cores=1", rows=rows)
     split = ask("partition.D.split=2", rows=rows)
     assert values(split, "entitled", "after")["D"] == pytest.approx(2)
 
@@ -267,25 +269,25 @@ def test_a_partition_of_two_types() -> None:
         "weight of A CP",
         "logical cores of A CP",
     ]
-    with pytest.raises(ScenarioError, match=r"of which type is not said.*physical_cores\.CP=\+1"):
+    with pytest.raises(ScenarioError, match=r"the type is missing.*physical_cores\.CP=\+1"):
         planning.plan(given, ["physical_cores=+1"])
 
 
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("wieght=3", "there is no what-if wieght; expected one of logical_cores"),
+        ("wieght=3", "no what-if is called wieght; expected one of logical_cores"),
         ("wieght=3", "did you mean weight?"),
         ("weight", "has no value; expected KEY=VALUE"),
         ("weight=", "has no value"),
         ("weight=1000", "weight is 1000; expected a whole number from 1 to 999"),
         ("weight=heavy", 'weight is "heavy"; expected a whole number from 1 to 999'),
-        ("logical_cores=-8", "it is 8 and would be 0"),
+        ("logical_cores=-8", "it is 8 and would become 0"),
         ("logical_cores=1.5", 'logical_cores is "1.5"'),
         ("partition.X.weight=3", "no partition X with cores and a weight; expected A, B"),
         ("partition.B.CP.weight=3", "B has no cores of type CP; expected IFL"),
         ("physical_cores.CP=+1", "no cores of type CP; expected IFL; write physical_cores.IFL=+1"),
-        ("physical_cores.XX=+1", "there is no what-if physical_cores.XX"),
+        ("physical_cores.XX=+1", "no what-if is called physical_cores.XX"),
         ("split=1", "split is 1; expected a whole number from 2 to 8"),
         ("split=9", "split is 9; expected a whole number from 2 to 8"),
         ("split=a,b", 'split is "a,b"; expected 2 equal parts'),
@@ -300,23 +302,23 @@ def test_messages(setting: str, words: str) -> None:
 
 
 def test_what_is_asked_twice() -> None:
-    assert "weight is asked twice" in refused("weight=5", "weight=6")
-    assert "the weight of A is asked already" in refused("weight=5", "partition.A.weight=6")
-    assert "A is split already" in refused("split=2", "partition.A.split=3")
+    assert "weight is given twice" in refused("weight=5", "weight=6")
+    assert "the weight of A is already changed" in refused("weight=5", "partition.A.weight=6")
+    assert "A is already split" in refused("split=2", "partition.A.split=3")
 
 
 def test_names_in_small_letters_and_own_partition_that_is_not_told() -> None:
     assert ask("partition.b.weight=3").table("changes").rows[0][1] == "weight of B"
-    with pytest.raises(ScenarioError, match=r"do not tell which partition is that of VM1.*A, B"):
+    with pytest.raises(ScenarioError, match=r"do not show which partition VM1 runs in.*A, B"):
         planning.plan(session(TWO, lpar=None), ["weight=3"])
 
 
 def test_no_partition_data_names_the_records() -> None:
     empty = FakeSession({"load": [{**HEAD, "busy_pct": 50.0}]})
-    with pytest.raises(QueryError, match=r"nothing of table partition; expected .*D0R16.*SMF 70.*RMF"):
+    with pytest.raises(QueryError, match=r"no data for table partition; expected .*D0R16.*SMF 70.*RMF"):
         planning.plan(empty, ["weight=3"])
     unweighted = session([partition("A", None, 8, 1.0)])
-    with pytest.raises(ScenarioError, match=r"tells no partitions.*D0R16"):
+    with pytest.raises(ScenarioError, match=r"has no partitions.*D0R16"):
         planning.plan(unweighted, ["physical_cores=+1"])
 
 

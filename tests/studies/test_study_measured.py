@@ -136,7 +136,7 @@ def test_flagged_intervals_are_left_out() -> None:
 def test_intervals_without_throughput_are_left_out_where_others_have_it() -> None:
     found = of(FIRST, SECOND | {"etr": None})
     assert found.numbers["total_pct"] == pytest.approx(100)
-    assert any("tells of 1 of 2 intervals" in note for note in found.notes)
+    assert any("covers 1 of 2 intervals" in note for note in found.notes)
     without = of(FIRST | {"etr": None}, SECOND | {"etr": None})
     assert without.intervals == 2
     assert "etr" not in without.numbers
@@ -166,11 +166,11 @@ def test_other_machines_are_said() -> None:
     other = replace(two, machine="8561-T01")
     assert list(notes.of_machines([one, None, two], "The runs")) == []
     (said,) = notes.of_machines([one, None, other, replace(one, machine=None)], "The runs")
-    assert said.startswith("The runs are of different machines (3906-M05, 8561-T01)")
+    assert said.startswith("The runs are from different machines (3906-M05, 8561-T01)")
 
 
 def test_nothing_to_tell() -> None:
-    with pytest.raises(InputError, match="tells how busy"):
+    with pytest.raises(InputError, match="no data on how busy"):
         of(FIRST | {"busy_pct": None})
 
 

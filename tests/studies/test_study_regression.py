@@ -73,7 +73,7 @@ def test_zvm_64_performance_one_workload_makes_most_of_a_deviation() -> None:
     without = by_name(answer.table("summary"))["ETR ratio, without outliers"]
     assert without["pairs"] == 119
     assert without["deviation"] == pytest.approx(0.19, abs=0.005)
-    assert any("0.520, is mostly that of outliers" in note for note in answer.notes)
+    assert any("0.520, is mostly due to outliers" in note for note in answer.notes)
 
 
 def test_ratios_are_those_of_the_runs() -> None:
@@ -97,7 +97,7 @@ def test_as_published_rounds_busy() -> None:
     assert by_name(study([pair]).table("pairs"))["a"]["itrr"] == pytest.approx(20.04 / 20.06)
     rounded = study([pair], as_published=True)
     assert by_name(rounded.table("pairs"))["a"]["itrr"] == pytest.approx(20.0 / 20.1)
-    assert "Busy is rounded to 0.1 %, as published tables have it." in rounded.notes
+    assert "Busy is rounded to 0.1 %, as in published tables." in rounded.notes
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_another_number_of_processors_is_said() -> None:
         "base": {"etr": 1.0, "busy": 50.0, "processors": 4},
         "comparison": {"etr": 2.0, "busy": 50.0, "processors": 8},
     }
-    assert any("different number of processors" in note for note in study([pair]).notes)
+    assert any("different numbers of processors" in note for note in study([pair]).notes)
 
 
 def test_a_number_of_processors_that_is_a_mean_is_the_same() -> None:
@@ -174,16 +174,16 @@ def test_a_number_of_processors_that_is_a_mean_is_the_same() -> None:
         "base": {"etr": 1.0, "busy": 50.0, "processors": 4},
         "comparison": {"etr": 2.0, "busy": 50.0, "processors": 3.99},
     }
-    assert not any("number of processors" in note for note in study([pair]).notes)
+    assert not any("numbers of processors" in note for note in study([pair]).notes)
     del pair["base"]["processors"]  # type: ignore[attr-defined]
-    assert not any("number of processors" in note for note in study([pair]).notes)
+    assert not any("numbers of processors" in note for note in study([pair]).notes)
 
 
 def test_of_few_pairs_none_stands_apart() -> None:
     few = pairs_of([1.0, 1.01, 0.99, 9.0], [1.0] * 4)
     answer = study(few)
     assert "outlier" not in [column.key for column in answer.table("pairs").columns]
-    assert any("outliers cannot be told" in note for note in answer.notes)
+    assert any("outliers cannot be detected" in note for note in answer.notes)
     assert not any("one by one" in note for note in answer.notes)
     more = study(pairs_of([1.0, 1.01, 0.99, 9.0, 1.02], [1.0] * 5))
     assert more.table("pairs").column("outlier") == [False, False, False, True, False]
@@ -196,7 +196,7 @@ def test_of_few_pairs_none_stands_apart() -> None:
         ({"name": "a", "base": {"etr": 1.0}}, r"pair\[1\]\.comparison is missing"),
         ({"name": "a", "comparison": {"etr": 1.0}}, r"pair\[1\]\.base is missing"),
         ({"name": "a", "etrr": 1.0, "base": {"etr": 1.0}}, "has etrr and runs"),
-        ({"name": "a", "base": {"busy": 1.0}, "comparison": {"busy": 1.0}}, "tells of no throughput"),
+        ({"name": "a", "base": {"busy": 1.0}, "comparison": {"busy": 1.0}}, "has no throughput"),
         ({"name": "a", "etrr": 0}, "a number above 0"),
         ({"name": "a", "base": {"etr": 1.0, "cpus": 1}, "comparison": {"etr": 1.0}}, "cpus is not known"),
     ],

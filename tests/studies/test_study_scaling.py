@@ -232,7 +232,7 @@ def test_a_factor_may_stand_in_its_run() -> None:
     assert study(runs).table("scaling").column("expected") == pytest.approx(
         [1, 1.79, 2.51, 3.21, 3.84], abs=0.0065
     )
-    with pytest.raises(ScenarioError, match=r"run\[1\]\.factor is 0.7, and that of 16 cores is 0.721"):
+    with pytest.raises(ScenarioError, match=r"run\[1\]\.factor is 0.7, but that of 16 cores is 0.721"):
         study([dict(runs[0], factor=0.7)], factors=CAF)
 
 
@@ -240,7 +240,7 @@ def test_beyond_the_factors_nothing_is_expected() -> None:
     runs = [{"name": "a", "processors": 2, "itr": 10.0}, {"name": "b", "processors": 400, "itr": 90.0}]
     answer = study(runs, factors=CAF)
     assert answer.table("scaling").column("efficiency") == [1.0, None]
-    assert "Where the factors do not reach, nothing is expected." in answer.notes
+    assert "Beyond the range of the factors there is no expected value." in answer.notes
 
 
 # The scalability law --------------------------------------------------------------------------------
@@ -376,8 +376,8 @@ def test_numbers_that_disagree_are_said() -> None:
         chargeable_pct=20.0, nonchargeable_pct=20.0, cpi_given=2.0, complexity_cpi=1.0, finite_cpi=1.5,
         clients=2.0, client_busy_pct=99.0,
     )  # fmt: skip
-    words = ["sum over its processors makes 55.00 %", "are those of 40.00 % busy", "make 100.0000 %",
-             "its parts make 2.500", "the clients use more"]  # fmt: skip
+    words = ["sum over its processors gives 55.00 %", "imply 40.00 % busy", "sum to 100.0000 %",
+             "its parts sum to 2.500", "the clients use more"]  # fmt: skip
     assert len(run.doubts()) == len(words)
     for doubt, word in zip(run.doubts(), words, strict=True):
         assert word in doubt
@@ -414,12 +414,12 @@ def test_printed_rows_raise_no_doubt(table: str, run: str) -> None:
         ([], "run is a list of 0"),
         ([{"name": "a", "processors": 1, "etr": 1.0}] * 2, r'run\[2\]\.name is "a" again'),
         ([{"name": "a", "etr": 1.0}], r"run\[1\]\.processors is missing"),
-        ([{"name": "a", "processors": 1}], "tells of no throughput"),
+        ([{"name": "a", "processors": 1}], "has no throughput"),
         ([{"name": "a", "processors": 1, "etr": 1.0, "busi": 3}], "did you mean busy"),
         ([{"name": "a", "processors": 1, "etr": 1.0, "busy": 101}], "a number from 0 to 100"),
         ([{"name": "a", "processors": 4, "cores": 8, "etr": 1.0}], "a processor or more on each core"),
-        ([{"name": "a", "processors": 1, "etr": 1.0, "from": "09:00"}], "names no file"),
-        ([{"name": "a", "processors": 1, "etr": 1.0, "also": {"run": 1}}], "also.run is a name of ours"),
+        ([{"name": "a", "processors": 1, "etr": 1.0, "from": "09:00"}], "needs a file"),
+        ([{"name": "a", "processors": 1, "etr": 1.0, "also": {"run": 1}}], "also.run is a reserved name"),
     ],
 )
 def test_what_is_refused(runs: list[dict[str, Any]], words: str) -> None:

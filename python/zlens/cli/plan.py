@@ -74,7 +74,7 @@ def _answer(arguments: argparse.Namespace) -> Answer:
             raise QueryError("no input", cure="zlens plan --list shows what can be asked of one")
         return planning.listed()
     # What cannot be asked of any input is said before this one is read.
-    planning.understood(arguments.set)
+    planning.parse_question(arguments.set)
     with (
         inputs.files_of(arguments.inputs) as files,
         Progress() as progress,

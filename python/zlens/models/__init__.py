@@ -1,10 +1,10 @@
 """Models of the machine that are solved exactly: a scenario goes in, an answer comes out.
 
-Each model is a room whose module `model` has SUMMARY, SPEC (what a scenario may say), EXAMPLE (a scenario
-to begin with) and `solve`, a plain function from a checked scenario to an answer. Where a scenario can be
-made of a measured interval, its module `measured` has `TABLE` (the measure it asks), `busy(settings)` (SQL of
-the busiest interval for it) and `compare(session, system, moment, settings)`, which puts what was measured
-beside what should have happened. A new model is a new room and its name here.
+Each model is a package whose module `model` has SUMMARY, SPEC (the keys of a scenario), EXAMPLE (a scenario
+to start from) and `solve`, a plain function from a checked scenario to an answer. Where a scenario can be
+built from a measured interval, its module `measured` has `TABLE` (the measure it queries), `busy(settings)`
+(SQL for how busy each interval was) and `compare(session, system, moment, settings)`, which shows observed
+beside expected values. To add a model, add a package and list its name here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zlens.models.scenario import Scenario, checked
 from zlens.schema.kinds import Spec
 from zlens.schema.wording import say
 
-#: In the order of the list that is shown.
+#: In the order in which they are listed.
 MODELS = (
     "shares",
     "partitions",
@@ -31,12 +31,12 @@ MODELS = (
     "aliases",
     "paging",
 )
-#: Models of which a scenario can be made of what was measured.
+#: Models whose scenarios can be built from measured intervals.
 MEASURED = ("shares", "aliases", "partitions", "capacity", "smt")
 
 
 class Model(Protocol):
-    """What a module of a model has."""
+    """The interface of a model's module."""
 
     SUMMARY: str
     SPEC: Spec
@@ -46,24 +46,24 @@ class Model(Protocol):
 
 
 def find(name: str) -> Model:
-    """The model of a name; QueryError where there is none."""
+    """The model with this name; QueryError if there is none."""
     if name not in MODELS:
         raise QueryError(f"no model is called {name}", expected=", ".join(MODELS), cure=say("models"))
     return cast(Model, import_module(f"zlens.models.{name}.model"))
 
 
 def measured(name: str) -> Any:
-    """What makes scenarios of a model from measured intervals; QueryError where nothing does."""
+    """The module that builds scenarios of a model from measured intervals; QueryError if it has none."""
     if name not in MEASURED:
         raise QueryError(
-            f"no scenario of {name} can be made of what was measured",
+            f"{name} scenarios cannot be built from measured data",
             expected=f"one of {', '.join(MEASURED)}",
         )
     return import_module(f"zlens.models.{name}.measured")
 
 
 def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:
-    """The answer of a model to a scenario as it stands in TOML; ScenarioError where that is wrong."""
+    """The answer of a model to a scenario as parsed from TOML; ScenarioError if the scenario is wrong."""
     model = find(name)
     ready = checked(model.SPEC, scenario, file=file)
     answer = model.solve(ready)

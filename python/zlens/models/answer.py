@@ -1,4 +1,4 @@
-"""What a model answers: tables, figures, charts, and what had to be assumed."""
+"""The answer of a model: tables, figures, charts and assumptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """key: its name in JSON and CSV. unit: "" where there is none. decimals: those that text shows."""
+    """key: its name in JSON and CSV. unit: "" for none. decimals: shown in text output."""
 
     key: str
     heading: str
@@ -24,7 +24,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of values, one per column; what cannot be computed is None."""
+    """Rows with one value per column; None where a value cannot be computed."""
 
     key: str
     title: str
@@ -39,7 +39,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number that answers the scenario as a whole; what a sweep shows."""
+    """One number that answers the whole scenario; sweeps show it."""
 
     key: str
     value: float | None
@@ -50,7 +50,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A number that the scenario did not give and that no public text fixes beyond doubt."""
+    """A value that the scenario leaves out and no public text settles."""
 
     name: str
     value: Any
@@ -62,9 +62,9 @@ class Assumption:
 
 @dataclass(slots=True)
 class Answer:
-    """The whole of an answer.
+    """Everything a model answers.
 
-    notes   sentences an analyst should read beside the numbers
+    notes   sentences to read with the numbers
     follow  table and column whose values a sweep shows beside the figures, named after the first column
     """
 
@@ -86,7 +86,7 @@ class Answer:
         return next(figure.value for figure in self.figures if figure.key == key)
 
     def worded(self, face: Callable[[str], str]) -> Answer:
-        """The answer with its notes and cells as a face says them, such as Wording.as_command."""
+        """The answer with its notes and cells worded for an interface, such as by Wording.as_command."""
         tables = [
             replace(
                 table, rows=[tuple(face(x) if isinstance(x, str) else x for x in row) for row in table.rows]
@@ -97,6 +97,6 @@ class Answer:
 
 
 def by_name(table: Table) -> dict[Value, dict[str, Value]]:
-    """Rows of a table as dictionaries, under the value of the first column."""
+    """Rows of a table as dictionaries, keyed by the value of the first column."""
     names = [column.key for column in table.columns]
     return {row[0]: dict(zip(names, row, strict=True)) for row in table.rows}

@@ -1,6 +1,6 @@
 """An answer for programs: rows of all its tables, exact values.
 
-Each row says which table it is of; figures and assumptions are tables of their own.
+Each row names its table; figures, assumptions and notes are tables, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def rows(answer: Answer) -> Iterator[dict[str, Value]]:
 
 
 def flat(answer: Answer) -> tuple[list[str], list[Sequence[Value]]]:
-    """All rows under one line of headings, for CSV."""
-    found = list(rows(answer))
-    names = list(dict.fromkeys(name for row in found for name in row))
-    return names, [[row.get(name) for name in names] for row in found]
+    """Headings and all rows, for CSV."""
+    records = list(rows(answer))
+    names = list(dict.fromkeys(name for record in records for name in record))
+    return names, [[record.get(name) for name in names] for record in records]

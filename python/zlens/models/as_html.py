@@ -1,4 +1,4 @@
-"""An answer as one HTML file that fetches nothing."""
+"""An answer as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def render(answer: Answer) -> str:
     parts: list[str] = []
     if answer.figures:
         lines = (
-            f"<tr><td class=t>{escape(one.text)}</td><td>{printed(one.value, one.decimals)} "
-            f"{escape(one.unit)}</td></tr>"
-            for one in answer.figures
+            f"<tr><td class=t>{escape(figure.text)}</td><td>{printed(figure.value, figure.decimals)} "
+            f"{escape(figure.unit)}</td></tr>"
+            for figure in answer.figures
         )
         parts.append(f"<table>{''.join(lines)}</table>")
     for chart in answer.charts:
@@ -29,9 +29,10 @@ def render(answer: Answer) -> str:
     if answer.assumptions:
         parts.append("<h2>Assumed</h2><ul>")
         parts += [
-            f"<li><b>{escape(one.name)}</b> = {escape(str(one.value))} {escape(one.unit)} "
-            f"({escape(one.status)}): {escape(one.text)}. {escape(one.source)}</li>"
-            for one in answer.assumptions
+            f"<li><b>{escape(assumption.name)}</b> = {escape(str(assumption.value))} "
+            f"{escape(assumption.unit)} ({escape(assumption.status)}): {escape(assumption.text)}. "
+            f"{escape(assumption.source)}</li>"
+            for assumption in answer.assumptions
         ]
         parts.append("</ul>")
     parts += [f"<p>{escape(note)}</p>" for note in answer.notes]

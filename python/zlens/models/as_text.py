@@ -1,4 +1,4 @@
-"""An answer as text for people: figures, tables with units in their headings, bars, assumptions and notes."""
+"""An answer as readable text: figures, tables with units in their headings, bars, assumptions and notes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zlens.present.charts import Chart
 
 #: Width of the longest bar.
 _BAR = 40
-#: More rows than this make no chart that one takes in at a glance.
+#: A chart with more rows is too long to read at a glance.
 _MOST_BARS = 40
 
 
@@ -26,10 +26,11 @@ def render(answer: Answer) -> str:
     for chart in answer.charts:
         lines += _bars(chart)
     if answer.assumptions:
-        lines.append("Assumed, because the scenario does not say it and no public text settles it:")
+        lines.append("Assumed, because the scenario leaves it out and no public text settles it:")
         lines += [
-            f"  {one.name} = {one.value}{' ' * bool(one.unit)}{one.unit} ({one.status}): {one.text}"
-            for one in answer.assumptions
+            f"  {assumption.name} = {assumption.value}{' ' * bool(assumption.unit)}{assumption.unit} "
+            f"({assumption.status}): {assumption.text}"
+            for assumption in answer.assumptions
         ]
         lines.append("")
     lines += [f"Note: {note}" for note in answer.notes]
@@ -37,13 +38,13 @@ def render(answer: Answer) -> str:
 
 
 def printed(value: Value, decimals: int) -> str:
-    """As a table shows it: dots for what cannot be computed."""
+    """The value as a table shows it; dots where it cannot be computed."""
     if value is None:
         return "...."
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        # A negative nothing is nothing.
+        # Adding 0.0 turns -0.0 into 0.0.
         return f"{round(value, decimals) + 0.0:,.{decimals}f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
@@ -69,18 +70,18 @@ def _is_text(column: Column, table: Table, at: int) -> bool:
 
 
 def _bars(chart: Chart) -> Iterator[str]:
-    """Bars of names only: lines are for a page."""
-    values = [value for one in chart.series for value in one.values if value is not None]
+    """Bar charts only; line charts need a page."""
+    values = [value for series in chart.series for value in series.values if value is not None]
     if chart.kind != "bars" or not values or len(chart.places) > _MOST_BARS or min(values) < 0:
         return
     top = max(values) or 1.0
     name = max(len(str(place)) for place in chart.places)
-    kind = max(len(one.name) for one in chart.series)
+    kind = max(len(series.name) for series in chart.series)
     yield f"{chart.title} ({chart.unit})" if chart.unit else chart.title
     for at, place in enumerate(chart.places):
-        for n, one in enumerate(chart.series):
-            value = one.values[at]
+        for n, series in enumerate(chart.series):
+            value = series.values[at]
             bar = "" if value is None else "#" * round(_BAR * value / top)
             label = str(place) if n == 0 else ""
-            yield f"  {label:<{name}}  {one.name:<{kind}}  {bar:<{_BAR}} {printed(value, 1)}".rstrip()
+            yield f"  {label:<{name}}  {series.name:<{kind}}  {bar:<{_BAR}} {printed(value, 1)}".rstrip()
     yield ""

@@ -1,6 +1,6 @@
-"""Numbers and rules that public texts leave open: each with its default, status and what would settle it.
+"""Values and rules that public texts leave open, each with its default, status and what would settle it.
 
-They are parameters of scenarios. Measured reports never use one.
+They are parameters of scenarios; measured reports never use them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from zlens.schema import document
 from zlens.schema.facts import FACTS
 
 _FILE = FACTS / "models" / "constants.toml"
-#: What a constant may be: known words of the catalog for how well something is known.
+#: Values of `status`: the catalog's words for how well a fact is established.
 STATUSES = ("verified", "carried", "constructed", "derived", "unverified", "ours")
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """default: a number, a text or a flag. closes: the document that would settle it, "" where none would."""
+    """default: a number, text or flag. closes: the document that would settle it, or ""."""
 
     name: str
     model: str
@@ -33,32 +33,36 @@ class Constant:
     closes: str
 
     def assumed(self) -> Assumption:
-        """As an assumption of an answer."""
+        """The constant as an assumption of an answer."""
         return Assumption(self.name, self.default, self.unit, self.text, self.status, self.source)
 
 
 @cache
 def constants() -> dict[str, Constant]:
-    """All of them by name."""
-    found: dict[str, Constant] = {}
+    """All constants by name."""
+    loaded: dict[str, Constant] = {}
     for name, facts in document.facts(_FILE).items():
         try:
-            found[name] = Constant(name=name, **{"unit": "", "closes": "", **facts})
+            loaded[name] = Constant(name=name, **{"unit": "", "closes": "", **facts})
         except TypeError:
             raise CatalogError(
-                f"{name} of models/constants.toml is not complete", file=str(_FILE), cure="copy its neighbor"
+                f"{name} of models/constants.toml is incomplete", file=str(_FILE), cure="copy its neighbor"
             ) from None
-    return found
+    return loaded
 
 
 def constant(name: str) -> Constant:
-    """One of them; the name stands in a model's own code, so that a wrong one is a fault of ours."""
+    """A constant by name. Only models call this, so an unknown name is a bug."""
     return constants()[name]
 
 
 def open_questions() -> list[Constant]:
-    """Those that are not settled, by model."""
+    """Unsettled constants, by model."""
     return sorted(
-        (one for one in constants().values() if one.status in ("unverified", "ours", "constructed")),
-        key=lambda one: (one.model, one.name),
+        (
+            question
+            for question in constants().values()
+            if question.status in ("unverified", "ours", "constructed")
+        ),
+        key=lambda question: (question.model, question.name),
     )

@@ -1,8 +1,8 @@
-"""Weighted max-min allocation: every claimant rises at the rate of its weight until something holds it.
+"""Weighted max-min allocation: each claimant rises at the rate of its weight until a limit stops it.
 
-The rule of CP's shares, of PR/SM's weights and of alias pools: entitlement in proportion to weights, and what
-one leaves unused to the others in that same proportion, again and again. The answer is unique; it is found by
-sorting, not by rounds. Amounts are in the caller's unit; all of them must be finite and not negative.
+The rule of CP shares, PR/SM weights and alias pools: entitlement is proportional to weight, and what one
+leaves unused goes to the others in the same proportion, repeatedly. The result is unique and computed by
+sorting, not iteration. Amounts are in the caller's unit and must be finite and not negative.
 """
 
 from __future__ import annotations
@@ -13,30 +13,32 @@ from itertools import accumulate
 
 
 def water_fill(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> list[float]:
-    """min(cap, level x weight) for each, where the level uses up the capacity or all caps.
+    """min(cap, level x weight) for each claimant; the level uses up the capacity or all caps.
 
-    A claimant without weight gets nothing while anybody with weight wants more, and then, like all others
-    without weight, an equal part of what is left.
+    A claimant without weight gets nothing while any with weight wants more; those without weight then
+    share the rest equally.
     """
     level = _level(capacity, weights, caps)
-    found = [min(cap, level * weight) if weight else 0.0 for weight, cap in zip(weights, caps, strict=True)]
-    left = capacity - sum(found)
+    allocations = [
+        min(cap, level * weight) if weight else 0.0 for weight, cap in zip(weights, caps, strict=True)
+    ]
+    left = capacity - sum(allocations)
     if level == float("inf") and left > 0:
-        found = [cap if weight else 0.0 for weight, cap in zip(weights, caps, strict=True)]
+        allocations = [cap if weight else 0.0 for weight, cap in zip(weights, caps, strict=True)]
         idle = [at for at, weight in enumerate(weights) if not weight and caps[at]]
         if idle:
-            level = _level(capacity - sum(found), [1.0] * len(idle), [caps[at] for at in idle])
+            level = _level(capacity - sum(allocations), [1.0] * len(idle), [caps[at] for at in idle])
             for at in idle:
-                found[at] = min(caps[at], level)
-    return found
+                allocations[at] = min(caps[at], level)
+    return allocations
 
 
 def _level(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> float:
-    """How far all rise; infinite where the caps of all who have weight fit into the capacity."""
+    """The level to which all rise; infinite if the caps of all with weight fit into the capacity."""
     rising = [at for at, weight in enumerate(weights) if weight and caps[at]]
     full = {at: caps[at] / weights[at] for at in rising}
     rising.sort(key=full.__getitem__)
-    # Weights still rising at each step, summed from the end: taking away what stops would leave a remainder.
+    # Weights still rising at each step, summed from the end: subtracting would accumulate rounding errors.
     slopes = list(accumulate(weights[at] for at in reversed(rising)))[::-1]
     left = capacity
     for at, slope in zip(rising, slopes, strict=True):
@@ -48,7 +50,7 @@ def _level(capacity: float, weights: Sequence[float], caps: Sequence[float]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Claimants with a limit on their sum. Members are claimants by their number, or groups within it."""
+    """Claimants with a limit on their sum. Members are claimants by index, or nested groups."""
 
     members: tuple[int | Group, ...]
     limit: float
@@ -57,28 +59,28 @@ class Group:
 def group_fill(
     capacity: float, weights: Sequence[float], caps: Sequence[float], groups: Sequence[Group]
 ) -> list[float]:
-    """As water_fill, where claimants of a group also stop when their sum reaches its limit.
+    """Like water_fill, but claimants of a group also stop when their sum reaches its limit.
 
-    Groups may lie within each other, but not overlap. A group that stops does so at a level of its own, so
-    its members can never have more than a fill of the group alone gives them: that is their cap outside.
+    Groups may nest but not cross. A group that stops does so at its own level, so its members never get more
+    than a fill of the group alone gives them; that amount is their cap outside.
     """
-    held = list(caps)
+    limited = list(caps)
     for group in groups:
-        _hold(group, weights, held)
-    return water_fill(capacity, weights, held)
+        _limit_group(group, weights, limited)
+    return water_fill(capacity, weights, limited)
 
 
-def _hold(group: Group, weights: Sequence[float], caps: list[float]) -> list[int]:
-    """Lowers the caps of a group's claimants to what its limit leaves them; who they are."""
+def _limit_group(group: Group, weights: Sequence[float], caps: list[float]) -> list[int]:
+    """Lower the caps of a group's claimants to what its limit allows; the claimants' indexes."""
     inside: list[int] = []
     for member in group.members:
-        inside += [member] if isinstance(member, int) else _hold(member, weights, caps)
+        inside += [member] if isinstance(member, int) else _limit_group(member, weights, caps)
     wanted = [caps[at] for at in inside]
     if sum(wanted) <= group.limit:
         return inside
     heavy = [weights[at] for at in inside]
     if len({*wanted}) == len({*heavy}) == 1:
-        # All alike, as the virtual processors of a user are: no need to sort them.
+        # All alike, such as the virtual processors of a user: no need to sort.
         filled = [group.limit / len(inside)] * len(inside)
     else:
         filled = water_fill(group.limit, heavy, wanted)
@@ -93,9 +95,9 @@ def crossing_fill(
     caps: Sequence[float],
     groups: Sequence[tuple[Sequence[int], float]],
 ) -> list[float]:
-    """As group_fill, where groups (members by their number, and the limit) may cross each other.
+    """Like group_fill, but groups (members by index, and limit) may cross.
 
-    All rise together; whatever is full next stops its members. Claimants without weight get nothing.
+    All rise together; each group that fills up stops its members. Claimants without weight get nothing.
     """
     count = len(weights)
     sets = [list(members) for members, _ in groups] + [list(range(count))]
@@ -104,15 +106,15 @@ def crossing_fill(
     for number, members in enumerate(sets):
         for at in members:
             of[at].append(number)
-    found = [0.0] * count
+    allocations = [0.0] * count
     moving = {at for at in range(count) if weights[at]}
-    # How fast those of each set that still move rise together.
+    # How fast the members of each set that still rise do so together.
     speeds = [sum(weights[at] for at in members) for members in sets]
     order = sorted(moving, key=lambda at: caps[at] / weights[at], reverse=True)
 
     def stop(at: int, amount: float) -> None:
         moving.discard(at)
-        found[at] = amount
+        allocations[at] = amount
         for number in of[at]:
             left[number] -= amount
             speeds[number] -= weights[at]
@@ -132,4 +134,4 @@ def crossing_fill(
         for at in [at for at in sets[first] if at in moving]:
             stop(at, min(caps[at], levels[first] * weights[at]))
         speeds[first] = 0.0
-    return found
+    return allocations

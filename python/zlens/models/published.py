@@ -1,4 +1,4 @@
-"""Numbers of rules that publications print: each with its source (facts/models/published.toml)."""
+"""Published numbers that model rules use, each with its source (facts/models/published.toml)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILE = FACTS / "models" / "published.toml"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A number of a rule that a model computes by."""
+    """A number in a rule that a model applies."""
 
     name: str
     model: str
@@ -27,15 +27,15 @@ class Published:
 
 @cache
 def published() -> dict[str, Published]:
-    """All of them by name."""
+    """All published numbers by name."""
     try:
         return {name: Published(name=name, **facts) for name, facts in document.facts(_FILE).items()}
     except TypeError as error:
         raise CatalogError(
-            f"models/published.toml is not complete: {error}", file=str(_FILE), cure="copy a neighbor in it"
+            f"models/published.toml is incomplete: {error}", file=str(_FILE), cure="copy a neighbor in it"
         ) from None
 
 
 def number(name: str) -> float:
-    """One of them; the name stands in a model's own code, so that a wrong one is a fault of ours."""
+    """A published number by name. Only models call this, so an unknown name is a bug."""
     return published()[name].value

@@ -14,18 +14,18 @@ from zlens.schema import kinds, toml, user_files
 from zlens.schema.kinds import MOST, Key, Line, Many, Named, Spec
 from zlens.schema.wording import say
 
-#: Longest scenario that is read: some ten thousand users.
+#: Longest scenario in bytes: some ten thousand users.
 LONGEST = 16_000_000
-#: What every scenario may say beside what its model understands.
+#: Keys that every scenario may have.
 _COMMON = (
-    Key("model", Line(), "the model it is for", default=None),
-    Key("title", Line(), "what it is, for the heading of the answer", default=None),
+    Key("model", Line(), "model that the scenario is for", default=None),
+    Key("title", Line(), "heading of the answer", default=None),
 )
 
 
 @dataclass(slots=True)
 class Problem(kinds.Problem):
-    """Makes the errors of one scenario, and keeps what had to be assumed."""
+    """Builds the errors of one scenario and collects its assumptions."""
 
     error: type[ZlensError] = ScenarioError
     root: str = "the scenario"
@@ -39,7 +39,7 @@ class Problem(kinds.Problem):
 
 @dataclass(slots=True)
 class Scenario:
-    """A checked scenario: every key of the model is there."""
+    """A checked scenario with every key of its model."""
 
     values: dict[str, Any]
     problem: Problem
@@ -53,37 +53,37 @@ class Scenario:
         return title
 
     def assume(self, name: str) -> None:
-        """The answer rests on a constant that is no key of the scenario."""
+        """Record that the answer rests on a constant that is not a key of the scenario."""
         self.problem.assumed.setdefault(name, constant(name).assumed())
 
     def unused(self, name: str) -> None:
-        """The default of a key made no difference to the answer."""
+        """Record that the default of a key made no difference to the answer."""
         self.problem.assumed.pop(name, None)
 
     @property
     def assumptions(self) -> list[Assumption]:
-        """What the scenario did not say and is not settled."""
+        """Unsettled values that the scenario leaves out."""
         return list(self.problem.assumed.values())
 
 
 def checked(spec: Spec, values: Mapping[str, Any], *, file: str | None = None) -> Scenario:
-    """A scenario from what stands in TOML; ScenarioError with the key, the value and what is allowed."""
+    """A scenario from parsed TOML; ScenarioError with the key, the value and what is allowed."""
     problem = Problem(file)
-    whole = Spec((*_COMMON, *spec.keys))
-    return Scenario(whole.check(dict(values), "", problem), problem)
+    complete = Spec((*_COMMON, *spec.keys))
+    return Scenario(complete.check(dict(values), "", problem), problem)
 
 
 def described(spec: Spec, indent: str = "") -> Iterator[str]:
-    """The keys of a scenario, a line each, as TOML would have them."""
+    """The keys of a scenario, one line each, nested as in TOML."""
     for key in spec.keys if indent else (*_COMMON, *spec.keys):
         kind = key.kind
         unit = f", {key.unit}" if key.unit else ""
         if key.needed:
-            begin = "must be there"
+            begin = "required"
         elif key.constant is not None:
-            begin = f"if left out {constant(key.constant).default}, which is assumed"
+            begin = f"default {constant(key.constant).default}, an assumption"
         else:
-            begin = "may be left out" if key.default is None else f"if left out {key.default}"
+            begin = "optional" if key.default is None else f"default {key.default}"
         inner = kind.of if isinstance(kind, Many | Named) else kind
         words = (
             ("[[...]]" if isinstance(kind, Many) else "[...]") if isinstance(inner, Spec) else kind.words()
@@ -94,7 +94,7 @@ def described(spec: Spec, indent: str = "") -> Iterator[str]:
 
 
 def read(path: str) -> dict[str, Any]:
-    """What stands in a scenario file; ScenarioError where it cannot be read or is no TOML."""
+    """Contents of a scenario file; ScenarioError if it cannot be read or is not TOML."""
     cure = say("scenario_example")
     try:
         text = user_files.decoded(user_files.content(path, LONGEST, "scenario", cure), path, cure)
@@ -110,13 +110,13 @@ def changed(values: dict[str, Any], setting: str) -> dict[str, Any]:
     path, equals, text = setting.partition("=")
     if not equals or not path.strip():
         raise ScenarioError(
-            f"{setting} sets nothing", expected="KEY=VALUE", cure="write user.LINUX1.demand=50"
+            f"{setting} is not a setting", expected="KEY=VALUE", cure="write user.LINUX1.demand=50"
         )
     return put(values, path.strip(), _value(text.strip()))
 
 
 def put(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """A copy of the scenario with another value at a path; tables of a list go by name or from 1."""
+    """A copy of the scenario with the value at a path changed; list entries go by name or from 1."""
     first, _, rest = path.partition(".")
     if not rest:
         return {**values, first: value}
@@ -127,7 +127,7 @@ def put(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
         entry = put(inner[at], rest, value) if rest else value
         return {**values, first: [*inner[:at], entry, *inner[at + 1 :]]}
     if not isinstance(inner, dict):
-        raise ScenarioError(f"{first} of {path} is no table", cure="name a key of the scenario")
+        raise ScenarioError(f"{first} of {path} is not a table", cure="name a key of the scenario")
     return {**values, first: put(inner, rest, value)}
 
 
@@ -139,12 +139,13 @@ def _place(entries: list[Any], which: str, path: str) -> int:
         return int(which) - 1
     names = [entry["name"] for entry in entries if isinstance(entry, dict) and "name" in entry]
     raise ScenarioError(
-        f"{which} of {path} is not there", expected=f"1 to {len(entries)}, or one of {', '.join(names[:20])}"
+        f"{which} of {path} does not exist",
+        expected=f"1 to {len(entries)}, or one of {', '.join(names[:20])}",
     )
 
 
 def _value(text: str) -> Any:
-    """A value as TOML has it; a bare word is text."""
+    """A value parsed as TOML; a bare word is text."""
     try:
         return toml.parse(f"value = {text}")["value"]
     except toml.TOMLDecodeError:
@@ -152,16 +153,16 @@ def _value(text: str) -> Any:
 
 
 def values_of(sweep: str) -> Iterator[float | int]:
-    """The values of `start:stop` or `start:stop:step`, both ends included; whole numbers stay whole."""
+    """The values of `start:stop` or `start:stop:step`, both ends included; integers stay integers."""
     parts = sweep.split(":")
     try:
         start, stop, step = ([float(part) for part in parts] + [1.0])[:3]
     except ValueError:
-        raise ScenarioError(f"{sweep} is no range", expected="START:STOP or START:STOP:STEP") from None
+        raise ScenarioError(f"{sweep} is not a range", expected="START:STOP or START:STOP:STEP") from None
     count = (stop - start) / step if step else math.inf
     if len(parts) not in (2, 3) or not 0 <= count <= MOST:
         raise ScenarioError(
-            f"{sweep} is no range that ends",
+            f"{sweep} is not a finite range",
             expected="START:STOP or START:STOP:STEP",
             cure="write 1:80 or 0:1:0.1",
         )

@@ -1,4 +1,4 @@
-"""One scenario solved for many values of a key."""
+"""Solve one scenario for many values of a key."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from zlens.models.scenario import put, values_of
 from zlens.present.charts import Chart, Series
 from zlens.schema.wording import say
 
-#: So many rows of an answer are followed; more would not be read.
+#: Rows of an answer that a sweep follows; nobody would read more.
 MOST_FOLLOWED = 20
 
 
 def solve(model: str, scenario: Mapping[str, Any], sweep: str, *, file: str | None = None) -> Answer:
-    """What a model answers for each value of `KEY=START:STOP[:STEP]`, a row each."""
+    """The answer of a model for each value of `KEY=START:STOP[:STEP]`, one row per value."""
     path, equals, texts = sweep.partition("=")
     if not equals:
         raise ScenarioError(
-            f"{sweep} is no range of a key", expected="KEY=START:STOP[:STEP]", cure="write virtual_cpus=1:8"
+            f"{sweep} is not a key with a range",
+            expected="KEY=START:STOP[:STEP]",
+            cure="write virtual_cpus=1:8",
         )
     places = list(values_of(texts))
-    found: list[dict[str, Figure]] = []
+    results: list[dict[str, Figure]] = []
     assumed: dict[str, Assumption] = {}
     notes: dict[str, None] = {}
     for done, place in enumerate(places):
         tell(done, len(places), f"{path} = {place}")
         answer = models.solve(model, put(dict(scenario), path, place), file=file)
-        found.append({one.key: one for one in (*answer.figures, *_followed(answer))})
+        results.append({figure.key: figure for figure in (*answer.figures, *_followed(answer))})
         assumed.update((assumption.name, assumption) for assumption in answer.assumptions)
         notes.update(dict.fromkeys(answer.notes))
-    kinds = {key: one for row in found for key, one in row.items()}
+    kinds = {key: figure for result in results for key, figure in result.items()}
     if not kinds:
-        raise ScenarioError(
-            f"{model} has no number that could be shown for each value", file=file, cure=say("no_sweep")
-        )
+        raise ScenarioError(f"{model} has no number to show for each value", file=file, cure=say("no_sweep"))
     columns = (
-        Column("value", path, text="the value that is set", decimals=3),
+        Column("value", path, text="value of the key", decimals=3),
         *(Column(kind.key, kind.text, kind.unit, decimals=kind.decimals) for kind in kinds.values()),
     )
     rows: list[tuple[Value, ...]] = [
-        (place, *(row[key].value if key in row else None for key in kinds))
-        for place, row in zip(places, found, strict=True)
+        (place, *(result[key].value if key in result else None for key in kinds))
+        for place, result in zip(places, results, strict=True)
     ]
     along = [float(place) for place in places]
     charts = []
     for unit in dict.fromkeys(kind.unit for kind in kinds.values()):
         series = tuple(
-            Series(one.text, [row[key].value if key in row else None for row in found])
-            for key, one in kinds.items()
-            if one.unit == unit
+            Series(kind.text, [result[key].value if key in result else None for result in results])
+            for key, kind in kinds.items()
+            if kind.unit == unit
         )
         charts.append(Chart(f"By {path}", "lines", along, series, unit, path))
     title = f"{scenario.get('title') or model}: {path} from {places[0]} to {places[-1]}"

@@ -1,18 +1,18 @@
-"""Student's distribution: how wide an interval from few observations has to be."""
+"""Student's distribution: width of confidence intervals from few observations."""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
 
-#: Steps of the continued fraction and of the bisection: far more than are needed.
+#: Steps of the continued fraction and of the bisection: far more than needed.
 _MOST = 500
 _TINY = 1e-300
 
 
 @lru_cache(maxsize=1000)
 def quantile(probability: float, freedom: float) -> float:
-    """The value that Student's t with so many degrees of freedom stays below with a probability (0 to 1)."""
+    """Quantile of Student's t with `freedom` degrees of freedom; probability from 0 to 1."""
     if probability == 0.5:
         return 0.0
     if probability < 0.5:
@@ -33,13 +33,13 @@ def quantile(probability: float, freedom: float) -> float:
 
 
 def cumulative(value: float, freedom: float) -> float:
-    """Probability that Student's t with so many degrees of freedom is at most a value."""
+    """Probability that Student's t with `freedom` degrees of freedom is at most a value."""
     tail = _beta(freedom / (freedom + value * value), freedom / 2, 0.5) / 2
     return 1 - tail if value >= 0 else tail
 
 
 def _beta(x: float, a: float, b: float) -> float:
-    """Regularised incomplete beta function, by its continued fraction (Lentz)."""
+    """Regularized incomplete beta function by its continued fraction (Lentz)."""
     if not 0 < x < 1:
         return 0.0 if x <= 0 else 1.0
     if x > (a + 1) / (a + b + 2):
@@ -57,8 +57,8 @@ def _beta(x: float, a: float, b: float) -> float:
             term = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
         else:
             term = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
-        lower = 1 / _away(1 + term * lower)
-        upper = _away(1 + term / upper)
+        lower = 1 / _nonzero(1 + term * lower)
+        upper = _nonzero(1 + term / upper)
         change = upper * lower
         fraction *= change
         if step and abs(change - 1) < 1e-15:
@@ -66,6 +66,6 @@ def _beta(x: float, a: float, b: float) -> float:
     return front * (fraction - 1) / a
 
 
-def _away(value: float) -> float:
-    """Not nothing: a continued fraction would stop there."""
+def _nonzero(value: float) -> float:
+    """The value, or a tiny one for zero, where the continued fraction would break down."""
     return value if abs(value) > _TINY else _TINY

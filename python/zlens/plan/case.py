@@ -1,4 +1,4 @@
-"""A measured interval and what is asked of it: the scenarios before, and the ones that what-ifs change."""
+"""A measured interval and its what-ifs: the scenarios before, and those that what-ifs change."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from zlens.schema.wording import say, sentence
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A key that what-ifs take.
+    """A key of what-ifs.
 
-    scopes: of what it may be asked: own (the partition the data are of), partition (by name), machine, user
-    example: a value to try; value: in words, which there are
-    beside: what of the same must be asked with it
+    scopes: what it applies to: own (the partition that the data are from), partition (by name), machine, user
+    example: a value to try; value: description of the values
+    beside: setting of the same subject that it requires
     """
 
     field: str
@@ -36,8 +36,8 @@ class Form:
     value: str
     beside: str = ""
 
-    def tried(self, key: str, example: str) -> str:
-        """How one asks it."""
+    def setting(self, key: str, example: str) -> str:
+        """How to set it."""
         words = say("set", what=f"{key}={example}")
         if not self.beside:
             return words
@@ -45,15 +45,15 @@ class Form:
             "{one} {other}", one=words, other=say("set", what=f"{key.rpartition('.')[0]}.{self.beside}")
         )
 
-    def written(self) -> list[str]:
-        """The key as one writes it, for each of what it may be asked of."""
+    def full_keys(self) -> list[str]:
+        """The key as written for each scope."""
         before = {"partition": "partition.NAME.", "user": "user.NAME."}
         return [before.get(scope, "") + self.field for scope in self.scopes]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One setting. name: of the partition or user; kind: type of cores."""
+    """One setting. name: partition or user; kind: type of cores."""
 
     key: str
     value: str
@@ -62,31 +62,31 @@ class Asked:
     kind: str | None = None
 
     def refused(self, why: str, cure: str, expected: str | None = None) -> ScenarioError:
-        """The error that says why it cannot be."""
+        """The error that says why the setting is invalid."""
         return ScenarioError(f"{self.key}={self.value}: {why}", expected=expected, cure=cure)
 
-    def amount(self, allowed: Integer, now: Any = None) -> int:
-        """A whole number, or one so much more or less than what is."""
+    def amount(self, allowed: Integer, current: Any = None) -> int:
+        """A whole number, absolute or relative (+1, -2) to the current one."""
         text = self.value
         if text[:1] in "+-" and text[1:].isdecimal():
-            if now is None:
-                raise self.refused("nothing is known that it could be added to", "give the number itself")
-            after = int(text) + int(now)
+            if current is None:
+                raise self.refused("the current number is unknown", "give the number itself")
+            after = int(text) + int(current)
             if not allowed.low <= after <= allowed.high:
                 raise self.refused(
-                    f"it is {now:,} and would be {after:,}", "ask for another", allowed.words()
+                    f"it is {current:,} and would become {after:,}", "use another value", allowed.words()
                 )
             return after
         return self.number(text, allowed, allowed.words())
 
     def number(self, text: str, allowed: Integer, words: str) -> int:
-        """A whole number of a value."""
+        """A whole number from a value."""
         if not text.strip().isdecimal():
             raise Problem(None).value(self.key, self.value, words)
         return allowed.check(int(text), self.key, Problem(None))
 
     def decimal(self, allowed: Number) -> float:
-        """A number, with a point or without."""
+        """A number, with or without decimals."""
         try:
             value = float(self.value)
         except ValueError:
@@ -96,9 +96,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What was measured: scenarios of the machine and of the guests, None where the data do not tell them.
+    """A measured interval: scenarios of the machine and of the guests, None if the data do not report them.
 
-    own: the partition that the data are of; threads: logical processors on each core of a type, for guests.
+    own: the partition that the data are from; threads: logical processors per core of a type, for guests.
     """
 
     system: str
@@ -110,7 +110,7 @@ class Situation:
 
 
 def situation(session: moments.Asked, system: str, end: dt.datetime) -> Situation:
-    """What an interval tells."""
+    """The situation in an interval."""
     where = moments.at_end(system, end)
 
     def rows(table: str) -> bool:
@@ -133,13 +133,13 @@ def situation(session: moments.Asked, system: str, end: dt.datetime) -> Situatio
 
 @dataclass(slots=True)
 class Case:
-    """The scenarios that what-ifs change, and what was changed.
+    """The scenarios that what-ifs change, and their changes.
 
-    before   the scenario of the machine as it was, machine and guests those with what is asked
-    changes  rows: what is asked, of what, unit, before, after, difference
-    parts    the parts of each partition that was split
+    before   scenario of the machine as it was; machine and guests: those with the what-ifs
+    changes  rows: setting, subject, unit, before, after, difference
+    parts    parts of each split partition
     limited  guests whose share was changed
-    fields   the field of each --set that changed something
+    fields   field of each --set that changed something
     """
 
     situation: Situation
@@ -153,100 +153,98 @@ class Case:
     limited: dict[str, Asked] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
 
-    def changed(self, asked: Asked, what: str, unit: str, before: Value, after: Value) -> None:
-        """Keeps what a setting changes; a thing is changed once by each kind of what-if."""
-        if any(row[1] == what and self.fields[str(row[0])] == asked.form.field for row in self.changes):
-            raise asked.refused(f"the {what} is asked already", "ask one by one: each is a plan of its own")
+    def record_change(self, asked: Asked, subject: str, unit: str, before: Value, after: Value) -> None:
+        """Record what a setting changes; each kind of what-if changes a subject only once."""
+        if any(row[1] == subject and self.fields[str(row[0])] == asked.form.field for row in self.changes):
+            raise asked.refused(f"the {subject} is already changed", "use a separate plan for each")
         self.fields[f"{asked.key}={asked.value}"] = asked.form.field
         difference = None
         if isinstance(before, int | float) and isinstance(after, int | float):
             difference = after - before
-        self.changes.append((f"{asked.key}={asked.value}", what, unit or None, before, after, difference))
+        self.changes.append((f"{asked.key}={asked.value}", subject, unit or None, before, after, difference))
 
-    def assume(self, one: Assumption) -> None:
-        """Says once what the answer rests on."""
-        if all(one.name != known.name for known in self.assumptions):
-            self.assumptions.append(one)
+    def assume(self, assumption: Assumption) -> None:
+        """Record an assumption of the answer once."""
+        if all(assumption.name != earlier.name for earlier in self.assumptions):
+            self.assumptions.append(assumption)
 
-    def known(self, at: int, **values: Any) -> None:
-        """Values of a partition that hold before and after; nothing was changed so far."""
+    def set_facts(self, at: int, **values: Any) -> None:
+        """Set values of a partition that apply before and after; call before any changes."""
         self.replace(at, **values)
         self.before = self.machine
 
     def replace(self, at: int, **values: Any) -> None:
-        """Other values for a partition."""
+        """Set values of a partition."""
         entries = self.machine["partition"]
-        one = {**entries[at], **values}
-        self.machine = {**self.machine, "partition": [*entries[:at], one, *entries[at + 1 :]]}
+        entry = {**entries[at], **values}
+        self.machine = {**self.machine, "partition": [*entries[:at], entry, *entries[at + 1 :]]}
 
     def shown(self, at: int) -> str:
-        """How answers name a partition."""
+        """Name of a partition in answers."""
         return list(partitions.shown(self.machine))[at]
 
     def partitions(self, asked: Asked) -> list[int]:
-        """Places of the partition that is asked for: one for each of its types."""
+        """Indexes of the requested partition: one for each of its types."""
         entries = self.machine["partition"]
         name = asked.name or self.own(asked)
         if all(entry["name"] != name for entry in entries):
             name = name.upper()
-        own = [at for at, one in enumerate(entries) if one["name"] == name]
+        own = [at for at, entry in enumerate(entries) if entry["name"] == name]
         names = list(dict.fromkeys(entry["name"] for entry in entries))
         if not own:
-            split = any(name == whole for whole, _ in self.parts)
+            split = any(name == split_name for split_name, _ in self.parts)
             raise asked.refused(
-                f"{name} is split already"
+                f"{name} is already split"
                 if split
                 else f"there is no partition {name} with cores and a weight",
-                "ask for one at a time" if split else "name one of them",
+                "split each only once" if split else "name one of them",
                 None if split else ", ".join(names),
             )
-        found = [at for at in own if asked.kind in (None, entries[at].get("type", "CP"))]
-        if not found:
+        places = [at for at in own if asked.kind in (None, entries[at].get("type", "CP"))]
+        if not places:
             kinds = ", ".join(entries[at].get("type", "CP") for at in own)
             raise asked.refused(f"{name} has no cores of type {asked.kind}", "name one it has", kinds)
-        return found
+        return places
 
     def one_partition(self, asked: Asked) -> int:
-        """The place of the partition that is asked for, where one type must be meant."""
-        found = self.partitions(asked)
-        if len(found) > 1:
+        """Index of the requested partition if it has a single type; an error otherwise."""
+        places = self.partitions(asked)
+        if len(places) > 1:
             entries = self.machine["partition"]
-            kinds = [entries[at].get("type", "CP") for at in found]
-            name = entries[found[0]]["name"]
+            kinds = [entries[at].get("type", "CP") for at in places]
+            name = entries[places[0]]["name"]
             raise asked.refused(
                 f"{name} has cores of {len(kinds)} types",
                 say("write_set", what=f"partition.{name}.{kinds[0]}.{asked.form.field}={asked.value}"),
                 ", ".join(kinds),
             )
-        return found[0]
+        return places[0]
 
     def one_type(self, asked: Asked) -> str:
-        """The type of physical cores that is asked for: where it is not said, that of the own partition."""
+        """The requested type of physical cores; by default that of the own partition."""
         kinds = list(self.machine["processors"])
         if asked.kind in kinds:
             return str(asked.kind)
         own = [
-            one.get("type", "CP")
-            for one in self.machine["partition"]
-            if asked.kind is None and one["name"] == self.situation.own
+            entry.get("type", "CP")
+            for entry in self.machine["partition"]
+            if asked.kind is None and entry["name"] == self.situation.own
         ] or kinds
         if asked.kind is not None or len(own) != 1:
             raise asked.refused(
-                f"the machine has no cores of type {asked.kind}"
-                if asked.kind
-                else "of which type is not said",
+                f"the machine has no cores of type {asked.kind}" if asked.kind else "the type is missing",
                 say("write_set", what=f"{asked.form.field}.{own[0]}={asked.value}"),
                 ", ".join(kinds),
             )
         return str(own[0])
 
     def own(self, asked: Asked) -> str:
-        """The partition that the data are of."""
-        names: Sequence[str] = list(dict.fromkeys(one["name"] for one in self.machine["partition"]))
+        """Name of the partition that the data are from."""
+        names: Sequence[str] = list(dict.fromkeys(entry["name"] for entry in self.machine["partition"]))
         if self.situation.own in names:
             return str(self.situation.own)
         raise asked.refused(
-            f"the data do not tell which partition is that of {self.situation.system}",
+            f"the data do not show which partition {self.situation.system} runs in",
             say("write_set", what=f"partition.{names[0]}.{asked.form.field}={asked.value}"),
             ", ".join(names),
         )

@@ -6,7 +6,7 @@ from zlens.plan.case import Asked, Case, Form
 from zlens.schema.kinds import Integer
 
 NEEDS = "machine"
-_VALUE = "+1 or -2: more or fewer; 8: so many"
+_VALUE = "+1 or -2: more or fewer; 8: that many"
 FORMS = (
     Form("logical_cores", ("own", "partition"), "logical cores of a partition", "+1", _VALUE),
     Form("physical_cores", ("machine",), "physical cores of the machine", "+1", _VALUE),
@@ -15,28 +15,29 @@ _CORES = Integer(1, 1000)
 
 
 def change(case: Case, asked: Asked) -> None:
-    """More or fewer cores."""
+    """Change the number of cores."""
     if asked.form.field == "physical_cores":
         _physical(case, asked)
         return
     at = case.one_partition(asked)
     own = case.machine["partition"][at]
     after = asked.amount(_CORES, own["cores"])
-    case.changed(asked, f"logical cores of {case.shown(at)}", "cores", own["cores"], after)
+    case.record_change(asked, f"logical cores of {case.shown(at)}", "cores", own["cores"], after)
     case.replace(at, cores=after)
     if own.get("dedicated"):
         case.notes.append(
-            f"{case.shown(at)}: its cores are dedicated, so the others share {_fewer(after - own['cores'])}"
+            f"{case.shown(at)}: its cores are dedicated, so the others share "
+            f"{_fewer_or_more(after - own['cores'])}"
         )
 
 
 def _physical(case: Case, asked: Asked) -> None:
     kind = case.one_type(asked)
-    now = case.machine["processors"][kind]
-    after = asked.amount(_CORES, now)
-    case.changed(asked, f"physical cores of type {kind}", "cores", now, after)
+    current = case.machine["processors"][kind]
+    after = asked.amount(_CORES, current)
+    case.record_change(asked, f"physical cores of type {kind}", "cores", current, after)
     case.machine = {**case.machine, "processors": {**case.machine["processors"], kind: after}}
 
 
-def _fewer(number: int) -> str:
+def _fewer_or_more(number: int) -> str:
     return f"{abs(number)} {'fewer' if number > 0 else 'more'}"

@@ -1,4 +1,4 @@
-"""What the data do not tell of a partition, and the user knows: it holds before and after."""
+"""Facts about a partition that the user adds to the data; they apply before and after."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from zlens.schema.kinds import Choice, Number
 
 NEEDS = "machine"
 _SCOPES = ("partition",)
-_HOLDS = "known beside the data, before and after:"
+_FACT = "fact to add to the data, before and after:"
 FORMS = (
-    Form("polarization", _SCOPES, f"{_HOLDS} how cores stand", "horizontal", "vertical or horizontal"),
-    Form("capped", _SCOPES, f"{_HOLDS} initial capping", "true", "true or false"),
-    Form("absolute_cap", _SCOPES, f"{_HOLDS} absolute capping", "2.5", "cores, above 0"),
+    Form("polarization", _SCOPES, f"{_FACT} polarization", "horizontal", "vertical or horizontal"),
+    Form("capped", _SCOPES, f"{_FACT} initial capping", "true", "true or false"),
+    Form("absolute_cap", _SCOPES, f"{_FACT} absolute capping", "2.5", "cores, above 0"),
 )
 
 
 def change(case: Case, asked: Asked) -> None:
-    """Puts it into both scenarios."""
+    """Put the fact into both scenarios."""
     at = case.one_partition(asked)
     own = case.machine["partition"][at]
     field = asked.form.field
     if own.get("dedicated"):
-        raise asked.refused("its cores are dedicated, so nothing of that holds", "leave it out")
+        raise asked.refused("its cores are dedicated, so this does not apply", "leave it out")
     value: Any
     if field == "absolute_cap":
         value = asked.decimal(Number(0, 1000, above=True))
@@ -32,5 +32,5 @@ def change(case: Case, asked: Asked) -> None:
         value = Choice(("true", "false")).check(asked.value, asked.key, Problem(None)) == "true"
     else:
         value = Choice(("vertical", "horizontal")).check(asked.value, asked.key, Problem(None))
-    case.known(at, **{field: value})
-    case.notes.append(f"{asked.key}={asked.value} holds before and after: assumed")
+    case.set_facts(at, **{field: value})
+    case.notes.append(f"{asked.key}={asked.value} applies before and after: assumed")

@@ -1,4 +1,4 @@
-"""Vertical-low cores taken away: of one partition, or of all of the machine."""
+"""Remove vertical-low cores from one partition or from all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMS = (
     Form(
         "vertical_lows",
         ("machine", "partition"),
-        "logical cores that no weight entitles to anything: vertical-low ones",
+        "vertical-low cores: logical cores without entitlement",
         "removed",
         "removed",
     ),
@@ -22,30 +22,30 @@ FORMS = (
 
 
 def change(case: Case, asked: Asked) -> None:
-    """Leaves vertical partitions the high and medium cores that their entitlement makes."""
+    """Leave vertical partitions only the high and medium cores of their entitlement."""
     Choice(("removed",)).check(asked.value, asked.key, Problem(None))
     wanted = range(len(case.machine["partition"])) if asked.name is None else case.partitions(asked)
     rows = by_name(models.solve("partitions", case.machine).table("polarization"))
     names = list(partitions.shown(case.machine))
-    found = False
+    any_removed = False
     for at in wanted:
         row = rows[names[at]]
         if asked.kind not in (None, row["type"]) or row["polarization"] != "vertical":
             continue
         high, medium, low = (int(str(row[key])) for key in ("high", "medium", "low"))
-        # A partition keeps one core, whatever it is entitled to.
+        # A partition keeps at least one core.
         after = max(1, high + medium)
         if not low or after == high + medium + low:
             continue
-        found = True
+        any_removed = True
         own = case.machine["partition"][at]
-        case.changed(asked, f"logical cores of {names[at]}", "cores", own["cores"], after)
+        case.record_change(asked, f"logical cores of {names[at]}", "cores", own["cores"], after)
         case.replace(at, cores=after)
         used = own.get("demand")
         if used is not None and used > after:
             case.notes.append(
-                f"{names[at]} used {used:.2f} cores, and {after} are left without its vertical-lows: it "
+                f"{names[at]} used {used:.2f} cores, but without its vertical-lows only {after} are left: it "
                 "would get less than it used"
             )
-    if not found:
-        case.notes.append(f"{asked.key}: there are no vertical-low cores to remove")
+    if not any_removed:
+        case.notes.append(f"{asked.key}: no vertical-low cores to remove")

@@ -1,8 +1,8 @@
-"""What-ifs on a measured interval: which there are, what is asked, and the answer before and after.
+"""What-ifs on a measured interval: the keys, the settings, and the answer before and after.
 
-The scenarios are those of partitions.py and shares.py, as `zlens solve ... --from` makes them; the families
-of whatifs/ change them. Where both are known, what the own partition could get on the machine decides how
-many processors its guests have.
+The scenarios are those of the models partitions and shares, as built by `zlens solve ... --from`; the
+families change them. If both are available, what the own partition could get on the machine determines the
+number of processors for its guests.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from zlens.plan.case import Asked, Case, Form, Situation, situation
 from zlens.reports import definition
 from zlens.schema.wording import say
 
-#: The table of measures that each of the two scenarios is made of.
+#: The measure that each of the two scenarios is built from.
 TABLES = {"machine": "partition", "guests": "guest"}
 _FORMS = (
     Column("key", "Key"),
     Column("example", "Example"),
     Column("values", "Value"),
-    Column("what", "What if: another value for"),
+    Column("what", "What if: new value for"),
 )
 
 
@@ -44,16 +44,16 @@ def families() -> list[ModuleType]:
 
 
 def forms() -> Iterator[tuple[ModuleType, Form]]:
-    """All keys there are."""
-    # What is only known beside the data is told last.
-    known, *changing = families()
-    for family in (*changing, known):
+    """All keys with their families."""
+    # Facts that the user adds are listed last.
+    facts, *changing = families()
+    for family in (*changing, facts):
         for form in family.FORMS:
             yield family, form
 
 
 def asked(setting: str) -> tuple[ModuleType, Asked]:
-    """A setting taken apart, and the family that answers it; ScenarioError where there is none."""
+    """A parsed setting and its family; ScenarioError if there is none."""
     key, equals, value = (part.strip() for part in setting.partition("="))
     if not equals or not key or not value:
         raise ScenarioError(
@@ -75,92 +75,92 @@ def asked(setting: str) -> tuple[ModuleType, Asked]:
     for family, form in forms():
         if form.field == field and scopes & set(form.scopes):
             return family, Asked(key, value, form, name, kind)
-    known = [known for _, form in forms() for known in form.written()]
+    keys = [form_key for _, form in forms() for form_key in form.full_keys()]
     plain = ".".join((first, "NAME", field)) if name is not None else field
-    near = difflib.get_close_matches(plain, known, 1)
+    near = difflib.get_close_matches(plain, keys, 1)
     raise ScenarioError(
-        f"{setting}: there is no what-if {key}",
-        expected=f"one of {', '.join(known)}",
+        f"{setting}: no what-if is called {key}",
+        expected=f"one of {', '.join(keys)}",
         cure=f"did you mean {near[0]}?" if near else say("plan_list"),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: what-ifs with their families, or threads on each core with what stands beside that."""
+    """The settings: what-ifs with their families, or threads per core with their settings."""
 
     wanted: Sequence[tuple[ModuleType, Asked]] = ()
     threads: int | None = None
     beside: Sequence[str] = ()
 
 
-def understood(settings: Sequence[str]) -> Question:
-    """What is asked, as far as it can be told without data; ScenarioError where it cannot be asked."""
+def parse_question(settings: Sequence[str]) -> Question:
+    """The settings, checked as far as possible without data; ScenarioError if they are invalid."""
     switch = [setting for setting in settings if setting.partition("=")[0].strip() == smt.KEY]
     if switch:
-        return _switch(settings, switch)
+        return _parse_switch(settings, switch)
     wanted = [asked(setting) for setting in settings]
-    _together(wanted)
+    _check_combinations(wanted)
     return Question(wanted)
 
 
 def plan(
     session: Any, settings: Sequence[str], *, system: str | None = None, at: str | None = None
 ) -> Answer:
-    """The answer to what is asked of an input: of its busiest interval, or of that at a time."""
-    question = understood(settings)
+    """The answer for the busiest interval of an input, or for the one at a given time."""
+    question = parse_question(settings)
     if question.threads is not None:
         name = _system(session, "cpu", system)
         end = moments.moment(session, name, parse_moment(at) if at else None, shares.busy())
         return smt.answer(session, name, end, question.threads, question.beside)
     wanted = question.wanted
     name, end = chosen(session, wanted, system, at)
-    known = situation(session, name, end)
-    for family, one in wanted:
-        _told(known, family.NEEDS, one)
-    case = Case(known)
-    if known.machine is not None:
-        case.before = case.machine = known.machine.scenario
-    if known.guests is not None:
-        case.guests = known.guests.scenario
+    interval = situation(session, name, end)
+    for family, request in wanted:
+        _check_reported(interval, family.NEEDS, request)
+    case = Case(interval)
+    if interval.machine is not None:
+        case.before = case.machine = interval.machine.scenario
+    if interval.guests is not None:
+        case.guests = interval.guests.scenario
     for family in families():
-        for own, one in wanted:
+        for own, request in wanted:
             if own is family:
-                family.change(case, one)
-    users.whole(case)
+                family.change(case, request)
+    users.check_limits(case)
     return plan_tables.answer(case, machine=any(family.NEEDS == "machine" for family, _ in wanted))
 
 
-def _switch(settings: Sequence[str], switch: Sequence[str]) -> Question:
-    """Multithreading on or off, which is asked by itself."""
+def _parse_switch(settings: Sequence[str], switch: Sequence[str]) -> Question:
+    """Multithreading on or off, which is a plan by itself."""
     others = [setting for setting in settings if setting not in switch]
-    known = {form.field for _, form in forms()}
-    mixed = [other for other in others if other.partition("=")[0].split(".")[-1].strip() in known]
+    fields = {form.field for _, form in forms()}
+    mixed = [setting for setting in others if setting.partition("=")[0].split(".")[-1].strip() in fields]
     if mixed or len(switch) > 1:
         raise ScenarioError(
-            f"{switch[0]} is asked by itself, and {(mixed or switch)[-1]} stands beside it",
-            expected=f"beside it only {', '.join(smt.BESIDE)}",
-            cure="ask them one by one",
+            f"{switch[0]} cannot be combined with {(mixed or switch)[-1]}",
+            expected=f"only {', '.join(smt.BESIDE)} with it",
+            cure="use a separate plan for each",
         )
     return Question(threads=smt.threads(switch[0]), beside=others)
 
 
-def _together(wanted: Sequence[tuple[ModuleType, Asked]]) -> None:
-    """Refuses what is asked twice."""
+def _check_combinations(wanted: Sequence[tuple[ModuleType, Asked]]) -> None:
+    """Refuse duplicate and contradictory settings."""
     seen: set[str] = set()
-    for _, one in wanted:
-        if one.key in seen:
-            raise one.refused(f"{one.key} is asked twice", "ask one by one: each is a plan of its own")
-        seen.add(one.key)
-    fields = {((one.name or "").upper(), one.form.field): one for _, one in wanted}
-    for (name, field), one in fields.items():
+    for _, request in wanted:
+        if request.key in seen:
+            raise request.refused(f"{request.key} is given twice", "use a separate plan for each")
+        seen.add(request.key)
+    fields = {((request.name or "").upper(), request.form.field): request for _, request in wanted}
+    for (name, field), request in fields.items():
         if field.endswith("absolute") and (name, field.replace("absolute", "relative")) in fields:
-            raise one.refused("a share is relative or absolute, not both", "leave one of them out")
-    split = next((one for _, one in wanted if one.form.field == "split"), None)
+            raise request.refused("a share is relative or absolute, not both", "leave one of them out")
+    split = next((request for _, request in wanted if request.form.field == "split"), None)
     guests = any(family.NEEDS == "guests" for family, _ in wanted)
     if split is not None and guests:
         raise split.refused(
-            "which guests go to which part nobody can tell, so shares and a split are asked one by one",
+            "shares and a split cannot be combined: the part that each guest goes to is unknown",
             "leave one of them out",
         )
 
@@ -168,14 +168,14 @@ def _together(wanted: Sequence[tuple[ModuleType, Asked]]) -> None:
 def chosen(
     session: Any, wanted: Sequence[tuple[ModuleType, Asked]], system: str | None, at: str | None
 ) -> tuple[str, dt.datetime]:
-    """System and end of the interval that is asked of."""
+    """System and end of the interval."""
     guests = any(family.NEEDS == "guests" for family, _ in wanted)
     machine = any(family.NEEDS == "machine" for family, _ in wanted)
     when = parse_moment(at) if at else None
     if guests and not machine:
         name = _system(session, "guest", system)
         return name, moments.moment(session, name, when, shares.busy())
-    if not machine and not _any(session, "partition"):
+    if not machine and not _has_rows(session, "partition"):
         name = _system(session, "load", system)
         return name, moments.moment(session, name, when, shares.busy())
     name = _system(session, "partition", system)
@@ -183,15 +183,15 @@ def chosen(
     return name, moments.moment(session, name, when, busy)
 
 
-def _any(session: Any, table: str) -> bool:
+def _has_rows(session: Any, table: str) -> bool:
     return bool(session.sql(f'SELECT count(*) FROM "{table}"').rows[0][0])
 
 
 def _system(session: Any, table: str, wanted: str | None) -> str:
-    """The one system; where its table has nothing, what would give it is said."""
-    if not _any(session, table):
+    """The only system in a table; if the table is empty, the error names the data it needs."""
+    if not _has_rows(session, table):
         raise QueryError(
-            f"the input tells nothing of table {table}", expected=needs(table), cure=_explain(table)
+            f"the input has no data for table {table}", expected=needs(table), cure=_explain(table)
         )
     return moments.system(session, table, wanted)
 
@@ -200,99 +200,101 @@ def _explain(table: str) -> str:
     return say("explain", name=table)
 
 
-def _told(known: Situation, needed: str, one: Asked) -> None:
-    """Refuses what the interval does not tell."""
-    measured = known.machine if needed == "machine" else known.guests
+def _check_reported(interval: Situation, needed: str, request: Asked) -> None:
+    """Refuse settings for which the interval has no data."""
+    measured = interval.machine if needed == "machine" else interval.guests
     entries = () if measured is None else measured.scenario["partition" if needed == "machine" else "user"]
     if entries:
         return
-    what = "partitions" if needed == "machine" else "guests with a share"
-    why = f"the interval tells no {what}"
+    subject = "partitions" if needed == "machine" else "guests with a share"
+    why = f"the interval has no {subject}"
     if measured is not None and measured.notes:
         why += f": {measured.notes[0]}"
-    raise one.refused(why, _explain(TABLES[needed]), needs(TABLES[needed]))
+    raise request.refused(why, _explain(TABLES[needed]), needs(TABLES[needed]))
 
 
 def needs(table: str) -> str:
-    """Which records give a table: what the classic report of it says."""
+    """The records that a table needs, from its classic report."""
     return definition.load(_REPORTS[table]).needs
 
 
 def listed(session: Any | None = None, *, system: str | None = None, at: str | None = None) -> Answer:
-    """What can be asked; of an input, what of it can be asked of this one, with names of its own."""
+    """List the keys; for an input, those that its data support, with its own names."""
     if session is None:
         every = [
-            (key, form.tried(key, form.example), form.value, form.text)
+            (key, form.setting(key, form.example), form.value, form.text)
             for _, form in forms()
-            for key in form.written()
+            for key in form.full_keys()
         ]
         every.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, smt.TEXT))
         table = Table("whatifs", "", _FORMS, every)
-        return Answer("plan", "What can be asked of a measured interval", [table], notes=list(_NOTES))
+        return Answer("plan", "What-ifs for a measured interval", [table], notes=list(_NOTES))
     name, end = chosen(session, (), system, at)
-    known = situation(session, name, end)
+    interval = situation(session, name, end)
     rows, notes = [], []
     silent: dict[str, list[str]] = {}
     for family, form in forms():
-        for key, value, now in _here(known, form, family.NEEDS):
+        for key, value, current in _keys_of_interval(interval, form, family.NEEDS):
             if value is None:
                 silent.setdefault(family.NEEDS, []).append(key)
             else:
-                rows.append((key, form.tried(key, value), form.value, now))
+                rows.append((key, form.setting(key, value), form.value, current))
     for needed, keys in silent.items():
         notes.append(
-            f"{', '.join(keys)}: not of this interval, because the data tell nothing of it; "
-            f"what would: {needs(TABLES[needed])}"
+            f"{', '.join(keys)}: not available, because this interval has no data for it; "
+            f"needs: {needs(TABLES[needed])}"
         )
-    if _any(session, "cpu"):
+    if _has_rows(session, "cpu"):
         rows.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, None))
-    title = f"What can be asked of {name}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
-    columns = (*_FORMS[:3], Column("now", "Now, measured"))
-    if known.machine is not None:
-        names = list(partitions.shown(known.machine.scenario))
-        notes.append(f"Partitions: {', '.join(names)}; that of {name} is {known.own or 'not known'}")
-    if known.guests is not None and known.guests.scenario["user"]:
-        users_ = [one["name"] for one in known.guests.scenario["user"]]
+    title = f"What-ifs for {name}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
+    columns = (*_FORMS[:3], Column("now", "Current, measured"))
+    if interval.machine is not None:
+        names = list(partitions.shown(interval.machine.scenario))
+        notes.append(f"Partitions: {', '.join(names)}; that of {name} is {interval.own or 'unknown'}")
+    if interval.guests is not None and interval.guests.scenario["user"]:
+        users_ = [user["name"] for user in interval.guests.scenario["user"]]
         more = f" and {len(users_) - _MOST} others" if len(users_) > _MOST else ""
         notes.append(f"Guests: {', '.join(users_[:_MOST])}{more}")
     return Answer("plan", title, [Table("whatifs", "", columns, rows)], notes=[*notes, *_NOTES])
 
 
-def _here(known: Situation, form: Form, needed: str) -> Iterator[tuple[str, str | None, str | None]]:
-    """Keys of a form with names of an interval: the key, a value to try (None: not told), what is now."""
-    machine = None if known.machine is None else known.machine.scenario
-    guests = None if known.guests is None else known.guests.scenario
+def _keys_of_interval(
+    interval: Situation, form: Form, needed: str
+) -> Iterator[tuple[str, str | None, str | None]]:
+    """Keys of a form with names of an interval: key, value to try (None: no data), current value."""
+    machine = None if interval.machine is None else interval.machine.scenario
+    guests = None if interval.guests is None else interval.guests.scenario
     if (needed == "machine" and not (machine or {}).get("partition")) or (
         needed == "guests" and not (guests or {}).get("user")
     ):
-        yield from ((key, None, None) for key in form.written())
+        yield from ((key, None, None) for key in form.full_keys())
         return
     if needed == "guests" and guests is not None:
         own = guests["user"][0]
-        yield f"user.{own['name']}.{form.field}", form.example, _now(own.get(form.field))
+        yield f"user.{own['name']}.{form.field}", form.example, _current_value(own.get(form.field))
     elif machine is not None and needed == "machine":
         entries = machine["partition"]
-        one = next((entry for entry in entries if entry["name"] == known.own), entries[0])
+        entry = next((entry for entry in entries if entry["name"] == interval.own), entries[0])
         field = "cores" if form.field == "logical_cores" else form.field
-        for scope, key in zip(form.scopes, form.written(), strict=True):
-            kind = one.get("type", "CP")
-            alone = sum(other["name"] == one["name"] for other in entries) == 1
-            if scope == "own" and (one["name"] != known.own or not alone):
+        for scope, key in zip(form.scopes, form.full_keys(), strict=True):
+            kind = entry.get("type", "CP")
+            alone = sum(peer["name"] == entry["name"] for peer in entries) == 1
+            if scope == "own" and (entry["name"] != interval.own or not alone):
                 continue
             if scope == "partition":
-                dotted = one["name"] if alone else f"{one['name']}.{kind}"
-                yield f"partition.{dotted}.{form.field}", form.example, _now(one.get(field))
+                dotted = entry["name"] if alone else f"{entry['name']}.{kind}"
+                yield f"partition.{dotted}.{form.field}", form.example, _current_value(entry.get(field))
             elif form.field == "physical_cores":
                 for of_type, number in machine["processors"].items():
-                    yield f"{key}.{of_type}", form.example, _now(number)
+                    yield f"{key}.{of_type}", form.example, _current_value(number)
             else:
-                yield key, form.example, _now(one.get(field))
+                yield key, form.example, _current_value(entry.get(field))
     else:
         yield form.field, form.example, None
 
 
-def _now(value: Any) -> str | None:
-    """As a list shows it; flags are not distinguished from what the data do not tell."""
+def _current_value(value: Any) -> str | None:
+    """A value as listed; None for flags and missing values."""
     if value is None or isinstance(value, bool):
         return None
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -301,7 +303,7 @@ def _now(value: Any) -> str | None:
 _REPORTS = {"partition": "partition", "guest": "user", "load": "cpu", "cpu": "cpu"}
 _MOST = 20
 _NOTES = (
-    "Several settings are answered together: weights, cores, shares and vertical-lows; smt is asked by "
-    "itself, and so are a split and shares",
-    "What the own partition is comes from the data; partition.NAME.TYPE.weight means its cores of one type",
+    "Weights, cores, shares and vertical-lows can be combined in one plan; smt cannot be combined with "
+    "these, nor a split with shares",
+    "The own partition is taken from the data; partition.NAME.TYPE.weight selects its cores of one type",
 )

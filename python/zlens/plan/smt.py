@@ -1,4 +1,4 @@
-"""Multithreading on or off, asked by itself: as models/smt/measured.py answers, bounds and hardly a point."""
+"""Multithreading on or off, a plan by itself: bounds, rarely a point value, from models/smt/measured.py."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ KEY = "smt"
 TEXT = "multithreading of the cores of the system, by itself"
 VALUE = "on or off"
 THREADS = {"on": 2, "off": 1}
-#: What may stand beside it.
+#: Settings allowed with it.
 BESIDE = ("max_capacity_factor", "path", "guest.NAME.path", "guest.NAME.serial", "guest.NAME.serial_at_once")
 
 
 def threads(setting: str) -> int:
-    """Threads on each core that are asked for."""
+    """Requested threads per core."""
     value = setting.partition("=")[2].strip()
     return THREADS[Choice(tuple(THREADS)).check(value, KEY, Problem(None))]
 

@@ -1,7 +1,7 @@
 """A partition split into several.
 
-Equal parts share its weight, so that together they are entitled to what it was. Which of them would use what
-it used nobody can tell: its use is spread by weight (by cores where they are dedicated).
+Equal parts share its weight, so together they have its entitlement. Which part would use what it used is
+unknown: its use is spread by weight (by cores if they are dedicated).
 """
 
 from __future__ import annotations
@@ -22,62 +22,62 @@ _WEIGHT, _CORES = Integer(1, 999), Integer(1, 1000)
 
 
 def change(case: Case, asked: Asked) -> None:
-    """Parts in the place of a partition."""
-    parts_of = _given if "," in asked.value or ":" in asked.value else _equal
+    """Replace a partition by its parts."""
+    parts_of = _given_parts if "," in asked.value or ":" in asked.value else _equal_parts
     places = case.partitions(asked)
-    if parts_of is _given and len(places) > 1:
+    if parts_of is _given_parts and len(places) > 1:
         case.one_partition(asked)
     called = {at: case.shown(at) for at in places}
     for at in reversed(places):
         own = case.machine["partition"][at]
         name, shown = own["name"], called[at]
         weights, cores = parts_of(asked, own)
-        case.changed(asked, f"weight of {shown}", "", own.get("weight"), _joined(weights))
-        case.changed(asked, f"logical cores of {shown}", "cores", own["cores"], _joined(cores))
+        case.record_change(asked, f"weight of {shown}", "", own.get("weight"), _joined(weights))
+        case.record_change(asked, f"logical cores of {shown}", "cores", own["cores"], _joined(cores))
         by = cores if own.get("dedicated") else weights
         names = [f"{name}-{n}" for n in range(1, len(cores) + 1)]
-        taken = {one["name"] for one in case.machine["partition"] if one.get("type") == own.get("type")}
+        taken = {entry["name"] for entry in case.machine["partition"] if entry.get("type") == own.get("type")}
         if taken & set(names):
-            raise asked.refused("the machine has partitions of these names already", "ask of another")
-        made = []
+            raise asked.refused("the machine already has partitions with these names", "split another one")
+        parts = []
         for part, weight, number, share in zip(names, weights, cores, by, strict=True):
-            one = {**own, "name": part, "cores": number}
-            one |= {} if own.get("dedicated") else {"weight": weight}
-            one |= {"demand": own["demand"] * share / sum(by)} if "demand" in own else {}
-            made.append(one)
+            entry = {**own, "name": part, "cores": number}
+            entry |= {} if own.get("dedicated") else {"weight": weight}
+            entry |= {"demand": own["demand"] * share / sum(by)} if "demand" in own else {}
+            parts.append(entry)
         entries = case.machine["partition"]
-        case.machine = {**case.machine, "partition": [*entries[:at], *made, *entries[at + 1 :]]}
+        case.machine = {**case.machine, "partition": [*entries[:at], *parts, *entries[at + 1 :]]}
         case.parts[name, own.get("type", "CP")] = [(part, own.get("type", "CP")) for part in names]
         if not own.get("dedicated") and sum(weights) != own["weight"]:
             case.notes.append(
-                f"{shown}: the weights of its parts are {sum(weights)} together, not {own['weight']}: what "
-                "all partitions are entitled to changes"
+                f"{shown}: the weights of its parts sum to {sum(weights)}, not {own['weight']}: the "
+                "entitlement of all partitions changes"
             )
-        elif len(set(weights)) > 1 and parts_of is _equal:
+        elif len(set(weights)) > 1 and parts_of is _equal_parts:
             case.notes.append(f"{shown}: weights are whole numbers, so its parts are as equal as can be")
         case.assume(
             Assumption(
                 "use_of_parts",
                 "by cores" if own.get("dedicated") else "by weight",
                 "",
-                "the parts of a split partition together want what it used; which wants what nobody can tell",
+                "the parts of a split partition together want what it used; how much each wants is unknown",
                 "ours",
                 "zlens",
             )
         )
 
 
-def _equal(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
+def _equal_parts(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
     """Weights and cores of equal parts."""
-    most = own["cores"] if own.get("dedicated") else min(own["cores"], own["weight"])
-    if most < 2:
-        raise asked.refused(f"{own['name']} has {own['cores']} logical core", "ask for logical_cores first")
-    number = asked.amount(Integer(2, most))
-    return _shared(own.get("weight") or 0, [1] * number), _shared(own["cores"], [1] * number)
+    largest = own["cores"] if own.get("dedicated") else min(own["cores"], own["weight"])
+    if largest < 2:
+        raise asked.refused(f"{own['name']} has {own['cores']} logical core", "set logical_cores first")
+    number = asked.amount(Integer(2, largest))
+    return _apportion(own.get("weight") or 0, [1] * number), _apportion(own["cores"], [1] * number)
 
 
-def _given(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
-    """Weights and cores as they are asked for; without cores those of the partition go by weight."""
+def _given_parts(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
+    """Weights and cores as given; without cores, those of the partition are apportioned by weight."""
     parts = [part.partition(":") for part in asked.value.split(",")]
     if len(parts) < 2 or len({bool(colon) for _, colon, _ in parts}) > 1:
         raise Problem(None).value(asked.key, asked.value, _VALUE)
@@ -91,15 +91,15 @@ def _given(asked: Asked, own: dict[str, Any]) -> tuple[list[int], list[int]]:
             f"{own['name']} has {own['cores']} logical cores for {len(parts)} parts",
             "give the cores of each: 250:4,125:2",
         )
-    return weights, _shared(own["cores"], weights)
+    return weights, _apportion(own["cores"], weights)
 
 
-def _shared(whole: int, by: Sequence[int]) -> list[int]:
-    """Whole parts of a number in proportion, at least one each where there are enough."""
-    exact = [whole * one / sum(by) for one in by]
-    parts = [max(math.floor(one + 1e-9), 1 if whole >= len(by) else 0) for one in exact]
-    while sum(parts) != whole:
-        step = 1 if sum(parts) < whole else -1
+def _apportion(total: int, by: Sequence[int]) -> list[int]:
+    """Apportion a whole number in proportion to weights, at least 1 each if it is large enough."""
+    exact = [total * weight / sum(by) for weight in by]
+    parts = [max(math.floor(amount + 1e-9), 1 if total >= len(by) else 0) for amount in exact]
+    while sum(parts) != total:
+        step = 1 if sum(parts) < total else -1
         able = [at for at in range(len(by)) if step > 0 or parts[at] > 1]
         at = max(able, key=lambda at: (step * (exact[at] - parts[at]), -at))
         parts[at] += step

@@ -1,4 +1,4 @@
-"""Shares of a guest: relative or absolute, and a maximum with how it holds."""
+"""Shares of a guest: relative or absolute, and a maximum share with its limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlens.schema.wording import say
 NEEDS = "guests"
 _ONLY = ("user",)
 _RELATIVE, _ABSOLUTE = Integer(1, 10_000), Number(0.1, 100)
-_REL, _ABS = "a whole number, 1 to 10,000", "percent of all processors, 0.1 to 100"
+_REL, _ABS = "a check_limits number, 1 to 10,000", "percent of all processors, 0.1 to 100"
 _MAXIMUM = "maximum share, with limit"
 _HOW = "hard or soft, with a maximum share; or none"
 FORMS = (
@@ -21,10 +21,10 @@ FORMS = (
     Form("absolute", _ONLY, "absolute share of a guest", "20", _ABS),
     Form("maximum_relative", _ONLY, _MAXIMUM, "300", _REL, "limit=hard"),
     Form("maximum_absolute", _ONLY, _MAXIMUM, "25", _ABS, "limit=hard"),
-    Form("limit", _ONLY, "how its maximum share holds", "hard", _HOW, "maximum_absolute=25"),
+    Form("limit", _ONLY, "how its maximum share is enforced", "hard", _HOW, "maximum_absolute=25"),
 )
-#: What one share stands in place of.
-_INSTEAD = {
+#: The share that each share replaces.
+_EXCLUDES = {
     "relative": "absolute",
     "absolute": "relative",
     "maximum_relative": "maximum_absolute",
@@ -34,7 +34,7 @@ _UNITS = {"absolute": "% of all", "maximum_absolute": "% of all"}
 
 
 def change(case: Case, asked: Asked) -> None:
-    """Another share, maximum or limit; a relative share takes the place of an absolute one and so on."""
+    """Set a share, maximum or limit; a relative share replaces an absolute one and vice versa."""
     field = asked.form.field
     at = _place(case, asked)
     own: dict[str, Any] = dict(case.guests["user"][at])
@@ -46,14 +46,14 @@ def change(case: Case, asked: Asked) -> None:
         after = asked.amount(_RELATIVE, before)
     else:
         after = asked.decimal(_ABSOLUTE)
-    instead = _INSTEAD.get(field)
+    instead = _EXCLUDES.get(field)
     if instead in own:
         old = own.pop(instead)
-        case.changed(
+        case.record_change(
             asked, f"{instead.replace('_', ' ')} share of {own['name']}", _UNITS.get(instead, ""), old, None
         )
-    what = "limit" if field == "limit" else f"{field.replace('_', ' ')} share"
-    case.changed(asked, f"{what} of {own['name']}", _UNITS.get(field, ""), before, after)
+    subject = "limit" if field == "limit" else f"{field.replace('_', ' ')} share"
+    case.record_change(asked, f"{subject} of {own['name']}", _UNITS.get(field, ""), before, after)
     own[field] = after
     if after == "none":
         own.pop("maximum_relative", None)
@@ -63,29 +63,29 @@ def change(case: Case, asked: Asked) -> None:
     case.limited[own["name"]] = asked
 
 
-def whole(case: Case) -> None:
-    """A limit needs a maximum share, and a maximum share a limit; told when all is changed."""
+def check_limits(case: Case) -> None:
+    """Check after all changes that every limit has a maximum share and vice versa."""
     for own in case.guests.get("user", ()):
         asked = case.limited.get(own["name"])
         limit = own.get("limit", "none") != "none"
         maximum = any(key in own for key in ("maximum_relative", "maximum_absolute"))
         if asked is None or limit == maximum:
             continue
-        other = "limit=hard" if maximum else "maximum_absolute=25"
+        missing = "limit=hard" if maximum else "maximum_absolute=25"
         raise asked.refused(
-            "a maximum share has no limit that holds it" if maximum else "a limit has no maximum share",
-            say("add_set", what=f"user.{own['name']}.{other}"),
+            "a maximum share needs a limit" if maximum else "a limit needs a maximum share",
+            say("add_set", what=f"user.{own['name']}.{missing}"),
         )
 
 
 def _place(case: Case, asked: Asked) -> int:
-    names = [one["name"] for one in case.guests["user"]]
+    names = [user["name"] for user in case.guests["user"]]
     for wanted in (asked.name, (asked.name or "").upper()):
         if wanted in names:
             return names.index(wanted)
     near = difflib.get_close_matches((asked.name or "").upper(), names, 1)
     raise asked.refused(
-        f"no guest {asked.name} with a share that the data tell",
+        f"the data report no guest {asked.name} with a share",
         f"did you mean {near[0]}?" if near else say("plan_of_file"),
         ", ".join(names[:10]) + (f" and {len(names) - 10} others" if len(names) > 10 else ""),
     )

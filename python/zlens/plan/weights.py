@@ -15,11 +15,13 @@ _WEIGHT = Integer(1, 999)
 
 
 def change(case: Case, asked: Asked) -> None:
-    """Another weight. PR/SM knows whole ones from 1 to 999."""
+    """Set the weight. PR/SM allows whole numbers from 1 to 999."""
     at = case.one_partition(asked)
     own = case.machine["partition"][at]
     if own.get("dedicated"):
-        raise asked.refused("its cores are dedicated, so it has no weight", "ask for logical_cores or split")
+        raise asked.refused(
+            "its cores are dedicated, so it has no weight", "set logical_cores or split instead"
+        )
     after = asked.amount(_WEIGHT, own["weight"])
-    case.changed(asked, f"weight of {case.shown(at)}", "", own["weight"], after)
+    case.record_change(asked, f"weight of {case.shown(at)}", "", own["weight"], after)
     case.replace(at, weight=after)

@@ -1,7 +1,7 @@
-"""Studies: runs of a workload beside each other, as they were measured or as a table tells of them.
+"""Studies: comparisons of runs of a workload, measured or from a table.
 
-Each study is a module with SUMMARY, SPEC (what its file may say), EXAMPLE (a file to begin with) and `solve`.
-The file is checked as scenarios of models are, and the answer is printed as theirs.
+Each study is a module with SUMMARY, SPEC (the keys of its file), EXAMPLE (a file to start from) and `solve`.
+Files are checked like scenarios of models, and answers are printed like theirs.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from zlens.models.scenario import Scenario, checked
 from zlens.schema.kinds import Spec
 from zlens.schema.wording import say
 
-#: In the order of the list that is shown.
+#: In the order in which they are listed.
 STUDIES = ("scaling", "regression")
 
 
 class Study(Protocol):
-    """What a module of a study has."""
+    """The interface of a study's module."""
 
     SUMMARY: str
     SPEC: Spec
@@ -31,7 +31,7 @@ class Study(Protocol):
 
 
 def find(name: str) -> Study:
-    """The study of a name; QueryError where there is none."""
+    """The study with this name; QueryError if there is none."""
     if name not in STUDIES:
         raise QueryError(f"no study is called {name}", expected=", ".join(STUDIES), cure=say("studies"))
     return cast(Study, import_module(f"zlens.studies.{name}"))
@@ -40,9 +40,9 @@ def find(name: str) -> Study:
 def solve(
     name: str, values: Mapping[str, Any], *, file: str | None = None, as_published: bool = False
 ) -> Answer:
-    """The answer of a study to a file as it stands in TOML; ScenarioError where that is wrong.
+    """The answer of a study to a file as parsed from TOML; ScenarioError if the file is wrong.
 
-    as_published: ITR from busy rounded to 0.1 %, as published tables have it.
+    as_published: compute ITR from busy rounded to 0.1 %, as in published tables.
     """
     study = find(name)
     ready = checked(study.SPEC, values, file=file)

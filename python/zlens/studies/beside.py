@@ -1,4 +1,4 @@
-"""A run of a scaling study beside the others."""
+"""A run of a scaling study with its scaling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zlens.studies.runs import Run
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A run, how it scales, the factor of its cores, and what was measured where it was."""
+    """A run, its scaling, the factor of its cores, and its measured data, if any."""
 
     run: Run
     scaled: scaling.Scaled
@@ -20,7 +20,7 @@ class Beside:
 
     @property
     def caf(self) -> float | None:
-        """Capacity adjustment factor of so many cores."""
+        """Capacity adjustment factor of its cores."""
         return self.factor.value if self.factor else None
 
     @property

@@ -1,4 +1,4 @@
-"""A run taken from what was recorded: means of a window of files, with a throughput file beside them."""
+"""A run from recorded data: means over a window of a file, optionally with a throughput file."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from zlens.schema.wording import say
 if TYPE_CHECKING:
     from zlens.session.session import Session
 
-#: Which data of the files, and what was achieved: key, kind, what it is, unit.
+#: Keys for the window of data and the throughput: key, kind, description, unit.
 WINDOW: tuple[tuple[str, Kind, str, str], ...] = (
-    ("throughput", Line(), "CSV of what was achieved, as the option throughput takes it", ""),
-    ("throughput_columns", Line(), 'which of its columns is what: "rate=Load:per min"', ""),
-    ("throughput_offset", Number(), "what to add to its times to fit the system's clock", "s"),
-    ("system", Line(), "only this system of the files", ""),
+    ("throughput", Line(), "CSV with the throughput, as for the option throughput", ""),
+    ("throughput_columns", Line(), 'columns of that file: "rate=Load:per min"', ""),
+    ("throughput_offset", Number(), "seconds to add to its times to match the clock of the system", "s"),
+    ("system", Line(), "only this system", ""),
     ("from", Line(), 'intervals after this time: "2026-03-02 09:15" or "09:15"', ""),
     ("to", Line(), "intervals up to this time", ""),
     ("shift", Line(), 'only these hours: "Mon-Fri 08:00-17:00"', ""),
-    ("peak", Line(), 'only the busiest stretch: "60m"', ""),
-    ("tz", Line(), 'zone of files with local times only: "Europe/Berlin"', ""),
+    ("peak", Line(), 'only the busiest period: "60m"', ""),
+    ("tz", Line(), 'time zone of files that have only local times: "Europe/Berlin"', ""),
 )
 
-#: What is averaged: names of columns, each with the measure that says how and the table of the question.
+#: Averaged columns, each with its measure and the table in the query.
 _AVERAGED = {
     **dict.fromkeys(("online", "unparked", "busy_pct", "guest_pct", "etr"), ("load", "load")),
     **dict.fromkeys(("chargeable_cp_pct", "nonchargeable_cp_pct"), ("load", "load")),
@@ -37,8 +37,8 @@ _AVERAGED = {
 }
 
 
-def _asked() -> str:
-    """Rows of one interval; every rate is per second, every percentage of one logical processor."""
+def _query() -> str:
+    """SQL of one row per interval; rates are per second, percentages of one logical processor."""
     averaged = []
     for name, (measure, table) in _AVERAGED.items():
         column = metrics.table(measure).column(name)
@@ -62,7 +62,7 @@ SELECT count(DISTINCT core_id) FROM cpu
 WHERE flag IS NULL HAVING count(core_id) = count(*) AND max(thread_id) > 0
 """
 
-#: Of systems with one type of core, its cores; a type that is not multithreaded has a density of 1.
+#: Core values of intervals with a single, multithreaded type of core.
 _THREADS = """\
 SELECT interval_end, any_value(seconds) AS seconds, sum(core_busy_pct * cores) AS core_busy,
     any_value(max_capacity_factor_pct) AS maximum
@@ -75,7 +75,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """numbers: attributes of a Run. machine: type and model, None where it is not told."""
+    """Means of a window. numbers: attributes of a Run. machine: type and model, None if not reported."""
 
     file: str
     system: str
@@ -90,7 +90,7 @@ class Measured:
 
 
 def measured(file: str, window: dict[str, Any], beside: str | None) -> Measured:
-    """Means over the window of one system of a file. Names are relative to the file of runs, `beside`."""
+    """Means over the window of one system of a file. Paths are relative to the file of runs, `beside`."""
     import zlens
 
     path = placed(file, beside)
@@ -98,7 +98,7 @@ def measured(file: str, window: dict[str, Any], beside: str | None) -> Measured:
         systems = list(dict.fromkeys(info.system for info in session.systems))
         if len(systems) != 1:
             raise InputError(
-                f"tells of {len(systems)} systems",
+                f"contains {len(systems)} systems",
                 file=path,
                 expected=f"one of {', '.join(systems[:8])}" if systems else "one system",
                 cure="name one with system = in the run" if systems else None,
@@ -128,45 +128,45 @@ def _options(window: dict[str, Any], beside: str | None) -> Any:
 
 
 def placed(name: str, beside: str | None) -> str:
-    """A name in the file of runs, from the folder that file is in."""
+    """Resolve a path in the file of runs against the folder of that file."""
     if beside is None or beside in ("-", "/dev/stdin"):
         return name
     return str(Path(beside).parent / name)
 
 
 def _of_session(session: Session, path: str) -> Measured:
-    answer = session.sql(_asked())
+    answer = session.sql(_query())
     rows: list[Row] = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
-    whole = [row for row in rows if row["flag"] is None and row["busy_pct"] is not None and row["seconds"]]
-    sources = list(dict.fromkeys(row["source"] for row in whole))
+    complete = [row for row in rows if row["flag"] is None and row["busy_pct"] is not None and row["seconds"]]
+    sources = list(dict.fromkeys(row["source"] for row in complete))
     if len(sources) > 1:
-        # The same time told twice is to count once.
-        best = max(sources, key=lambda one: sum(1 for row in whole if row["source"] == one))
-        whole = [row for row in whole if row["source"] == best]
+        # Count a time that several sources report only once.
+        best = max(sources, key=lambda source: sum(1 for row in complete if row["source"] == source))
+        complete = [row for row in complete if row["source"] == best]
         rows = [row for row in rows if row["source"] == best]
-    if not whole:
+    if not complete:
         raise InputError(
-            "nothing in this window tells how busy processors were",
+            "this window has no data on how busy processors were",
             file=path,
             cure=say("look_at_times"),
         )
     notes = []
-    told = [row for row in whole if row["etr"] is not None]
-    if told and len(told) < len(whole):
+    with_etr = [row for row in complete if row["etr"] is not None]
+    if with_etr and len(with_etr) < len(complete):
         notes.append(
-            f"{path}: the throughput file tells of {len(told):,} of {len(whole):,} intervals, "
-            "and only those are used"
+            f"{path}: the throughput file covers {len(with_etr):,} of {len(complete):,} intervals; "
+            "only those are used"
         )
-    if len(whole) < len(rows):
-        left = len(rows) - len(whole)
-        notes.append(f"{path}: {left:,} intervals that are short, follow a gap or tell nothing are left out")
-    used = told or whole
+    if len(complete) < len(rows):
+        left = len(rows) - len(complete)
+        notes.append(f"{path}: {left:,} intervals that are short, follow a gap or have no data are left out")
+    used = with_etr or complete
     info = session.systems[0]
-    facts = {key: value for key, value in _numbers(used).items() if value is not None}
+    facts = {key: value for key, value in _means(used).items() if value is not None}
     cores = session.sql(_CORES).rows
     if cores and cores[0][0]:
         facts["cores_given"] = float(cores[0][0])
-        facts.update(_of_cores(session, used, facts["cores_given"]))
+        facts.update(_core_facts(session, used, facts["cores_given"]))
     named = [str(part) for part in (info.machine_type, info.model) if part]
     return Measured(
         path,
@@ -182,19 +182,19 @@ def _of_session(session: Session, path: str) -> Measured:
     )
 
 
-def _of_cores(session: Session, used: list[Row], cores: float) -> dict[str, float]:
-    """Busy of the cores and the largest capacity factor, where every interval that is used tells them."""
-    told = {row[0]: row[1:] for row in session.sql(_THREADS).rows}
-    mine = [told[row["interval_end"]] for row in used if row["interval_end"] in told]
+def _core_facts(session: Session, used: list[Row], cores: float) -> dict[str, float]:
+    """Busy of the cores and the largest capacity factor, if every used interval reports them."""
+    by_end = {row[0]: row[1:] for row in session.sql(_THREADS).rows}
+    mine = [by_end[row["interval_end"]] for row in used if row["interval_end"] in by_end]
     if len(mine) < len(used):
         return {}
-    busy = _mean([each[1] for each in mine], [each[0] for each in mine])
+    busy = _mean([values[1] for values in mine], [values[0] for values in mine])
     if busy is None:
         return {}
-    # Idle cores tell little of what two threads can do.
-    maximum = _mean([each[2] for each in mine], [each[0] * each[1] for each in mine])
-    found = {"core_busy_pct": busy / cores}
-    return found if maximum is None else found | {"maximum_pct": maximum}
+    # Weight by busy time: idle cores show little of what two threads can do.
+    maximum = _mean([values[2] for values in mine], [values[0] * values[1] for values in mine])
+    facts = {"core_busy_pct": busy / cores}
+    return facts if maximum is None else facts | {"maximum_pct": maximum}
 
 
 def _shown(session: Session, row: Row, start: int) -> str:
@@ -202,8 +202,8 @@ def _shown(session: Session, row: Row, start: int) -> str:
     return f"{session.display(time, row['system']):%Y-%m-%d %H:%M:%S}"
 
 
-def _numbers(rows: list[Row]) -> dict[str, float | None]:
-    """Means over time; per transaction, sums over sums. What an interval does not tell is not known."""
+def _means(rows: list[Row]) -> dict[str, float | None]:
+    """Means over time; per transaction, ratios of sums. A value missing in an interval is None."""
     seconds = [row["seconds"] for row in rows]
 
     def mean(name: str) -> float | None:
@@ -241,7 +241,7 @@ def _numbers(rows: list[Row]) -> dict[str, float | None]:
 
 
 def _mean(values: list[float | None], weights: list[float | None]) -> float | None:
-    """Weighted; None where nothing weighs, or a value that weighs is not known."""
+    """Weighted mean; None if the weights sum to 0 or a weighted value is missing."""
     if None in weights:
         return None
     pairs = [(value, weight) for value, weight in zip(values, weights, strict=True) if weight]

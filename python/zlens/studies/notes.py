@@ -1,4 +1,4 @@
-"""Sentences that both studies say, and how long lists in sentences are cut."""
+"""Notes that both studies share, and truncation of lists in notes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from itertools import islice
 from zlens.studies.measured import Measured
 from zlens.studies.runs import Run
 
-#: More of one kind than this are counted, not listed.
+#: Most items listed; the rest are counted.
 MOST = 8
 
 
 def few(names: Sequence[object], between: str = ", ") -> str:
-    """The first of a list, and how many more there are."""
+    """The first names of a list and the number of the others."""
     more = f" and {len(names) - MOST:,} more" if len(names) > MOST else ""
     return between.join(map(str, names[:MOST])) + more
 
 
 def first(sentences: Iterator[str]) -> Iterator[str]:
-    """The first of many sentences of a kind, and how many more there would be."""
+    """The first sentences of a kind and the number of the others."""
     yield from islice(sentences, MOST)
     left = sum(1 for _ in sentences)
     if left:
@@ -27,19 +27,17 @@ def first(sentences: Iterator[str]) -> Iterator[str]:
 
 
 def of_runs(runs: Sequence[tuple[Run, Measured | None]]) -> Iterator[str]:
-    """What is doubtful in the numbers of runs, and what was left out where they were measured."""
+    """Notes on doubtful numbers of runs, and on data left out of measured ones."""
     for run, measured in runs:
         yield from run.doubts()
         yield from measured.notes if measured is not None else ()
 
 
 def of_machines(runs: Sequence[Measured | None], begin: str) -> Iterator[str]:
-    """Where runs that are held against each other were measured on different machines."""
+    """A note if compared runs were measured on different machines."""
     machines = sorted({run.machine for run in runs if run is not None and run.machine})
     if len(machines) > 1:
-        yield (
-            f"{begin} are of different machines ({few(machines)}): CPU time of one is not that of another."
-        )
+        yield (f"{begin} are from different machines ({few(machines)}): their CPU times are not comparable.")
 
 
-AS_PUBLISHED = "Busy is rounded to 0.1 %, as published tables have it."
+AS_PUBLISHED = "Busy is rounded to 0.1 %, as in published tables."

@@ -17,7 +17,7 @@ from zlens.schema.kinds import Key, Line, Many, Number, Spec
 from zlens.studies.measured import Measured
 from zlens.studies.notes import AS_PUBLISHED, few, first, of_machines, of_runs
 from zlens.studies.run_keys import KEYS, run_of
-from zlens.studies.run_tables import told, window
+from zlens.studies.run_tables import other_numbers, window
 from zlens.studies.runs import Run
 from zlens.studies.spread import Spread, scores, spread
 
@@ -33,7 +33,7 @@ SPEC = Spec(
                 Spec(
                     (
                         Key("name", Line(), "name of the workload"),
-                        Key("group", Line(), "kind of workload, for a line of its own", default=None),
+                        Key("group", Line(), "kind of workload, for a row per group", default=None),
                         Key("base", Spec(KEYS), "the run before the change", default=None),
                         Key("comparison", Spec(KEYS), "the run after it", default=None),
                         Key("etrr", _RATIO, "ratio of ETR, comparison / base, without runs", default=None),
@@ -47,7 +47,7 @@ SPEC = Spec(
         Key(
             "criterion",
             Number(0, 100, above=True),
-            "how far a ratio may be from 1",
+            "largest distance of a ratio from 1 that counts as no change",
             "%",
             constant="regression_criterion",
         ),
@@ -62,14 +62,14 @@ SPEC = Spec(
 
 EXAMPLE = """\
 # Workloads before and after a change. The first two are measured values of IBM, "z/VM 6.4 Performance" (APAR
-# VM65988, the shared/exclusive spin lock manager); the others are made.
+# VM65988, the shared/exclusive spin lock manager); the others are examples.
 model = "regression"
-title = "A new release, against the one before"
+title = "A new release compared with the previous one"
 
 [[pair]]
 name = "DayTrader, high scheduler lock"
 group = "lock"
-etrr = 6.29                  # ratios as somebody worked them out, comparison / base
+etrr = 6.29                  # given ratios, comparison / base
 itrr = 5.00
 
 [[pair]]
@@ -112,7 +112,7 @@ comparison = { etr = 1841.0, busy = 87.9 }
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A workload before and after. runs: those that its ratios are of; none where the ratios are given."""
+    """A workload before and after. runs: those behind its ratios; empty if the ratios are given."""
 
     name: str
     group: str | None
@@ -122,16 +122,16 @@ class Pair:
     measured: tuple[Measured | None, ...] = ()
 
     def verdict(self, criterion: float) -> str:
-        """Where the ratios are beside 1 and the criterion in percent; the worse of the two counts."""
-        known = [ratio for ratio in (self.etrr, self.itrr) if ratio is not None]
-        if min(known) < 1 - criterion / 100 - _ROUNDING:
+        """Worse, within or better by the criterion in percent; the worse of the two ratios counts."""
+        ratios = [ratio for ratio in (self.etrr, self.itrr) if ratio is not None]
+        if min(ratios) < 1 - criterion / 100 - _ROUNDING:
             return "worse"
-        return "better" if max(known) > 1 + criterion / 100 + _ROUNDING else "within"
+        return "better" if max(ratios) > 1 + criterion / 100 + _ROUNDING else "within"
 
 
-#: Of fewer pairs nothing tells which of them stand apart.
+#: Fewest pairs for outlier detection.
 _FEWEST = 5
-#: 1.05 is within 5 %, however it is stored.
+#: 1.05 is within 5 % despite rounding errors.
 _ROUNDING = 1e-9
 
 
@@ -149,12 +149,12 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
         _summary(pairs, apart),
         _groups(pairs, verdicts),
         _table(pairs, verdicts, apart),
-        told([run for pair in pairs for run in pair.runs]),
+        other_numbers([run for pair in pairs for run in pair.runs]),
         window([
-            (run.name, found)
+            (run.name, measured)
             for pair in pairs
-            for run, found in zip(pair.runs, pair.measured, strict=True)
-            if found is not None
+            for run, measured in zip(pair.runs, pair.measured, strict=True)
+            if measured is not None
         ]),
     ]  # fmt: skip
     return Answer(
@@ -168,13 +168,13 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
 
 
 def _pairs(scenario: Scenario, as_published: bool) -> list[Pair]:
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     seen: set[str] = set()
     problem = scenario.problem
     for at, values in enumerate(scenario["pair"], 1):
         where, name = f"pair[{at}]", values["name"]
         if name in seen:
-            raise problem.wrong(f'{where}.name is "{name}" again', cure="give each pair a name of its own")
+            raise problem.wrong(f'{where}.name is "{name}" again', cure="use unique names")
         seen.add(name)
         sides = [(side, values[side]) for side in ("base", "comparison") if values[side] is not None]
         ratios = [key for key in ("etrr", "itrr") if values[key] is not None]
@@ -188,29 +188,31 @@ def _pairs(scenario: Scenario, as_published: bool) -> list[Pair]:
                 f"{where} has no ratio", expected="base and comparison, or etrr and itrr", cure="add them"
             )
         if not sides:
-            found.append(Pair(name, values["group"], values["etrr"], values["itrr"]))
+            pairs.append(Pair(name, values["group"], values["etrr"], values["itrr"]))
             continue
         if len(sides) == 1:
             missing = "comparison" if sides[0][0] == "base" else "base"
             raise problem.wrong(f"{where}.{missing} is missing", cure=f"add {missing}")
         runs = [
-            run_of(told, f"{where}.{side}", problem, name=f"{name}, {side}", as_published=as_published)
-            for side, told in sides
+            run_of(run_values, f"{where}.{side}", problem, name=f"{name}, {side}", as_published=as_published)
+            for side, run_values in sides
         ]
         (base, _), (after, _) = runs
         etrr, itrr = scaling.ratio(after.etr, base.etr), scaling.ratio(after.itr, base.itr)
         if etrr is None and itrr is None:
             raise problem.wrong(
-                f"{where} tells of no throughput of both runs",
+                f"{where} has no throughput for both runs",
                 expected="etr of both, or itr, or files with throughput",
                 cure=f"add {where}.base.etr and {where}.comparison.etr",
             )
-        found.append(Pair(name, values["group"], etrr, itrr, (base, after), tuple(each for _, each in runs)))
-    return found
+        pairs.append(
+            Pair(name, values["group"], etrr, itrr, (base, after), tuple(measured for _, measured in runs))
+        )
+    return pairs
 
 
 def _chart(pairs: Sequence[Pair]) -> Chart:
-    """Bars of each pair; of more than bars have room for, the ratios in order."""
+    """Bars of each pair, or the sorted ratios if there are too many pairs."""
     title = "Comparison in percent of the base"
     if len(pairs) <= MOST_BARS:
         series = tuple(
@@ -223,21 +225,21 @@ def _chart(pairs: Sequence[Pair]) -> Chart:
         return Chart(title, "bars", [pair.name for pair in pairs], series, "%")
     places = [float(at) for at in range(1, len(pairs) + 1)]
     ordered = []
-    for _, heading, values in _both(pairs):
+    for _, heading, values in _known_ratios(pairs):
         rising: list[float | None] = [100 * value for value in sorted(values)]
         ordered.append(Series(heading, rising + [None] * (len(places) - len(rising))))
     return Chart(f"{title}, in order", "lines", places, tuple(ordered), "%", "pairs, each ratio by itself")
 
 
 def _figures(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Iterator[Figure]:
-    for key, heading, values in _both(pairs):
-        found = spread(values)
-        yield Figure(f"{key}_mean", found.mean, "", f"{heading} ratio, mean", 3)
-        yield Figure(f"{key}_deviation", found.deviation, "", f"{heading} ratio, standard deviation", 3)
+    for key, heading, values in _known_ratios(pairs):
+        statistics = spread(values)
+        yield Figure(f"{key}_mean", statistics.mean, "", f"{heading} ratio, mean", 3)
+        yield Figure(f"{key}_deviation", statistics.deviation, "", f"{heading} ratio, standard deviation", 3)
     yield Figure("worse", float(verdicts.count("worse")), f"of {len(pairs):,}", "Worse than the criterion", 0)
 
 
-def _both(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[float]]]:
+def _known_ratios(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[float]]]:
     yield "etrr", "ETR", [pair.etrr for pair in pairs if pair.etrr is not None]
     yield "itrr", "ITR", [pair.itrr for pair in pairs if pair.itrr is not None]
 
@@ -245,29 +247,37 @@ def _both(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, list[float]]]:
 _SPREAD = (
     Column("pairs", "Pairs", decimals=0),
     Column("mean", "Mean", decimals=3),
-    Column("deviation", "Deviation", text="standard deviation of a sample", decimals=3),
-    Column("geometric", "Geometric mean", text="as far from 1 whichever side is the base", decimals=3),
+    Column("deviation", "Deviation", text="sample standard deviation", decimals=3),
+    Column(
+        "geometric", "Geometric mean", text="the same distance from 1 whichever side is the base", decimals=3
+    ),
     Column("median", "Median", decimals=3),
     Column("least", "Least", decimals=3),
     Column("most", "Most", decimals=3),
 )
 
 
-def _row(found: Spread) -> tuple[Value, ...]:
+def _row(statistics: Spread) -> tuple[Value, ...]:
     return (
-        found.count, found.mean, found.deviation, found.geometric, found.median, found.least, found.most
-    )  # fmt: skip
+        statistics.count,
+        statistics.mean,
+        statistics.deviation,
+        statistics.geometric,
+        statistics.median,
+        statistics.least,
+        statistics.most,
+    )
 
 
 def _summary(pairs: Sequence[Pair], apart: Sequence[bool]) -> Table:
     rows: list[tuple[Value, ...]] = [
-        (f"{heading} ratio", *_row(spread(values))) for _, heading, values in _both(pairs)
+        (f"{heading} ratio", *_row(spread(values))) for _, heading, values in _known_ratios(pairs)
     ]
     if any(apart):
-        rest = [one for one, out in zip(pairs, apart, strict=True) if not out]
+        rest = [pair for pair, out in zip(pairs, apart, strict=True) if not out]
         rows += [
             (f"{heading} ratio, without outliers", *_row(spread(values)))
-            for _, heading, values in _both(rest)
+            for _, heading, values in _known_ratios(rest)
         ]
     return Table("summary", "Ratios, comparison / base", (Column("ratio", "Ratio"), *_SPREAD), rows)
 
@@ -286,9 +296,9 @@ def _groups(pairs: Sequence[Pair], verdicts: Sequence[str]) -> Table | None:
     for group in groups:
         mine = [pair for pair in pairs if pair.group == group]
         worse = sum(
-            verdict == "worse" for one, verdict in zip(pairs, verdicts, strict=True) if one.group == group
+            verdict == "worse" for pair, verdict in zip(pairs, verdicts, strict=True) if pair.group == group
         )
-        rows += [(group, heading, *_row(spread(values)), worse) for _, heading, values in _both(mine)]
+        rows += [(group, heading, *_row(spread(values)), worse) for _, heading, values in _known_ratios(mine)]
     return Table("groups", "By group", heads, rows)
 
 
@@ -298,14 +308,14 @@ def _table(pairs: Sequence[Pair], verdicts: Sequence[str], apart: Sequence[bool]
         Column("group", "Group"),
         Column("etrr", "ETR ratio", decimals=3),
         Column("itrr", "ITR ratio", decimals=3),
-        Column("cpu_ratio", "CPU/tx ratio", text="CPU time of a transaction", decimals=3),
+        Column("cpu_ratio", "CPU/tx ratio", text="CPU time per transaction", decimals=3),
         Column("verdict", "Criterion"),
         Column("outlier", "Outlier"),
     )
-    told = len(pairs) >= _FEWEST
+    has_scores = len(pairs) >= _FEWEST
     rows = [
-        (one.name, one.group, one.etrr, one.itrr, _cpu_ratio(one), verdict, out if told else None)
-        for one, verdict, out in zip(pairs, verdicts, apart, strict=True)
+        (pair.name, pair.group, pair.etrr, pair.itrr, _cpu_ratio(pair), verdict, out if has_scores else None)
+        for pair, verdict, out in zip(pairs, verdicts, apart, strict=True)
     ]
     kept = [
         at for at, head in enumerate(heads) if head.key in _ALWAYS or any(row[at] is not None for row in rows)
@@ -318,10 +328,10 @@ def _table(pairs: Sequence[Pair], verdicts: Sequence[str], apart: Sequence[bool]
 _ALWAYS = ("pair", "etrr", "itrr")
 
 
-def _cpu_ratio(one: Pair) -> float | None:
-    if not one.runs:
+def _cpu_ratio(pair: Pair) -> float | None:
+    if not pair.runs:
         return None
-    base, after = one.runs
+    base, after = pair.runs
     return scaling.ratio(after.cpu_s, base.cpu_s)
 
 
@@ -334,52 +344,52 @@ def _notes(
 ) -> Iterator[str]:
     within = verdicts.count("within")
     yield (
-        f"{within:,} of {len(pairs):,} pairs are within {criterion:g} % in both ratios that are known; "
+        f"{within:,} of {len(pairs):,} pairs are within {criterion:g} % in all known ratios; "
         f"{verdicts.count('better'):,} are better and {verdicts.count('worse'):,} worse."
     )
-    for key, heading, values in _both(pairs):
+    for key, heading, values in _known_ratios(pairs):
         mean = spread(values).mean
         if mean is not None and len(values) > 1:
             far = abs(mean - 1) > criterion / 100 + _ROUNDING
             yield f"The mean {heading} ratio is {'not ' * far}within {criterion:g} % of 1."
-        yield from _carried(key, heading, pairs, apart)
+        yield from _outlier_note(key, heading, pairs, apart)
     if any(apart):
-        names = [one.name for one, out in zip(pairs, apart, strict=True) if out]
+        names = [pair.name for pair, out in zip(pairs, apart, strict=True) if out]
         yield f"Look at the outliers one by one: {few(names, '; ')}."
     if len(pairs) < _FEWEST:
-        yield "Of so few pairs mean and deviation say little, and outliers cannot be told."
-    yield from first(_of_pairs(pairs))
+        yield "With so few pairs mean and deviation mean little, and outliers cannot be detected."
+    yield from first(_pair_notes(pairs))
     if as_published:
         yield AS_PUBLISHED
 
 
-def _of_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
+def _pair_notes(pairs: Sequence[Pair]) -> Iterator[str]:
     for pair in pairs:
         yield from of_runs(list(zip(pair.runs, pair.measured, strict=True)))
         yield from of_machines(pair.measured, f"{pair.name}: the runs")
-        # Measured numbers are means: those of an hour may be off in their last digits.
+        # Measured numbers are means whose last digits may differ.
         sizes = [run.processors for run in pair.runs if run.processors is not None]
         if len(sizes) > 1 and abs(sizes[0] - sizes[1]) > 0.05:
             yield (
-                f"{pair.name}: the runs have a different number of processors, so that the ratio of ITR is "
-                "not one of efficiency."
+                f"{pair.name}: the runs have different numbers of processors, so the ITR ratio does not "
+                "show efficiency."
             )
 
 
-def _carried(key: str, heading: str, pairs: Sequence[Pair], apart: Sequence[bool]) -> Iterator[str]:
-    """Where a few outliers make most of the deviation."""
+def _outlier_note(key: str, heading: str, pairs: Sequence[Pair], apart: Sequence[bool]) -> Iterator[str]:
+    """A note if a few outliers cause most of the deviation."""
     if not any(apart):
         return
-    whole = spread([value for pair in pairs if (value := getattr(pair, key)) is not None])
+    all_pairs = spread([value for pair in pairs if (value := getattr(pair, key)) is not None])
     rest = spread(
         [
             value
-            for one, out in zip(pairs, apart, strict=True)
-            if not out and (value := getattr(one, key)) is not None
+            for pair, out in zip(pairs, apart, strict=True)
+            if not out and (value := getattr(pair, key)) is not None
         ]
     )
-    if whole.deviation and rest.deviation is not None and rest.deviation < whole.deviation / 2:
+    if all_pairs.deviation and rest.deviation is not None and rest.deviation < all_pairs.deviation / 2:
         yield (
-            f"The deviation of the {heading} ratio, {whole.deviation:.3f}, is mostly that of outliers; "
+            f"The deviation of the {heading} ratio, {all_pairs.deviation:.3f}, is mostly due to outliers; "
             f"without them it is {rest.deviation:.3f}."
         )

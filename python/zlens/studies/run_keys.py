@@ -1,4 +1,4 @@
-"""What a file of runs may say of one run, and the run that follows: told in numbers, or measured in files."""
+"""Keys of one run in a file of runs, and the resulting run, from numbers or measured files."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from zlens.studies.runs import Run
 
 _PERCENT = "% of one logical processor"
 
-#: Key of the file, attribute of Run, what it may be, what it is, its unit.
+#: Key in the file, attribute of Run, kind of value, description, unit.
 _NUMBERS = (
     ("processors", "processors", Number(1, 10_000), "logical processors online: threads under SMT", ""),
-    ("cores", "cores_given", Number(1, 10_000), "cores that they are on, where SMT makes more of them", ""),
+    ("cores", "cores_given", Number(1, 10_000), "cores they run on, if SMT is enabled", ""),
     ("etr", "etr", Number(0, above=True), "external throughput rate: transactions", "/s"),
-    ("itr", "itr_given", Number(0, above=True), "internal throughput rate; else worked out", "/s"),
+    ("itr", "itr_given", Number(0, above=True), "internal throughput rate; computed by default", "/s"),
     ("busy", "busy_pct", Number(0, 100), "mean busy of all online processors, parked ones included", "%"),
-    ("total_busy", "total_pct", Number(0), "busy of all of them together", _PERCENT),
+    ("total_busy", "total_pct", Number(0), "busy of all processors together", _PERCENT),
     ("guest_busy", "guest_pct", Number(0), "guests' own part of it", _PERCENT),
     ("chargeable_busy", "chargeable_pct", Number(0), "CP's part of it on behalf of guests", _PERCENT),
     ("nonchargeable_busy", "nonchargeable_pct", Number(0), "CP's part charged to nobody", _PERCENT),
     ("cpi", "cpi_given", Number(0, above=True), "cycles per instruction", ""),
-    ("complexity_cpi", "complexity_cpi", Number(0), "its part spent on the instructions themselves", ""),
-    ("finite_cpi", "finite_cpi", Number(0), "its part spent waiting for caches and storage", ""),
+    ("complexity_cpi", "complexity_cpi", Number(0), "part of it spent on the instructions themselves", ""),
+    ("finite_cpi", "finite_cpi", Number(0), "part of it spent waiting for caches and storage", ""),
     ("instructions", "instructions_given", Number(0, above=True), "instructions per transaction", ""),
     ("ghz", "ghz", Number(0, 100, above=True), "speed of the processors", "GHz"),
-    ("unparked", "unparked", Number(0, 10_000, above=True), "processors that are not parked, on average", ""),
+    ("unparked", "unparked", Number(0, 10_000, above=True), "processors not parked, on average", ""),
     ("response_ms", "response_ms", Number(0), "mean response time", "ms"),
-    ("factor", "caf", Number(0, 2, above=True), "capacity adjustment factor of so many cores", ""),
+    ("factor", "caf", Number(0, 2, above=True), "capacity adjustment factor for this number of cores", ""),
     ("core_busy", "core_busy_pct", Number(0, 100), "mean busy of the cores, under SMT", "%"),
     ("max_capacity_factor", "maximum_pct", Number(50, 200), "largest capacity factor of two threads", "%"),
     ("clients", "clients", Number(1, 1e6), "virtual machines that send the transactions", ""),
     ("client_busy", "client_busy_pct", Number(0), "mean busy of such a machine, all its virtual CPUs", "%"),
-    ("client_vcpus", "client_vcpus", Number(1, 1000), "virtual CPUs of each of them; else 1", ""),
+    ("client_vcpus", "client_vcpus", Number(1, 1000), "virtual CPUs of each of them; default 1", ""),
 )
 
-_TOLD = tuple(Key(name, kind, text, unit, default=None) for name, _, kind, text, unit in _NUMBERS)
+_STATED_KEYS = tuple(Key(name, kind, text, unit, default=None) for name, _, kind, text, unit in _NUMBERS)
 
-#: What was measured of busy, which is left out where busy is told.
+#: Measured values of busy, ignored if busy is given.
 _OF_BUSY = ("busy_pct", "total_pct", "guest_pct", "chargeable_pct", "nonchargeable_pct", "core_busy_pct")
 
 KEYS = (
-    *_TOLD,
-    Key("also", Named(Number()), "other numbers that belong to the run, shown as they are", default=None),
-    Key("file", Line(), "data to take measures from; numbers given beside it hold before them", default=None),
+    *_STATED_KEYS,
+    Key("also", Named(Number()), "other numbers of the run, shown as is", default=None),
+    Key("file", Line(), "data to measure the run from; numbers given here take precedence", default=None),
     *(Key(name, kind, text, unit, default=None) for name, kind, text, unit in WINDOW),
 )
 
@@ -56,38 +56,38 @@ NAMED = Spec((Key("name", Line(), "name of the run"), *KEYS))
 def run_of(
     values: dict[str, Any], where: str, problem: Problem, *, name: str = "", as_published: bool = False
 ) -> tuple[Run, Measured | None]:
-    """A run of checked values, and what was measured where it names a file; where: its place in the TOML."""
+    """A run from checked values, and its measured data if it names a file; where: its place in the TOML."""
     facts: dict[str, Any] = {}
-    found = None
+    recorded = None
     for ours in ("run", "table"):
         if ours in (values["also"] or {}):
-            raise problem.wrong(f"{where}.also.{ours} is a name of ours", cure="give the number another name")
+            raise problem.wrong(
+                f"{where}.also.{ours} is a reserved name", cure="give the number another name"
+            )
     if values["file"] is not None:
         window = {key: values[key] for key, *_ in WINDOW}
         try:
-            found = measured(values["file"], window, problem.file)
+            recorded = measured(values["file"], window, problem.file)
         except ZlensError as error:
-            # Of many runs: which.
+            # Say which of many runs.
             error.message = f"{error.message} ({where})"
             raise
-        facts.update(found.numbers)
+        facts.update(recorded.numbers)
     else:
         lost = [key for key, *_ in WINDOW if values[key] is not None]
         if lost:
-            raise problem.wrong(
-                f"{where}.{lost[0]} says which data, and the run names no file", cure=f"add {where}.file"
-            )
-    told = {attribute: values[key] for key, attribute, *_ in _NUMBERS if values[key] is not None}
-    if found is not None:
-        # Parts of what is told otherwise would be parts of something else.
-        if "busy_pct" in told or "total_pct" in told:
+            raise problem.wrong(f"{where}.{lost[0]} needs a file", cure=f"add {where}.file")
+    stated = {attribute: values[key] for key, attribute, *_ in _NUMBERS if values[key] is not None}
+    if recorded is not None:
+        # Measured parts of a value that is given would not match it.
+        if "busy_pct" in stated or "total_pct" in stated:
             for part in _OF_BUSY:
                 facts.pop(part, None)
-        if "cpi_given" in told:
+        if "cpi_given" in stated:
             facts.pop("complexity_cpi", None)
             facts.pop("finite_cpi", None)
-        if "etr" in told:
+        if "etr" in stated:
             facts.pop("instructions_given", None)
-    facts.update(told)
+    facts.update(stated)
     own = name or str(values["name"])
-    return Run(name=own, also=values["also"] or {}, as_published=as_published, **facts), found
+    return Run(name=own, also=values["also"] or {}, as_published=as_published, **facts), recorded

@@ -1,4 +1,4 @@
-"""Tables of runs that every study may show: other numbers told of them, and where measured ones are from."""
+"""Tables of runs in every study: other numbers, and sources of measured runs."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from zlens.studies.measured import Measured
 from zlens.studies.runs import Run
 
 
-def told(runs: Sequence[Run]) -> Table | None:
-    """The numbers that a file tells of runs under names of its own."""
+def other_numbers(runs: Sequence[Run]) -> Table | None:
+    """Table of the other numbers that a file gives for runs."""
     names = list(dict.fromkeys(name for run in runs for name in run.also))
     if not names:
         return None
     heads = (Column("run", "Run"), *(Column(name, name, decimals=_decimals(runs, name)) for name in names))
     rows = [(run.name, *(run.also.get(name) for name in names)) for run in runs]
-    return Table("also", "Also told", heads, rows)
+    return Table("also", "Other numbers", heads, rows)
 
 
 def _decimals(runs: Sequence[Run], name: str) -> int:
-    """As many as the numbers were written with, within reason."""
+    """Decimals as given, at most 6."""
     written = (f"{run.also[name]:.6f}".rstrip("0") for run in runs if name in run.also)
     return max(len(text.partition(".")[2]) for text in written)
 
 
 def window(runs: Sequence[tuple[str, Measured]]) -> Table | None:
-    """What measured runs are from."""
+    """Table of the sources of measured runs."""
     if not runs:
         return None
     heads = (
@@ -44,8 +44,10 @@ def window(runs: Sequence[tuple[str, Measured]]) -> Table | None:
     rows = [
         (
             name,
-            *attrgetter("file", "system", "machine", "release", "first", "last", "intervals", "seconds")(one),
+            *attrgetter("file", "system", "machine", "release", "first", "last", "intervals", "seconds")(
+                measured
+            ),
         )
-        for name, one in runs
+        for name, measured in runs
     ]
     return Table("measured", "Measured", heads, rows)

@@ -1,4 +1,4 @@
-"""Arithmetic of one run of a workload: what is known of it, and what follows from that.
+"""Arithmetic of one run of a workload: given and derived values.
 
 Sources: IBM, "z/VM Support for Eighty Logical Processors", tables 4 to 10 (ETR, ITR, busy, T/V, busy per
 transaction, CPI and instructions per transaction; every printed row obeys these formulas); IBM, "z/VM SMT
@@ -15,28 +15,28 @@ from zlens.models.capacity import scaling
 from zlens.models.smt import bounds as smt_bounds
 from zlens.models.smt import metrics as smt_metrics
 
-#: Two printed numbers that were rounded to 0.1 % agree within this many points.
+#: Two numbers rounded to 0.1 % agree within this many points.
 BUSY_ROUNDING = 0.06
-#: What sums of printed numbers may be off, as a part of them.
+#: Relative rounding error of sums of printed numbers.
 SUM_ROUNDING = 0.001
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run; what is not known is None.
+    """One run; unknown values are None.
 
     etr          transactions per second, or relative to some run
-    busy_pct     mean busy of all online logical processors, parked ones included, as it is given
+    busy_pct     mean busy of all online logical processors, parked ones included, as given
     total_pct    busy of all logical processors together
-    guest_pct, chargeable_pct, nonchargeable_pct  parts of it: guests' own, CP's for guests, CP's for nobody
-    itr_given    ITR where somebody gives it
-    processors   logical processors (threads under multithreading); cores: cores they are on
+    guest_pct, chargeable_pct, nonchargeable_pct  parts of it: guests, CP for guests, CP not charged
+    itr_given    ITR, if given
+    processors   logical processors (threads under multithreading); cores: cores they run on
     instructions_given  instructions per transaction
-    caf          capacity adjustment factor of so many cores
+    caf          capacity adjustment factor for these cores
     clients, client_vcpus  virtual machines that send transactions, and virtual processors of each
     core_busy_pct          mean busy of the cores; maximum_pct: largest capacity factor of two threads
     client_busy_pct        mean busy of such a virtual machine, all its virtual processors together
-    also         other numbers told of the run, by name
+    also         other numbers of the run, by name
     """
 
     name: str
@@ -69,7 +69,7 @@ class Run:
 
     @cached_property
     def cores(self) -> float | None:
-        """Cores; as many as processors where nothing else is said."""
+        """Cores; by default as many as processors."""
         return self.processors if self.cores_given is None else self.cores_given
 
     @property
@@ -80,14 +80,14 @@ class Run:
 
     @cached_property
     def total(self) -> float | None:
-        """Busy of all logical processors together, percent of one: as given, of its parts, or of the mean."""
+        """Busy of all logical processors together, percent of one: given, or from its parts or the mean."""
         if self._stated_total is not None or self.busy_pct is None or self.processors is None:
             return self._stated_total
         return self.busy_pct * self.processors
 
     @cached_property
     def busy(self) -> float | None:
-        """Mean busy of the logical processors, percent; from their sum where that is told."""
+        """Mean busy of the logical processors, percent; from their sum if given."""
         exact = self.busy_pct
         if self._stated_total is not None and self.processors:
             exact = self._stated_total / self.processors
@@ -95,21 +95,21 @@ class Run:
 
     @cached_property
     def itr(self) -> float | None:
-        """Internal throughput rate, ETR / busy: what the ETR were if the processors were all busy."""
+        """Internal throughput rate, ETR / busy: the ETR at 100% busy."""
         if self.itr_given is not None:
             return self.itr_given
         return None if self.etr is None or self.busy is None else scaling.itr(self.etr, self.busy)
 
     @cached_property
     def busy_of_unparked(self) -> float | None:
-        """Mean busy of the processors that are not parked, percent."""
+        """Mean busy of unparked processors, percent."""
         return _over(self.total, self.unparked)
 
     # CPU time of a transaction --------------------------------------------------------------
 
     @cached_property
     def cp_pct(self) -> float | None:
-        """Time of CP, chargeable and not, of all processors together, percent of one."""
+        """CP time, chargeable and not, of all processors together, percent of one."""
         if self.chargeable_pct is None or self.nonchargeable_pct is None:
             return None
         return self.chargeable_pct + self.nonchargeable_pct
@@ -120,32 +120,32 @@ class Run:
         return _over(self.total, self.guest_pct)
 
     def per_transaction(self, busy_pct: float | None) -> float | None:
-        """Processor seconds of one transaction, from busy of all processors together in percent of one."""
+        """CPU seconds per transaction from busy of all processors together, percent of one."""
         return None if busy_pct is None else _over(busy_pct / 100, self.etr)
 
     @cached_property
     def cpu_s(self) -> float | None:
-        """Processor seconds of one transaction."""
+        """CPU seconds per transaction."""
         return self.per_transaction(self.total)
 
     @cached_property
     def guest_s(self) -> float | None:
-        """Its part in which guests ran their own instructions."""
+        """CPU seconds per transaction of guests' own instructions."""
         return self.per_transaction(self.guest_pct)
 
     @cached_property
     def chargeable_s(self) -> float | None:
-        """Its part in which CP worked on behalf of guests."""
+        """CPU seconds per transaction of CP on behalf of guests."""
         return self.per_transaction(self.chargeable_pct)
 
     @cached_property
     def nonchargeable_s(self) -> float | None:
-        """Its part in which CP worked for nobody in particular."""
+        """CPU seconds per transaction of CP not charged to guests."""
         return self.per_transaction(self.nonchargeable_pct)
 
     @cached_property
     def cp_s(self) -> float | None:
-        """Both parts of CP."""
+        """CPU seconds per transaction of CP, chargeable and not."""
         return self.per_transaction(self.cp_pct)
 
     # Cycles ---------------------------------------------------------------------------------------
@@ -159,26 +159,26 @@ class Run:
 
     @cached_property
     def instructions(self) -> float | None:
-        """Instructions of one transaction: given, or cycles of its CPU time over CPI."""
+        """Instructions per transaction: given, or cycles of its CPU time over CPI."""
         if self.instructions_given is not None or self.cpu_s is None or self.ghz is None:
             return self.instructions_given
         return _over(self.cpu_s * self.ghz * 1e9, self.cpi)
 
     @cached_property
     def clock_ghz(self) -> float | None:
-        """Cycles a second that instructions, CPI and CPU time agree on, where all three are given."""
+        """Clock rate from instructions, CPI and CPU time if all are given, else as given."""
         if self.instructions_given is None or self.cpi is None:
             return self.ghz
         return _over(self.instructions_given * self.cpi / 1e9, self.cpu_s)
 
     @cached_property
     def complexity_s(self) -> float | None:
-        """Processor seconds of one transaction spent on the instructions themselves."""
+        """CPU seconds per transaction spent on the instructions themselves."""
         return self._part_s(self.complexity_cpi)
 
     @cached_property
     def finite_s(self) -> float | None:
-        """Processor seconds of one transaction spent waiting for caches and storage."""
+        """CPU seconds per transaction spent waiting for caches and storage."""
         return self._part_s(self.finite_cpi)
 
     def _part_s(self, part_cpi: float | None) -> float | None:
@@ -201,7 +201,7 @@ class Run:
 
     @cached_property
     def slowing(self) -> float | None:
-        """CPU time against that of a thread alone on its core: threads slow each other."""
+        """CPU time relative to a thread alone on its core: threads slow each other."""
         if self.processors == self.cores:
             return 1.0
         if self.threads.density is None or not self.threads.factor:
@@ -210,31 +210,31 @@ class Run:
 
     @cached_property
     def alone_s(self) -> float | None:
-        """Processor seconds of one transaction as they were with one thread on each core."""
+        """CPU seconds per transaction if it had one thread per core."""
         return None if self.cpu_s is None or self.slowing is None else self.cpu_s / self.slowing
 
     # Clients and servers --------------------------------------------------------------------------
 
     @cached_property
     def client_s(self) -> float | None:
-        """Processor seconds of one transaction used by clients (utilization law)."""
+        """CPU seconds per transaction used by clients (utilization law)."""
         if self.clients is None or self.client_busy_pct is None:
             return None
         return self.per_transaction(self.clients * self.client_busy_pct)
 
     @cached_property
     def server_s(self) -> float | None:
-        """Processor seconds of one transaction used by all but the clients."""
+        """CPU seconds per transaction used by all but the clients."""
         return None if self.cpu_s is None or self.client_s is None else self.cpu_s - self.client_s
 
     @cached_property
     def processor_bound(self) -> float | None:
-        """The most transactions that the logical processors can do, at what each costs in this run."""
+        """Most transactions per second of the logical processors, at the CPU time of this run."""
         return _over(self.processors, self.cpu_s)
 
     @cached_property
     def client_bound(self) -> float | None:
-        """The most transactions that the clients' virtual processors can send."""
+        """Most transactions per second that the clients' virtual processors can send."""
         if self.clients is None:
             return None
         return _over(self.clients * self.client_vcpus, self.client_s)
@@ -256,39 +256,41 @@ class Run:
     # What does not fit ----------------------------------------------------------------------------
 
     def doubts(self) -> list[str]:
-        """Sentences on numbers of the run that do not agree with each other."""
-        found = []
+        """Sentences on inconsistent numbers of the run."""
+        sentences = []
         if self.busy_pct is not None and self.total is not None and self.processors:
             mean = self.total / self.processors
             if abs(mean - self.busy_pct) > BUSY_ROUNDING:
-                found.append(
-                    f"{self.name}: busy is given as {self.busy_pct:g} %, and the sum over its processors "
-                    f"makes {mean:.2f} %, which is used"
+                sentences.append(
+                    f"{self.name}: busy is given as {self.busy_pct:g} %, but the sum over its processors "
+                    f"gives {mean:.2f} %, which is used"
                 )
         if self.itr_given and self.etr is not None and self.busy is not None:
             implied = 100 * self.etr / self.itr_given
             if abs(implied - self.busy) > BUSY_ROUNDING:
-                found.append(
-                    f"{self.name}: ETR and the ITR given are those of {implied:.2f} % busy, "
-                    f"and busy is {self.busy:.2f} %; the ITR given is used"
+                sentences.append(
+                    f"{self.name}: ETR and the given ITR imply {implied:.2f} % busy, "
+                    f"but busy is {self.busy:.2f} %; the given ITR is used"
                 )
         if self.total_pct is not None and self.guest_pct is not None and self.cp_pct is not None:
             parts = self.guest_pct + self.cp_pct
             if abs(parts - self.total_pct) > SUM_ROUNDING * max(parts, self.total_pct):
-                found.append(
-                    f"{self.name}: guest and CP time make {parts:.4f} % together, "
-                    f"and {self.total_pct:.4f} % is given as the whole, which is used"
+                sentences.append(
+                    f"{self.name}: guest and CP time sum to {parts:.4f} %, "
+                    f"but the given total is {self.total_pct:.4f} %, which is used"
                 )
         if self.cpi_given is not None and self.complexity_cpi is not None and self.finite_cpi is not None:
             parts = self.complexity_cpi + self.finite_cpi
             if abs(parts - self.cpi_given) > SUM_ROUNDING * max(parts, self.cpi_given):
-                found.append(f"{self.name}: CPI is {self.cpi_given:.3f}, and its parts make {parts:.3f}")
+                sentences.append(
+                    f"{self.name}: CPI is {self.cpi_given:.3f}, but its parts sum to {parts:.3f}"
+                )
         if self.server_s is not None and self.server_s < 0:
-            found.append(
+            sentences.append(
                 f"{self.name}: the clients use more CPU time than all processors do; "
                 "are they virtual machines of this partition?"
             )
-        return found
+        return sentences
 
 
 def _over(value: float | None, by: float | None) -> float | None:

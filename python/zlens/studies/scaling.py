@@ -1,4 +1,4 @@
-"""A scaling study: one workload in larger and larger partitions, beside what the machine lets one expect.
+"""A scaling study: one workload in partitions of increasing size, against the capability of the machine.
 
 Source: IBM, "z/VM Support for Eighty Logical Processors": ITR ratio to the smallest run against the ratio of
 capability, "gradual rolloff with no sharp inflection points".
@@ -19,49 +19,49 @@ from zlens.studies.measured import Measured, placed
 from zlens.studies.run_keys import NAMED, run_of
 from zlens.studies.runs import Run
 
-SUMMARY = "a workload in larger and larger partitions, beside what the machine lets one expect"
+SUMMARY = "a workload in partitions of increasing size, against the capability of the machine"
 
 SPEC = Spec(
     (
         Key("run", Many(NAMED, least=1), "the runs, in any order; ratios are to the smallest"),
-        Key("machine", Line(), "whose factors: a machine of the catalog, such as z14-m05", default=None),
+        Key("machine", Line(), "machine of the catalog whose factors apply, such as z14-m05", default=None),
         Key(
             "factors",
             Named(Number(0, 2, above=True)),
-            "capacity adjustment factors by number of cores: 16 = 0.721; those between are interpolated",
+            "capacity adjustment factors by number of cores: 16 = 0.721; the others are interpolated",
             default=None,
         ),
         Key(
             "adjustments",
             Many(Integer(1, 131_072), 1),
-            "the factors as /proc/sysinfo has them: Adjustment 02-way and on",
+            "the factors as in /proc/sysinfo: Adjustment 02-way and on",
             "65,536ths",
             default=None,
         ),
-        Key("data", Line(), "a file that tells the factors: /proc/sysinfo, or monitor data", default=None),
-        Key("system", Line(), "which system of that file", default=None),
+        Key("data", Line(), "file with the factors: /proc/sysinfo, or monitor data", default=None),
+        Key("system", Line(), "system in that file", default=None),
         Key("relative", Flag(), "ETR are ratios, not transactions per second", default=False),
         Key(
             "rolloff_gain",
             Number(0, 1),
-            "the curve rolls off where the ITR ratio gains less than this part of the capability ratio",
+            "the curve rolls off if the ITR ratio gains less than this part of the gain in capability ratio",
             constant="rolloff_gain",
         ),
     )
 )
 
 EXAMPLE = """\
-# A web serving workload in larger and larger partitions of a z14. Source: IBM, "z/VM Support for Eighty
+# A web serving workload in partitions of increasing size on a z14. Source: IBM, "z/VM Support for Eighty
 # Logical Processors", table 8.
 model = "scaling"
 title = "Tiled Apache, DASD paging"
 
-# Whose capacity adjustment factors say what may be expected; or factors, adjustments, or data = "sysinfo.txt"
+# Source of the capacity adjustment factors; or factors, adjustments, or data = "sysinfo.txt"
 machine = "z14-m05"
 
 [[run]]
 name = "AP1Z604G"
-processors = 16              # logical processors; cores = ... where SMT makes more of them
+processors = 16              # logical processors; cores = ... if SMT is enabled
 etr = 3295.34                # transactions per second
 guest_busy = 658.6387        # % of one processor, all together; busy = 65.5 would do
 chargeable_busy = 296.5102
@@ -128,31 +128,31 @@ also = { paging_rate = 201000 }
 # [[run]]
 # name = "ours"
 # file = "monwrite.data"     # beside this file
-# throughput = "load.csv"    # what the application achieved
+# throughput = "load.csv"    # throughput of the application
 # from = "09:00"
 # to = "10:00"
 """
 
 
 def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
-    found = _runs(scenario, as_published)
-    known = _known(scenario)
-    curve = _curve(scenario, known, [run for run, _ in found])
-    by_name = {run.name: (run, measured) for run, measured in found}
+    runs = _runs(scenario, as_published)
+    named = _named_curve(scenario)
+    curve = _curve(scenario, named, [run for run, _ in runs])
+    by_name = {run.name: (run, measured) for run, measured in runs}
     compared = scaling.compared(
-        [scaling.Run(_cores(run), run.etr, run.busy, run.itr, run.name) for run, _ in found], curve
+        [scaling.Run(_cores(run), run.etr, run.busy, run.itr, run.name) for run, _ in runs], curve
     )
     rows = [
         Beside(
-            by_name[one.run.name][0],
-            one,
-            scaling.factor(curve, one.run.processors) if curve else None,
-            by_name[one.run.name][1],
+            by_name[scaled.run.name][0],
+            scaled,
+            scaling.factor(curve, scaled.run.processors) if curve else None,
+            by_name[scaled.run.name][1],
         )
-        for one in compared
+        for scaled in compared
     ]
     bends = scaling.rolloffs(compared, scenario["rolloff_gain"])
-    fit = _fitted(rows)
+    fit = _fit_law(rows)
     relative = scenario["relative"]
     return Answer(
         "scaling",
@@ -160,20 +160,18 @@ def solve(scenario: Scenario, *, as_published: bool = False) -> Answer:
         scaling_tables.tables(rows, fit, relative=relative),
         list(_figures(rows, bends)),
         list(scaling_tables.charts(rows, fit, relative=relative)),
-        list(scaling_notes.notes(rows, bends, fit, scenario, known, as_published)),
+        list(scaling_notes.notes(rows, bends, fit, scenario, named, as_published)),
         follow=("scaling", "itrr"),
     )
 
 
 def _runs(scenario: Scenario, as_published: bool) -> list[tuple[Run, Measured | None]]:
-    found: list[tuple[Run, Measured | None]] = []
+    runs: list[tuple[Run, Measured | None]] = []
     seen: set[str] = set()
     for at, values in enumerate(scenario["run"], 1):
         where = f"run[{at}]"
         if values["name"] in seen:
-            raise scenario.problem.wrong(
-                f'{where}.name is "{values["name"]}" again', cure="give each run a name of its own"
-            )
+            raise scenario.problem.wrong(f'{where}.name is "{values["name"]}" again', cure="use unique names")
         seen.add(values["name"])
         run, measured = run_of(values, where, scenario.problem, as_published=as_published)
         if run.processors is None:
@@ -182,18 +180,18 @@ def _runs(scenario: Scenario, as_published: bool) -> list[tuple[Run, Measured | 
             )
         if run.cores is not None and run.cores > run.processors + 0.5:
             raise scenario.problem.wrong(
-                f"{where}.cores is {run.cores:g}, and it has {run.processors:g} processors",
+                f"{where}.cores is {run.cores:g}, but it has {run.processors:g} processors",
                 expected="a processor or more on each core",
                 cure=f"change {where}.cores",
             )
         if run.etr is None and run.itr is None:
             raise scenario.problem.wrong(
-                f"{where} tells of no throughput",
+                f"{where} has no throughput",
                 expected="etr, itr, or a file with throughput",
                 cure=f"add {where}.etr",
             )
-        found.append((run, measured))
-    return found
+        runs.append((run, measured))
+    return runs
 
 
 def _cores(run: Run) -> int:
@@ -201,41 +199,41 @@ def _cores(run: Run) -> int:
     return max(1, round(run.cores))
 
 
-def _known(scenario: Scenario) -> measured_curve.NamedCurve | None:
-    """The curve that the file names; what it names lies beside it."""
+def _named_curve(scenario: Scenario) -> measured_curve.NamedCurve | None:
+    """The curve that the file selects; a data path is relative to the file."""
     data = scenario["data"]
-    here = None if data is None else placed(data, scenario.problem.file)
-    return measured_curve.known(Scenario({**scenario.values, "data": here}, scenario.problem))
+    path = None if data is None else placed(data, scenario.problem.file)
+    return measured_curve.named_curve(Scenario({**scenario.values, "data": path}, scenario.problem))
 
 
 def _curve(
-    scenario: Scenario, known: measured_curve.NamedCurve | None, runs: list[Run]
+    scenario: Scenario, named: measured_curve.NamedCurve | None, runs: list[Run]
 ) -> list[Point] | None:
-    """The factors that the file states, of the machine and of runs; None where it states none."""
-    found = dict(known.curve) if known else {}
+    """The factors of the machine and of runs; None if there are none."""
+    points = dict(named.curve) if named else {}
     for at, run in enumerate(runs, 1):
         if run.caf is None:
             continue
-        other = found.setdefault(_cores(run), run.caf)
-        if other != run.caf:
+        earlier = points.setdefault(_cores(run), run.caf)
+        if earlier != run.caf:
             raise scenario.problem.wrong(
-                f"run[{at}].factor is {run.caf:g}, and that of {_cores(run)} cores is {other:g} elsewhere",
+                f"run[{at}].factor is {run.caf:g}, but that of {_cores(run)} cores is {earlier:g} elsewhere",
                 cure="keep one of the two",
             )
-    if not found:
+    if not points:
         return None
-    found.setdefault(1, 1.0)
-    return sorted(found.items())
+    points.setdefault(1, 1.0)
+    return sorted(points.items())
 
 
-def _fitted(rows: list[Beside]) -> usl.Fit | None:
-    told = [(float(row.scaled.run.processors), row.scaled.itr) for row in rows if row.scaled.itr]
-    sizes = [size for size, _ in told]
+def _fit_law(rows: list[Beside]) -> usl.Fit | None:
+    points = [(float(row.scaled.run.processors), row.scaled.itr) for row in rows if row.scaled.itr]
+    sizes = [size for size, _ in points]
     if len(set(sizes)) < len(sizes):
         return None
-    found = usl.fit(sizes, [rate for _, rate in told if rate])
-    # As many runs as parameters are always fitted.
-    return found if found is not None and found.freedom > 0 else None
+    fit = usl.fit(sizes, [rate for _, rate in points if rate])
+    # As many runs as parameters always fit exactly.
+    return fit if fit is not None and fit.freedom > 0 else None
 
 
 def _figures(rows: list[Beside], bends: list[scaling.Rolloff]) -> Iterator[Figure]:

@@ -1,4 +1,4 @@
-"""What an analyst should read beside the numbers of a scaling study."""
+"""Notes to read with the numbers of a scaling study."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ def notes(
     bends: list[scaling.Rolloff],
     fit: usl.Fit | None,
     scenario: Scenario,
-    known: measured_curve.NamedCurve | None,
+    curve: measured_curve.NamedCurve | None,
     as_published: bool,
 ) -> Iterator[str]:
-    """How it scales, what makes ratios doubtful, where the factors are from."""
-    yield from _shape(rows, bends, scenario)
-    yield from _factors(rows)
-    yield from _busy(rows, scenario)
-    yield from first(_elsewhere(rows))
+    """Notes on scaling, doubtful ratios and the source of the factors."""
+    yield from _rolloff_notes(rows, bends, scenario)
+    yield from _factor_notes(rows)
+    yield from _busy_notes(rows, scenario)
+    yield from first(_other_limit_notes(rows))
     if any(row.run.cores != row.run.processors for row in rows):
         yield (
-            "Under SMT busy is that of threads. A thread beside a busy one is slower than one alone, so that "
-            "the ITR promises more than the cores have to give, and a change of ITR over the SMT level is no "
+            "Under SMT busy is that of threads. A thread beside a busy one is slower than one alone, so the "
+            "ITR promises more than the cores can deliver, and a change of ITR with the SMT level is not a "
             "change of capacity."
         )
     if fit is not None and fit.worst > constant("usl_fits_within").default / 100:
         scenario.assume("usl_fits_within")
         yield (
-            f"The Universal Scalability Law does not fit: it misses a run by {100 * fit.worst:.1f} %. "
-            "Take nothing from its parameters."
+            f"The Universal Scalability Law does not fit: its error is up to {100 * fit.worst:.1f} %. "
+            "Do not use its parameters."
         )
-    if known is not None:
-        yield f"Factors: {known.text}. {known.source}."
-        yield from known.notes
+    if curve is not None:
+        yield f"Factors: {curve.text}. {curve.source}."
+        yield from curve.notes
     yield from first(of_runs([(row.run, row.measured) for row in rows]))
     yield from of_machines([row.measured for row in rows], "The runs")
     if as_published:
         yield AS_PUBLISHED
 
 
-def _shape(rows: list[Beside], bends: list[scaling.Rolloff], scenario: Scenario) -> Iterator[str]:
+def _rolloff_notes(rows: list[Beside], bends: list[scaling.Rolloff], scenario: Scenario) -> Iterator[str]:
     curve = any(row.factor is not None for row in rows)
     expected = "capability" if curve else "number of cores"
-    yield from first(_bent(bends, expected))
+    yield from first(_bend_notes(bends, expected))
     gains = [row.scaled.gain for row in rows if row.scaled.gain is not None]
     if not gains:
         scenario.unused("rolloff_gain")
@@ -60,12 +60,12 @@ def _shape(rows: list[Beside], bends: list[scaling.Rolloff], scenario: Scenario)
         )
     if gains and not curve:
         yield (
-            "No capacity adjustment factors are given (machine or factors), so that linear scaling is what "
-            "is expected, which no machine reaches."
+            "No capacity adjustment factors are given (machine or factors), so linear scaling is expected, "
+            "which no machine reaches."
         )
 
 
-def _bent(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
+def _bend_notes(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
     for bend in bends:
         if bend.falls:
             yield f"From {bend.after} to {bend.until} cores the ITR falls."
@@ -76,7 +76,7 @@ def _bent(bends: list[scaling.Rolloff], expected: str) -> Iterator[str]:
             )
 
 
-def _factors(rows: list[Beside]) -> Iterator[str]:
+def _factor_notes(rows: list[Beside]) -> Iterator[str]:
     for how, word in (("between", "interpolated in ln n"), ("beyond", "extrapolated in ln n")):
         those = {
             row.scaled.run.processors: row.factor
@@ -84,36 +84,38 @@ def _factors(rows: list[Beside]) -> Iterator[str]:
             if row.factor and row.factor.how == how and row.factor.value
         }
         if those:
-            errors = [each.error / each.value for each in those.values() if each.error and each.value]
+            errors = [
+                factor.error / factor.value for factor in those.values() if factor.error and factor.value
+            ]
             within = f" (estimated error {100 * max(errors):.1f} %)" if errors else ""
             yield f"The factors of {few(list(those))} cores are {word}{within}."
     if any(row.factor is not None and row.factor.value is None for row in rows):
-        yield "Where the factors do not reach, nothing is expected."
+        yield "Beyond the range of the factors there is no expected value."
 
 
-def _busy(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
-    """IBM's reference workloads run at about 90 %; ITR flatters a run that is less busy than another."""
-    told = [(row.run.busy, row.run.name) for row in rows if row.run.busy is not None]
+def _busy_notes(rows: list[Beside], scenario: Scenario) -> Iterator[str]:
+    """Notes on different busy: IBM's reference workloads run at about 90 %; ITR favors less busy runs."""
+    busy_runs = [(row.run.busy, row.run.name) for row in rows if row.run.busy is not None]
     apart = constant("busy_apart").default
-    if len(told) < 2 or rows[0].run.busy is None:
+    if len(busy_runs) < 2 or rows[0].run.busy is None:
         return
-    base, name = told[0]
-    (low, least), (high, most) = min(told), max(told)
+    base, name = busy_runs[0]
+    (low, least_busy), (high, busiest) = min(busy_runs), max(busy_runs)
     if high - base > apart or base - low > apart:
         scenario.assume("busy_apart")
     if high - base > apart:
         yield (
-            f"{name} is {base:.1f} % busy and {most} {high:.1f} %. Processors are more efficient when less "
-            "busy, so that the ITR of the base is optimistic and the ratios to it are too low."
+            f"{name} is {base:.1f} % busy and {busiest} {high:.1f} %. Processors are more efficient when "
+            "less busy, so the ITR of the base is optimistic and the ratios to it are too low."
         )
     if base - low > apart:
         yield (
-            f"{name} is {base:.1f} % busy and {least} {low:.1f} %. Processors are more efficient when less "
-            "busy, so that the ratios of less busy runs are optimistic."
+            f"{name} is {base:.1f} % busy and {least_busy} {low:.1f} %. Processors are more efficient when "
+            "less busy, so the ratios of less busy runs are optimistic."
         )
 
 
-def _elsewhere(rows: list[Beside]) -> Iterator[str]:
+def _other_limit_notes(rows: list[Beside]) -> Iterator[str]:
     for before, after in pairwise(rows):
         more = scaling.ratio(after.scaled.itr, before.scaled.itr)
         done = scaling.ratio(after.run.etr, before.run.etr)

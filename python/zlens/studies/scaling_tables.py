@@ -11,15 +11,15 @@ from zlens.models.answer import Column, Table, Value
 from zlens.models.capacity import scaling, usl
 from zlens.present.charts import Chart, Series
 from zlens.studies.beside import Beside
-from zlens.studies.run_tables import told, window
+from zlens.studies.run_tables import other_numbers, window
 
 
 @dataclass(frozen=True, slots=True)
 class RunColumn:
-    """A column of runs. path: where a run beside the others has its value.
+    """A column of runs. path: attribute path of its value in Beside.
 
     kind  "": the value as it is; "time": seconds of CPU time per transaction; "rate": per second;
-          "part": to be shown in percent; "ratio": divided by that of the first run
+          "part": shown in percent; "ratio": divided by that of the first run
     """
 
     key: str
@@ -35,43 +35,43 @@ _NAME = RunColumn("run", "Run", "run.name", "name of the run")
 
 _SCALING = (
     RunColumn("processors", "Processors", "run.processors", "logical processors online", 0),
-    RunColumn("cores", "Cores", "run.cores_given", "cores they are on", 0),
+    RunColumn("cores", "Cores", "run.cores_given", "cores they run on", 0),
     RunColumn("busy_pct", "Busy", "run.busy", "mean of the logical processors", 1, unit="%"),
     RunColumn("etr", "ETR", "run.etr", "external throughput rate", 2, "rate"),
     RunColumn("itr", "ITR", "scaled.itr", "internal throughput rate: ETR / busy", 1, "rate"),
     RunColumn("etrr", "ETR ratio", "scaled.etrr", "to the smallest run"),
     RunColumn("itrr", "ITR ratio", "scaled.itrr", "to the smallest run"),
-    RunColumn("caf", "CAF", "caf", "capacity adjustment factor of so many cores"),
+    RunColumn("caf", "CAF", "caf", "capacity adjustment factor for these cores"),
     RunColumn("capability", "Capability", "capability", "cores x CAF", 2),
     RunColumn("expected", "Expected", "scaled.ratio", "ratio of capability; without factors, of cores"),
     RunColumn("efficiency", "Efficiency", "scaled.efficiency", "ITR ratio / expected ratio"),
-    RunColumn("gain", "Gain", "scaled.gain", "of the ITR ratio since the run before, of what is expected", 2),
+    RunColumn(
+        "gain", "Gain", "scaled.gain", "gain in ITR ratio since the previous run over expected gain", 2
+    ),
 )
 _CPU = (
     RunColumn("total_pct", "All", "run.total", "busy of all logical processors together", 2, unit="%"),
-    RunColumn("guest_pct", "Guests", "run.guest_pct", "guests' own part", 2, unit="%"),
-    RunColumn("chargeable_pct", "CP charged", "run.chargeable_pct", "CP's on behalf of guests", 2, unit="%"),
+    RunColumn("guest_pct", "Guests", "run.guest_pct", "part of guests", 2, unit="%"),
+    RunColumn("chargeable_pct", "CP charged", "run.chargeable_pct", "CP on behalf of guests", 2, unit="%"),
     RunColumn(
-        "nonchargeable_pct", "CP system", "run.nonchargeable_pct", "CP's charged to nobody", 2, unit="%"
+        "nonchargeable_pct", "CP system", "run.nonchargeable_pct", "CP not charged to guests", 2, unit="%"
     ),
     RunColumn("tv", "System T/V", "run.tv", "all / guests"),
-    RunColumn("cpu_tx", "CPU/tx", "run.cpu_s", "CPU time of a transaction", 4, "time"),
-    RunColumn("guest_tx", "Guest/tx", "run.guest_s", "its guest part", 4, "time"),
-    RunColumn("chargeable_tx", "CP charged/tx", "run.chargeable_s", "its part of CP for guests", 4, "time"),
-    RunColumn(
-        "nonchargeable_tx", "CP system/tx", "run.nonchargeable_s", "its part of CP for nobody", 4, "time"
-    ),
+    RunColumn("cpu_tx", "CPU/tx", "run.cpu_s", "CPU time per transaction", 4, "time"),
+    RunColumn("guest_tx", "Guest/tx", "run.guest_s", "guest part", 4, "time"),
+    RunColumn("chargeable_tx", "CP charged/tx", "run.chargeable_s", "part of CP for guests", 4, "time"),
+    RunColumn("nonchargeable_tx", "CP system/tx", "run.nonchargeable_s", "part of CP not charged", 4, "time"),
     RunColumn("cp_tx", "CP/tx", "run.cp_s", "both parts of CP", 4, "time"),
     RunColumn("cpu_ratio", "CPU/tx ratio", "run.cpu_s", "to the smallest run", kind="ratio"),
 )
 _CYCLES = (
     RunColumn("cpi", "CPI", "run.cpi", "cycles per instruction"),
-    RunColumn("complexity_cpi", "EICPI", "run.complexity_cpi", "its part for the instructions themselves"),
-    RunColumn("finite_cpi", "EFCPI", "run.finite_cpi", "its part of waiting for caches and storage"),
+    RunColumn("complexity_cpi", "EICPI", "run.complexity_cpi", "part for the instructions themselves"),
+    RunColumn("finite_cpi", "EFCPI", "run.finite_cpi", "part of waiting for caches and storage"),
     RunColumn("cpi_ratio", "CPI ratio", "run.cpi", "to the smallest run", kind="ratio"),
-    RunColumn("instructions", "Inst/tx", "run.instructions", "instructions of a transaction", 0),
+    RunColumn("instructions", "Inst/tx", "run.instructions", "instructions per transaction", 0),
     RunColumn("instructions_ratio", "Inst/tx ratio", "run.instructions", "to the smallest run", kind="ratio"),
-    RunColumn("clock_ghz", "Clock", "run.clock_ghz", "given, or that of Inst/tx, CPI and CPU/tx", unit="GHz"),
+    RunColumn("clock_ghz", "Clock", "run.clock_ghz", "given, or from Inst/tx, CPI and CPU/tx", unit="GHz"),
     RunColumn("complexity_tx", "EICPI time/tx", "run.complexity_s", "CPU/tx for EICPI", 4, "time"),
     RunColumn("finite_tx", "EFCPI time/tx", "run.finite_s", "CPU/tx for EFCPI", 4, "time"),
 )
@@ -79,14 +79,14 @@ _THREADS = (
     RunColumn("core_busy_pct", "Core busy", "run.core_busy_pct", "mean of the cores", 1, unit="%"),
     RunColumn("density", "Thread density", "run.threads.density", "threads active while a core is busy", 2),
     RunColumn(
-        "factor_pct", "Capacity factor", "run.threads.factor", "by density and the largest one", 1, "part"
+        "factor_pct", "Capacity factor", "run.threads.factor", "from density and the largest one", 1, "part"
     ),
     RunColumn("maximum_pct", "Largest", "run.threads.maximum", "with two threads always active", 1, "part"),
     RunColumn("productivity_pct", "Productivity", "run.threads.productivity", "factor / largest", 1, "part"),
     RunColumn(
         "utilization_pct", "MT utilization", "run.threads.utilization", "core busy x productivity", 1, "part"
     ),
-    RunColumn("slowing", "Slower threads", "run.slowing", "part of CPU/tx that they make: density / factor"),
+    RunColumn("slowing", "Slower threads", "run.slowing", "their part of CPU/tx: density / factor"),
     RunColumn(
         "path",
         "Other growth",
@@ -96,12 +96,12 @@ _THREADS = (
     ),
 )
 _CLIENTS = (
-    RunColumn("client_tx", "Client/tx", "run.client_s", "CPU time of a transaction in clients", 3, "time"),
-    RunColumn("server_tx", "Other/tx", "run.server_s", "CPU time of a transaction elsewhere", 3, "time"),
+    RunColumn("client_tx", "Client/tx", "run.client_s", "CPU time per transaction in clients", 3, "time"),
+    RunColumn("server_tx", "Other/tx", "run.server_s", "CPU time per transaction elsewhere", 3, "time"),
     RunColumn("processor_bound", "Processors allow", "run.processor_bound", "at this CPU/tx", 3, "rate"),
     RunColumn("client_bound", "Client vCPUs allow", "run.client_bound", "at this client/tx", 3, "rate"),
     RunColumn("bound_by", "Limited by", "run.bound_by", "the lower of the two"),
-    RunColumn("of_bound_pct", "Reached", "run.of_bound", "ETR of the lower bound", 1, "part"),
+    RunColumn("of_bound_pct", "Reached", "run.of_bound", "ETR over the lower bound", 1, "part"),
 )
 _BESIDE = (
     RunColumn("unparked", "Unparked", "run.unparked", "processors not parked, on average", 1),
@@ -112,11 +112,11 @@ _BESIDE = (
 
 
 def tables(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> list[Table]:
-    """Each table that somebody told numbers of."""
-    each = "unit of ETR" if relative else "transaction"
-    found = [
+    """The tables that have values."""
+    unit = "unit of ETR" if relative else "transaction"
+    candidates = [
         _table("scaling", "", rows, _SCALING, relative),
-        _table("cpu", f"CPU time, of all processors together and per {each}", rows, _CPU, relative),
+        _table("cpu", f"CPU time, of all processors together and per {unit}", rows, _CPU, relative),
         _table("cycles", "Cycles and instructions", rows, _CYCLES, relative),
         _table("threads", "Threads", rows, _THREADS, relative)
         if any(row.run.core_busy_pct is not None for row in rows)
@@ -124,18 +124,18 @@ def tables(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> li
         _table("clients", "Clients and servers", rows, _CLIENTS, relative)
         if any(row.run.client_s is not None for row in rows)
         else None,
-        _table("beside", "Beside that", rows, _BESIDE, relative),
-        told([row.run for row in rows]),
+        _table("beside", "Other measures", rows, _BESIDE, relative),
+        other_numbers([row.run for row in rows]),
         window([(row.run.name, row.measured) for row in rows if row.measured is not None]),
         _law(fit, relative),
     ]
-    return [one for one in found if one is not None]
+    return [table for table in candidates if table is not None]
 
 
 def _table(
     key: str, title: str, rows: Sequence[Beside], columns: Sequence[RunColumn], relative: bool
 ) -> Table | None:
-    """Columns without a value are left out, and so is a table without any."""
+    """A table without its empty columns; None if all are empty."""
     every = [(column, _cells(column, rows, relative)) for column in columns]
     used = [(column, cells) for column, cells in every if any(cell is not None for cell in cells)]
     if not used:
@@ -166,21 +166,21 @@ def _law(fit: usl.Fit | None, relative: bool) -> Table | None:
         return None
     words = {
         "gamma": "throughput of one core" + ("" if relative else " (/s)"),
-        "alpha": "part of the work that waits for others",
-        "beta": "part of the work that keeps in step with each other",
+        "alpha": "contention: part of the work that waits for others",
+        "beta": "coherency: cost of keeping consistent",
     }
     heads = (
         Column("parameter", "Universal Scalability Law of the ITR"),
         Column("value", "Value", decimals=6),
-        Column("low", "95 % from", text="interval of confidence", decimals=6),
-        Column("high", "to", text="interval of confidence", decimals=6),
+        Column("low", "95 % from", text="confidence interval", decimals=6),
+        Column("high", "to", text="confidence interval", decimals=6),
         Column("how", "How"),
     )
     rows: list[tuple[Value, ...]] = [
         (words[parameter.name], parameter.value, parameter.low, parameter.high, parameter.how)
         for parameter in fit.parameters
     ]
-    rows.append(("cores at which the throughput is greatest", fit.peak, None, None, None))
+    rows.append(("cores at peak throughput", fit.peak, None, None, None))
     rows.append(("largest error of a run (%)", 100 * fit.worst, None, None, None))
     return Table("usl", "", heads, rows)
 
@@ -215,7 +215,7 @@ def charts(rows: Sequence[Beside], fit: usl.Fit | None, *, relative: bool) -> It
     used = [cost for cost in costs if any(value is not None for value in cost.values)]
     if used:
         unit = "CPUs" if relative else "ms"
-        yield Chart("CPU time of a transaction", "bars", names, tuple(used), unit)
+        yield Chart("CPU time per transaction", "bars", names, tuple(used), unit)
 
 
 def _percent(part: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Arithmetic of many ratios: how they spread, and which of them stand apart."""
+"""Arithmetic of many ratios: their spread and outlier scores."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: Median distance from the median, for a normal distribution, in standard deviations.
+#: Median distance from the median of a normal distribution, in standard deviations.
 _NORMAL_MEDIAN = 0.6745
-#: Mean distance from the mean, for a normal distribution, in standard deviations.
+#: Mean distance from the mean of a normal distribution, in standard deviations.
 _NORMAL_MEAN = 0.7979
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """deviation: standard deviation of a sample, None of fewer than two; geometric: mean of logarithms."""
+    """deviation: sample standard deviation, None for fewer than two; geometric: geometric mean."""
 
     count: int
     mean: float | None
@@ -27,7 +27,7 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """How ratios above 0 spread."""
+    """Spread of ratios above 0."""
     if not values:
         return Spread(0, None, None, None, None, None, None)
     return Spread(
@@ -42,18 +42,18 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def scores(values: Sequence[float | None]) -> list[float | None]:
-    """How far each ratio stands from the others: modified z scores of their logarithms.
+    """Distance of each ratio from the others: modified z scores of their logarithms.
 
-    In logarithms 2 is as far from 1 as 1/2 is. Median and median distance hold still where a few ratios are
-    far off. Where more than half of them are alike the mean distance takes the place of the median one; where
-    all are alike every score is 0.
+    In logarithms 2 is as far from 1 as 1/2 is. Median and median distance are robust against a few outliers.
+    If more than half of the ratios are equal, the mean distance replaces the median one; if all are equal,
+    every score is 0.
     """
     logs = [None if value is None else math.log(value) for value in values]
-    known = [value for value in logs if value is not None]
-    if not known:
+    present = [value for value in logs if value is not None]
+    if not present:
         return logs
-    middle = statistics.median(known)
-    far = [abs(value - middle) for value in known]
+    middle = statistics.median(present)
+    far = [abs(value - middle) for value in present]
     scale = statistics.median(far) / _NORMAL_MEDIAN
     if scale <= 1e-9:
         scale = statistics.fmean(far) / _NORMAL_MEAN

@@ -1,9 +1,8 @@
-"""Disks: what their times say about each other, and waiting for a base device and its aliases.
+"""DASD: how a volume's times relate, and waiting for a base device and its aliases.
 
-Times are in milliseconds, rates in operations a second. Sources: FCX108 DEVICE of z/VM Performance Toolkit,
-whose published rows obey the identities to the digits that are printed; Erlang's formula and Allen-Cunneen
-for several exposures (models/queueing/queues.py); facts/models/dasd_bursts.toml for queues that were
-measured.
+Times are in milliseconds, rates in operations per second. Sources: FCX108 DEVICE of z/VM Performance Toolkit,
+whose published rows obey the identities to the printed digits; Erlang's formula and Allen-Cunneen for
+several exposures (models/queueing/queues.py); facts/models/dasd_bursts.toml for measured queues.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ def service(pend: float, disc: float, conn: float) -> float:
 
 
 def queued(rate: float, resp: float, serv: float) -> float:
-    """Requests that wait on average: Little's law over what is not service."""
+    """Average number of requests that wait: Little's law over response less service."""
     return rate * (resp - serv) / 1000
 
 
 def busy(rate: float, serv: float) -> float:
-    """Percent of one exposure; 250 keeps two and a half at work."""
+    """Busy in percent of one exposure; 250 means two and a half exposures."""
     return rate * serv / 10
 
 
 def alias_use(rate: float, serv: float) -> float:
-    """Aliases that a volume has in use on average while there are enough of them.
+    """Average number of aliases a volume has in use while the pool has enough.
 
-    A request takes the base where that is free: of an offered load a the base carries a / (1 + a), whatever
+    A request takes the base if that is free: of an offered load a the base carries a / (1 + a), whatever
     the distribution of service (Erlang's loss formula for one server); aliases carry the rest.
     """
     offered = rate * serv / 1000
@@ -44,20 +43,20 @@ def alias_use(rate: float, serv: float) -> float:
 
 
 def waiting(rate: float, serv: float, aliases: int, burst: float) -> Queue | None:
-    """The queue for a base and its aliases; None where more comes than they can serve.
+    """The queue for a base and its aliases; None if more arrives than they can serve.
 
-    burst: how much longer requests wait than by chance, (Ca2 + Cs2) / 2 of Allen-Cunneen; 1 is M/M/c.
+    burst: factor on the wait of random arrivals, (Ca2 + Cs2) / 2 of Allen-Cunneen; 1 is M/M/c.
     """
     return many_servers(rate / 1000, serv, 1 + aliases, arrivals=burst, services=burst)
 
 
 def fewest_aliases(rate: float, serv: float) -> int:
-    """Aliases without which the queue grows and grows."""
+    """Fewest aliases that keep the queue from growing without limit."""
     return int(rate * serv / 1000)
 
 
 def burst_of(rate: float, serv: float, resp: float, aliases: int) -> float | None:
-    """Measured wait over that of M/M/c; None where M/M/c has no wait, or no end of it."""
+    """Measured wait over that of M/M/c; None if M/M/c has no wait or an unbounded one."""
     chance = waiting(rate, serv, aliases, 1.0)
     if chance is None or not chance.wait:
         return None
@@ -66,7 +65,7 @@ def burst_of(rate: float, serv: float, resp: float, aliases: int) -> float | Non
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """A published row: what was printed, busy part of the exposure, and the factor."""
+    """A published row: rate, service and response as printed, utilization and burst factor."""
 
     rate: float
     serv: float
@@ -77,13 +76,13 @@ class Burst:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Bursts of one kind of work, by utilization."""
+    """Burst factors of one kind of work, by utilization."""
 
     rows: tuple[Burst, ...]
     source: str
 
     def at(self, utilization: float) -> float:
-        """Along straight lines between rows; beyond the ends the factor of the end."""
+        """Factor interpolated linearly between rows; beyond the ends, that of the nearest row."""
         before = self.rows[0]
         for row in self.rows:
             if utilization <= row.utilization:
@@ -96,13 +95,13 @@ class Published:
 
 @cache
 def published() -> dict[str, Published]:
-    """What was measured, by kind of work."""
-    found: dict[str, Published] = {}
+    """Published measurements by kind of work."""
+    by_kind: dict[str, Published] = {}
     for kind, facts in document.facts(_FILE).items():
         rows = []
         for rate, serv, resp in facts["rows"]:
             factor = burst_of(rate, serv, resp, 0)
             assert factor is not None
             rows.append(Burst(rate, serv, resp, rate * serv / 1000, factor))
-        found[kind] = Published(tuple(sorted(rows, key=lambda row: row.utilization)), facts["source"])
-    return found
+        by_kind[kind] = Published(tuple(sorted(rows, key=lambda row: row.utilization)), facts["source"])
+    return by_kind

@@ -1,6 +1,6 @@
-"""HyperPAV aliases of a measured interval: what each use of a pool should have had beside what it had.
+"""HyperPAV aliases of a measured interval: expected beside observed aliases of each use of a pool.
 
-A use with requests that waited wants all it can get; else it wants what it had in use.
+A use with requests that waited wants all it can get; otherwise it wants what it had in use.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _BUSY = "sum(coalesce(in_use, 0) + coalesce(queued, 0))"
 
 
 def busy(settings: Sequence[str] = ()) -> str:
-    """Intervals and how busy each was: aliases in use and requests that waited, of one pool.
+    """SQL of intervals and how busy each was: aliases in use and requests that waited, of one pool.
 
-    A pool that is nowhere leaves all of them: compare() then says which there are.
+    An unknown pool selects all intervals, so that compare() can list the pools.
     """
     pool, _ = _pool_and_rest(settings)
     where = ""
@@ -41,7 +41,7 @@ def busy(settings: Sequence[str] = ()) -> str:
 def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Expected beside observed. settings: `pool=1` (number or SSID), or values of the scenario."""
     wanted, rest = _pool_and_rest(settings)
-    ssid, pool, others = _chosen(session, system, end, wanted)
+    ssid, pool, others = _choose_pool(session, system, end, wanted)
     rows = session.sql(
         "SELECT io_type, aliases, share, in_use, queued FROM alias_pool "
         f"WHERE {at_end(system, end)} AND pool IS NOT DISTINCT FROM {'NULL' if pool is None else pool} "
@@ -51,15 +51,15 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     title = f"HyperPAV aliases of {system}, {name}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
     notes = [f"Pool: {name}{', the busiest of this interval' if wanted is None and others else ''}"]
     if others:
-        notes.append(f"other pools of this interval: {', '.join(others)}; pool=... takes one of them")
+        notes.append(f"other pools of this interval: {', '.join(others)}; choose one with pool=...")
     uses = [row for row in rows if row[0] != "ALL"]
     aliases = next((row[1] for row in uses or rows if row[1] is not None), None)
     blind = [str(row[0]) for row in uses if row[2] is None]
     if aliases is None:
-        return Answer("aliases", title, [], notes=[*notes, "the data do not tell how many aliases it has"])
+        return Answer("aliases", title, [], notes=[*notes, "the data do not report the number of aliases"])
     if not uses or blind:
         of = f" of {' and '.join(blind)}" if blind else " of any use"
-        notes.append(f"the data tell no share{of}, so nothing is expected; what gives it: {_needs('share')}")
+        notes.append(f"the data report no share{of}, so nothing can be expected; needs: {_needs('share')}")
         return Answer("aliases", title, [], notes=notes)
     values: dict[str, Any] = {
         "model": "aliases",
@@ -73,7 +73,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         ],
     }
     notes += [
-        f"{kind}: the data do not tell what it had in use and how many waited, so it wants all it can get"
+        f"{kind}: the data do not report aliases in use and waiting requests, so it wants all it can get"
         for kind, _, _, in_use, queued in uses
         if in_use is None or queued is None
     ]
@@ -81,26 +81,26 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         values = scenarios.changed(values, setting)
         notes.append(f"changed: {setting}")
     solved = models.solve("aliases", values)
-    solved.notes = [*notes, *_bursts(uses, values), *solved.notes]
+    solved.notes = [*notes, *_burst_notes(uses, values), *solved.notes]
     return solved
 
 
-def _bursts(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[str]:
-    """Uses whose requests waited although, on average, not all aliases of the pool were in use."""
+def _burst_notes(uses: Sequence[Sequence[Any]], solved: dict[str, Any]) -> list[str]:
+    """Notes on uses whose requests waited although the pool had free aliases on average."""
     free = (uses[0][1] or 0) - sum(row[3] or 0.0 for row in uses)
     return [
-        f"{one['name']}: {one['queued']:.2g} requests waited on average though {free:.1f} aliases were free "
-        "on average: they came in bursts, and it is taken to want all it can get; "
-        f"use.{one['name']}.queued=0 takes it as content"
-        for one in solved["use"]
-        if one.get("queued") and one.get("wants") is None and free >= 1
+        f"{use['name']}: {use['queued']:.2g} requests waited on average though {free:.1f} aliases were free "
+        "on average: they came in bursts, so it is assumed to want all it can get; "
+        f"use.{use['name']}.queued=0 assumes it had enough"
+        for use in solved["use"]
+        if use.get("queued") and use.get("wants") is None and free >= 1
     ]
 
 
-def _chosen(
+def _choose_pool(
     session: Asked, system: str, end: dt.datetime, wanted: str | None
 ) -> tuple[str | None, int | None, list[str]]:
-    """SSID and number of the pool that is asked for, or of the busiest, and the names of the others."""
+    """SSID and number of the requested or busiest pool, and the names of the others."""
     rows = session.sql(
         f"SELECT ssid, pool, {_BUSY} AS busy FROM alias_pool WHERE {at_end(system, end)} "
         "GROUP BY ssid, pool ORDER BY busy DESC, pool"
@@ -131,5 +131,5 @@ def _pool_and_rest(settings: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _needs(column: str) -> str:
-    """What gives a column of the table, as its catalog says."""
-    return next(one.needs for one in metrics.table(TABLE).columns if one.name == column)
+    """The data that a column of the table needs, from the catalog."""
+    return next(entry.needs for entry in metrics.table(TABLE).columns if entry.name == column)

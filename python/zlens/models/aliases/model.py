@@ -1,6 +1,6 @@
 """HyperPAV aliases: how uses share a pool, and how long requests wait for a base and its aliases.
 
-Source of the sharing: IBM, "z/VM 6.4 Performance Update": shares of SET CU work just like weights of
+Source of the sharing rule: IBM, "z/VM 6.4 Performance Update": SET CU shares work like weights of
 partitions, with entitlement and distribution of excess. Times are in milliseconds.
 """
 
@@ -28,33 +28,38 @@ _USE = Spec(
     (
         Key("name", Line(), "MDISK, PAGING or a name of your own"),
         Key("share", Integer(0, 1_000_000), "its share (SET CU)"),
-        Key("wants", _ALIASES, "aliases it would have in use if nothing held it", "aliases", default=None),
-        Key("in_use", _ALIASES, "aliases it had in use, as measured (HPALIAS)", "aliases", default=None),
-        Key("queued", _ALIASES, "requests that waited, as measured: if any, it wants all", default=None),
+        Key("wants", _ALIASES, "aliases it would use if unlimited", "aliases", default=None),
+        Key("in_use", _ALIASES, "aliases in use, as measured (HPALIAS)", "aliases", default=None),
+        Key(
+            "queued",
+            _ALIASES,
+            "requests that waited, as measured; if any, it wants all it can get",
+            default=None,
+        ),
     )
 )
 
 _DEVICE = Spec(
     (
         Key("name", Line(), "name of the volume"),
-        Key("use", Line(), "whose aliases it takes; needed where there is more than one use", default=None),
-        Key("rate", Number(0, 1e9), "operations of the volume, over base and aliases", "per second"),
+        Key("use", Line(), "use whose aliases it takes; required with more than one use", default=None),
+        Key("rate", Number(0, 1e9), "I/O rate of the volume, base and aliases together", "per second"),
         Key("serv", _MS, "service time; or pend, disc and conn", "ms", default=None),
         Key("pend", _MS, "pending", "ms", default=None),
         Key("disc", _MS, "disconnected", "ms", default=None),
         Key("conn", _MS, "connected", "ms", default=None),
-        Key("resp", _MS, "response time as measured: says how bursty requests come", "ms", default=None),
-        Key("aliases_then", Integer(0, 10_000), "aliases it had when that was measured", default=0),
+        Key("resp", _MS, "response time as measured; shows how bursty requests are", "ms", default=None),
+        Key("aliases_then", Integer(0, 10_000), "aliases it had at that measurement", default=0),
         Key(
             "burst",
             Number(0, 1_000_000),
-            "how much longer requests wait than by chance, (Ca2 + Cs2) / 2 of Allen-Cunneen",
+            "factor on the wait of random arrivals, (Ca2 + Cs2) / 2 of Allen-Cunneen",
             default=None,
         ),
         Key(
             "bursts",
             Choice(("chance", "paging", "minidisk")),
-            "or take it from published measurements of such work, by utilization of the base alone",
+            "or the factor from published measurements of such work, by utilization of the base alone",
             default="chance",
         ),
     )
@@ -63,7 +68,7 @@ _DEVICE = Spec(
 SPEC = Spec(
     (
         Key("aliases", Integer(0, 10_000), "aliases of the pool"),
-        Key("use", Many(_USE), "a use of them", default=[]),
+        Key("use", Many(_USE), "a use of the pool", default=[]),
         Key("device", Many(_DEVICE), "a volume", default=[]),
     )
 )
@@ -78,7 +83,7 @@ aliases = 16
 [[use]]
 name = "MDISK"
 share = 20                   # SET CU
-# wants = 3.5                # aliases; left out: what its volumes need, or all it can get
+# wants = 3.5                # aliases; default: what its volumes need, or all it can get
 
 [[use]]
 name = "PAGING"
@@ -101,24 +106,24 @@ conn = 0.480
 bursts = "paging"
 """
 
-#: More aliases than this no table goes through for one volume; more volumes than that get no such rows.
+#: Most numbers of aliases tabulated for one volume, and most volumes tabulated.
 _MOST_STEPS, _MOST_VOLUMES = 32, 8
-#: Minidisk and paging I/O are two; more than this nobody has.
+#: Minidisk and paging I/O are two; this is far more than needed.
 _MOST_USES = 100
-#: So rarely does anybody wait that one more alias makes no difference.
+#: Probability of waiting below which one more alias makes no difference.
 _RARELY = 0.005
 
 _USES = (
     Column("name", "Use"),
     Column("share", "Share", text="SET CU"),
     Column("entitled", "Entitled", "aliases", "share of the pool", 2),
-    Column("wants", "Wants", "aliases", "dots: all that it can get", 2),
+    Column("wants", "Wants", "aliases", "dots: all it can get", 2),
     Column("gets", "Gets", "aliases", "in use on average", 2),
     Column("excess", "Excess", "aliases", "beyond its entitlement", 2),
-    Column("could_get", "Could get", "aliases", "if it wanted all, as the others are", 2),
+    Column("could_get", "Could get", "aliases", "if it wanted all and the others stayed as they are", 2),
     Column("bound_by", "Limited by"),
     Column("observed", "Observed", "aliases", "in use, as measured", 2),
-    Column("error", "Error", "aliases", "what it gets less what was observed", 2),
+    Column("error", "Error", "aliases", "gets less observed", 2),
 )
 _DEVICES = (
     Column("name", "Volume"),
@@ -126,13 +131,13 @@ _DEVICES = (
     Column("rate", "Rate", "1/s"),
     Column("serv", "Serv", "ms", decimals=3),
     Column("busy", "Busy", "% of 1", "of one exposure"),
-    Column("aliases", "Aliases", "", "whole aliases that its use can count on"),
+    Column("aliases", "Aliases", "", "whole aliases its use can count on"),
     Column("alone", "Resp alone", "ms", "if no other volume took any of them", 3),
     Column("part", "Its part", "", "aliases, if they are split by need"),
     Column("response", "Resp split", "ms", "with its part of them", 3),
     Column("queued", "Queued", "", "requests that wait, with its part", 2),
-    Column("burst", "Burst", "x", "how much longer than by chance requests wait", 2),
-    Column("measured", "Measured", "ms", "response time as it was", 3),
+    Column("burst", "Burst", "x", "factor on the wait of random arrivals", 2),
+    Column("measured", "Measured", "ms", "response time as measured", 3),
     Column("measured_queued", "Queued then", "", "by Little's law", 2),
 )
 _STEPS = (
@@ -158,53 +163,53 @@ _PUBLISHED = (
 
 
 def allocate(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
-    """Aliases in use of each, by share; what one does not want goes to the others by share."""
+    """Aliases in use by each, by share; what one does not want goes to the others by share."""
     return water_fill(aliases, shares, [min(want, aliases) for want in wants])
 
 
 def entitlements(aliases: float, shares: Sequence[float]) -> list[float]:
-    """Parts of the pool by share; none where nobody has one."""
+    """Parts of the pool by share; 0 if no use has a share."""
     total = sum(shares)
     return [aliases * share / total if total else 0.0 for share in shares]
 
 
 def split(aliases: int, needs: Sequence[float]) -> list[int]:
-    """Whole aliases for each by need: what is cut off goes to those who lose most by it, first ones first."""
+    """Whole aliases for each by need; the remainder goes to those that rounding down cuts most, in order."""
     total = sum(needs)
     if not total:
         return [aliases] * len(needs)
     parts = [aliases * need / total for need in needs]
-    found = [math.floor(part + 1e-9) for part in parts]
-    by_loss = sorted(range(len(needs)), key=lambda at: found[at] - parts[at])
-    for at in by_loss[: aliases - sum(found)]:
-        found[at] += 1
-    return found
+    counts = [math.floor(part + 1e-9) for part in parts]
+    by_loss = sorted(range(len(needs)), key=lambda at: counts[at] - parts[at])
+    for at in by_loss[: aliases - sum(counts)]:
+        counts[at] += 1
+    return counts
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Shares first, then waits of the volumes with what their use can count on."""
+    """Solve shares first, then waits of the volumes with the aliases their use can count on."""
     uses, devices, aliases = scenario["use"], scenario["device"], scenario["aliases"]
-    _together(scenario, uses, devices)
+    _check_combinations(scenario, uses, devices)
     named = uses or [{"name": "all", "share": 1, "wants": None, "in_use": None, "queued": None}]
     notes: list[str] = []
     volumes = [_volume(scenario, device, named, notes) for device in devices]
-    shares = [float(one["share"]) for one in named]
-    wants = [_wants(one, volumes) for one in named]
-    found = allocate(aliases, shares, wants)
-    could = _could(aliases, shares, wants)
+    shares = [float(use["share"]) for use in named]
+    wants = [_wants(use, volumes) for use in named]
+    gets = allocate(aliases, shares, wants)
+    could = _gets_if_unlimited(aliases, shares, wants)
     entitled = entitlements(aliases, shares)
-    rows = [_use(one, *amounts) for one, *amounts in zip(named, entitled, wants, found, could, strict=True)]
+    rows = [_use(use, *amounts) for use, *amounts in zip(named, entitled, wants, gets, could, strict=True)]
     figures = [
-        Figure("in_use", math.fsum(found), "aliases", "in use on average", 2),
-        Figure("free", aliases - math.fsum(found), "aliases", "free on average", 2),
+        Figure("in_use", math.fsum(gets), "aliases", "in use on average", 2),
+        Figure("free", aliases - math.fsum(gets), "aliases", "free on average", 2),
     ]
-    tables = [_shown("uses", "Uses of the aliases", _USES, rows)] if uses else []
+    tables = [_without_empty_measurements("uses", "Uses of the aliases", _USES, rows)] if uses else []
     charts = [_shares_chart(rows)] if uses else []
     if volumes:
-        counts = {one["name"]: math.floor(can + 1e-9) for one, can in zip(named, could, strict=True)}
+        counts = {use["name"]: math.floor(can + 1e-9) for use, can in zip(named, could, strict=True)}
         lines = _responses(scenario, volumes, counts, notes)
         steps, curves = _steps(volumes, aliases)
-        tables += [_shown("devices", "Volumes", _DEVICES, lines)]
+        tables += [_without_empty_measurements("devices", "Volumes", _DEVICES, lines)]
         tables += [Table("by_aliases", "By number of aliases of its own", _STEPS, steps)]
         tables += _published({device["bursts"] for device in devices} - {"chance"})
         charts += curves
@@ -215,52 +220,54 @@ def solve(scenario: Scenario) -> Answer:
     )
 
 
-def _shown(key: str, title: str, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]]) -> Table:
-    """A table without the two last columns, which are of measurements, where there are none."""
+def _without_empty_measurements(
+    key: str, title: str, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]]
+) -> Table:
+    """A table without its last two columns (measurements) if they are empty."""
     if all(row[-2] is None for row in rows):
         columns, rows = columns[:-2], [row[:-2] for row in rows]
     return Table(key, title, columns, rows)
 
 
-def _could(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
-    """What each would get if it wanted all."""
+def _gets_if_unlimited(aliases: float, shares: Sequence[float], wants: Sequence[float]) -> list[float]:
+    """Aliases each would get if it wanted all."""
     return [
         allocate(aliases, shares, [*wants[:at], math.inf, *wants[at + 1 :]])[at] for at in range(len(shares))
     ]
 
 
-def _together(scenario: Scenario, uses: Sequence[dict[str, Any]], devices: Sequence[dict[str, Any]]) -> None:
-    """Keys that are each right, but not together."""
+def _check_combinations(
+    scenario: Scenario, uses: Sequence[dict[str, Any]], devices: Sequence[dict[str, Any]]
+) -> None:
+    """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
     if not uses and not devices:
-        raise wrong("there is neither use nor device", "add [[use]] or [[device]]")
+        raise wrong("the scenario has neither use nor device", "add [[use]] or [[device]]")
     for kind, entries in (("use", uses), ("device", devices)):
         for name, times in Counter(entry["name"] for entry in entries).items():
             if times > 1:
-                raise wrong(f"{kind} {name} is there twice", "give each a name of its own")
+                raise wrong(f"{kind} {name} is given twice", "use unique names")
     if len(uses) > _MOST_USES:
-        raise wrong(f"there are {len(uses):,} uses of one pool", f"have {_MOST_USES} at most")
-    known = {use["name"] for use in uses}
+        raise wrong(f"the pool has {len(uses):,} uses", f"use {_MOST_USES} at most")
+    use_names = {use["name"] for use in uses}
     for device in devices:
-        here = f"device.{device['name']}"
+        path = f"device.{device['name']}"
         if device["use"] is None and len(uses) > 1:
             raise wrong(
-                f"{here}.use is missing, and there are {len(uses)} uses", f'add use = "{uses[0]["name"]}"'
+                f"{path}.use is missing, and the pool has {len(uses)} uses", f'add use = "{uses[0]["name"]}"'
             )
-        if device["use"] is not None and device["use"] not in known:
-            raise wrong(
-                f"{here}.use is {device['use']}, and there is no such use", "add [[use]] with that name"
-            )
+        if device["use"] is not None and device["use"] not in use_names:
+            raise wrong(f"{path}.use is {device['use']}, which does not exist", "add [[use]] with that name")
         parts = [device[key] is not None for key in ("pend", "disc", "conn")]
         if (device["serv"] is None) != all(parts) or (device["serv"] is not None and any(parts)):
-            raise wrong(f"{here} needs serv, or pend, disc and conn", "write serv = 0.5, or all three parts")
+            raise wrong(f"{path} needs serv, or pend, disc and conn", "write serv = 0.5, or all three parts")
         if device["burst"] is not None and device["bursts"] != "chance":
-            raise wrong(f"{here} has burst and bursts", "keep one of them")
+            raise wrong(f"{path} has burst and bursts", "keep one of them")
 
 
 @dataclass(frozen=True, slots=True)
 class _Volume:
-    """A device of the scenario with what follows from it."""
+    """A device of the scenario with its derived values."""
 
     name: str
     use: str
@@ -275,47 +282,49 @@ class _Volume:
 
 
 def _volume(
-    scenario: Scenario, one: dict[str, Any], uses: Sequence[dict[str, Any]], notes: list[str]
+    scenario: Scenario, device: dict[str, Any], uses: Sequence[dict[str, Any]], notes: list[str]
 ) -> _Volume:
-    serv = one["serv"]
+    serv = device["serv"]
     if serv is None:
-        serv = dasd.service(one["pend"], one["disc"], one["conn"])
-    burst = one["burst"]
-    if one["bursts"] != "chance":
-        measured, offered = dasd.published()[one["bursts"]], one["rate"] * serv / 1000
+        serv = dasd.service(device["pend"], device["disc"], device["conn"])
+    burst = device["burst"]
+    if device["bursts"] != "chance":
+        measured, offered = dasd.published()[device["bursts"]], device["rate"] * serv / 1000
         burst = measured.at(offered)
         low, high = measured.rows[0].utilization, measured.rows[-1].utilization
         if not 0.99 * low <= offered <= 1.01 * high:
             notes.append(
-                f"{one['name']}: its base alone would be {100 * offered:.0f}% busy, and {one['bursts']} was "
-                f"measured from {100 * low:.0f}% to {100 * high:.0f}%: its factor is that of the nearer end"
+                f"{device['name']}: its base alone would be {100 * offered:.0f}% busy, and "
+                f"{device['bursts']} was measured from {100 * low:.0f}% to {100 * high:.0f}%: the factor "
+                "of the nearer end is used"
             )
-    if one["resp"] is not None:
-        wrong, here = scenario.problem.wrong, f"device.{one['name']}"
-        if one["resp"] < serv:
+    if device["resp"] is not None:
+        wrong, path = scenario.problem.wrong, f"device.{device['name']}"
+        if device["resp"] < serv:
             raise wrong(
-                f"{here}.resp is {one['resp']:g} ms, less than its service of {serv:g} ms", "correct one"
+                f"{path}.resp is {device['resp']:g} ms, less than its service time of {serv:g} ms",
+                "correct one of them",
             )
         if burst is None:
-            burst = dasd.burst_of(one["rate"], serv, one["resp"], one["aliases_then"])
+            burst = dasd.burst_of(device["rate"], serv, device["resp"], device["aliases_then"])
             if burst is None:
                 raise wrong(
-                    f"{here}.resp says nothing about its bursts: with {one['aliases_then']} aliases and "
-                    f"{one['rate'] * serv / 1000:.2f} requests in service nobody waits, or all do",
-                    "set aliases_then to what it had, or burst",
+                    f"{path}.resp does not determine a burst factor: with {device['aliases_then']} aliases "
+                    f"and {device['rate'] * serv / 1000:.2f} requests in service none waits, or all do",
+                    "set aliases_then to the aliases it had, or set burst",
                 )
     return _Volume(
-        one["name"],
-        one["use"] or uses[0]["name"],
-        one["rate"],
+        device["name"],
+        device["use"] or uses[0]["name"],
+        device["rate"],
         serv,
-        one["resp"],
+        device["resp"],
         1.0 if burst is None else burst,
     )
 
 
 def _wants(use: dict[str, Any], volumes: Sequence[_Volume]) -> float:
-    """Aliases it would have in use: as given, as measured, as its volumes need, or all."""
+    """Aliases a use wants: as given, as measured, as its volumes need, or all."""
     if use["wants"] is not None:
         return float(use["wants"])
     if use["in_use"] is not None and use["queued"] is not None:
@@ -350,7 +359,7 @@ def _shares_chart(rows: Sequence[tuple[Any, ...]]) -> Chart:
 def _responses(
     scenario: Scenario, volumes: Sequence[_Volume], counts: dict[str, int], notes: list[str]
 ) -> list[tuple[Any, ...]]:
-    """Each volume with all aliases of its use, and with its part of them."""
+    """Rows of volumes with all aliases of their use, and with their part of them."""
     sharing = {use: [volume for volume in volumes if volume.use == use] for use in counts}
     if any(len(of_use) > 1 and counts[use] for use, of_use in sharing.items()):
         scenario.assume("aliases_shared")
@@ -358,38 +367,38 @@ def _responses(
         scenario.assume("burst_carried")
     rows = []
     parts = {
-        one.name: part
+        volume.name: part
         for use, of_use in sharing.items()
-        for one, part in zip(of_use, split(counts[use], [one.wants for one in of_use]), strict=True)
+        for volume, part in zip(of_use, split(counts[use], [volume.wants for volume in of_use]), strict=True)
     }
-    for one in volumes:
-        count, part = counts[one.use], parts[one.name]
-        alone = dasd.waiting(one.rate, one.serv, count, one.burst)
-        apart = dasd.waiting(one.rate, one.serv, part, one.burst)
+    for volume in volumes:
+        count, part = counts[volume.use], parts[volume.name]
+        alone = dasd.waiting(volume.rate, volume.serv, count, volume.burst)
+        apart = dasd.waiting(volume.rate, volume.serv, part, volume.burst)
         if alone is None:
             notes.append(
-                f"{one.name}: more comes than a base and {count} aliases can serve; "
-                f"it needs {dasd.fewest_aliases(one.rate, one.serv)} at least"
+                f"{volume.name}: more arrives than a base and {count} aliases can serve; "
+                f"it needs {dasd.fewest_aliases(volume.rate, volume.serv)} at least"
             )
         elif apart is None:
             notes.append(
-                f"{one.name}: its part, {part} of {count} aliases, is not enough; it has to take more of them"
+                f"{volume.name}: its part, {part} of {count} aliases, is not enough; it has to take more"
             )
         rows.append(
             (
-                one.name,
-                one.use,
-                one.rate,
-                one.serv,
-                dasd.busy(one.rate, one.serv),
+                volume.name,
+                volume.use,
+                volume.rate,
+                volume.serv,
+                dasd.busy(volume.rate, volume.serv),
                 count,
                 None if alone is None else alone.response,
                 part,
                 None if apart is None else apart.response,
                 None if apart is None else apart.queued,
-                one.burst,
-                one.resp,
-                None if one.resp is None else dasd.queued(one.rate, one.resp, one.serv),
+                volume.burst,
+                volume.resp,
+                None if volume.resp is None else dasd.queued(volume.rate, volume.resp, volume.serv),
             )
         )
     if all(volume.burst == 1.0 for volume in volumes) and any(
@@ -397,14 +406,14 @@ def _responses(
     ):
         factors = [row.factor for row in dasd.published()["paging"].rows]
         notes.append(
-            "by chance is optimistic where requests come in bursts: published paging volumes waited "
+            "random arrivals are optimistic if requests come in bursts: published paging volumes waited "
             f"{min(factors):.1f} to {max(factors):.1f} times as long; set bursts, burst or a measured resp"
         )
     return rows
 
 
 def _steps(volumes: Sequence[_Volume], aliases: int) -> tuple[list[tuple[Any, ...]], list[Chart]]:
-    """Each volume by itself with none, one, two, ... aliases, until hardly anybody waits."""
+    """Each volume by itself with 0, 1, 2, ... aliases, until waiting is rare."""
     rows: list[tuple[Any, ...]] = []
     longest = 0
     curves: list[tuple[str, list[float | None]]] = []
@@ -412,8 +421,8 @@ def _steps(volumes: Sequence[_Volume], aliases: int) -> tuple[list[tuple[Any, ..
         first = max(0, dasd.fewest_aliases(volume.rate, volume.serv) - 1)
         responses: list[float | None] = [None] * first
         for count in range(first, first + min(max(aliases, 1), _MOST_STEPS) + 1):
-            found = dasd.waiting(volume.rate, volume.serv, count, volume.burst)
-            if found is None:
+            queue = dasd.waiting(volume.rate, volume.serv, count, volume.burst)
+            if queue is None:
                 rows.append((volume.name, count, None, 100.0, None, None, None))
                 responses.append(None)
                 continue
@@ -421,39 +430,41 @@ def _steps(volumes: Sequence[_Volume], aliases: int) -> tuple[list[tuple[Any, ..
                 (
                     volume.name,
                     count,
-                    100 * found.utilization,
-                    100 * found.waits,
-                    found.wait,
-                    found.response,
-                    found.queued,
+                    100 * queue.utilization,
+                    100 * queue.waits,
+                    queue.wait,
+                    queue.response,
+                    queue.queued,
                 )
             )
-            responses.append(found.response)
-            if found.waits < _RARELY:
+            responses.append(queue.response)
+            if queue.waits < _RARELY:
                 break
         longest = max(longest, len(responses))
         curves.append((volume.name, responses))
-    # Where hardly anybody waits the response stays what it is.
+    # Once waiting is rare the response stays the same.
     series = tuple(Series(name, [*of_it, *[of_it[-1]] * (longest - len(of_it))]) for name, of_it in curves)
     places = [float(at) for at in range(longest)]
     return rows, [Chart("Response by number of aliases", "lines", places, series, "ms", "aliases")]
 
 
 def _published(kinds: set[str]) -> list[Table]:
-    """The measurements that bursts were taken from."""
+    """The published measurements of the burst factors used."""
     rows = [
-        (kind, one.rate, one.serv, one.resp, 100 * one.utilization, one.factor, measured.source)
+        (kind, row.rate, row.serv, row.resp, 100 * row.utilization, row.factor, measured.source)
         for kind, measured in dasd.published().items()
-        for one in (measured.rows if kind in kinds else ())
+        for row in (measured.rows if kind in kinds else ())
     ]
     return [Table("bursts", "Bursts as published", _PUBLISHED, rows)] if rows else []
 
 
 def _mean_response(volumes: Sequence[_Volume], rows: Sequence[tuple[Any, ...]]) -> Figure:
-    """Over all requests, with aliases split; none where a volume has no end of waiting."""
-    known = [row[8] for row in rows]
+    """Mean response over all requests with aliases split; None if a volume's wait is unbounded."""
+    responses = [row[8] for row in rows]
     total = sum(volume.rate for volume in volumes)
     mean = None
-    if total and None not in known:
-        mean = sum(one.rate * response for one, response in zip(volumes, known, strict=True)) / total
+    if total and None not in responses:
+        mean = (
+            sum(volume.rate * response for volume, response in zip(volumes, responses, strict=True)) / total
+        )
     return Figure("response", mean, "ms", "response over all volumes, aliases split", 3)

@@ -1,7 +1,7 @@
-"""Whose capacity adjustment factors: a machine of the catalog, the user's own, or what a file says.
+"""The curve of capacity adjustment factors: of a catalog machine, the user's own, or from a file.
 
-Linux gives the factors themselves (/proc/sysinfo, from STSI). z/VM monitor data give the machine type and its
-capability, by which the catalog knows curves.
+Linux reports the factors themselves (/proc/sysinfo, from STSI). z/VM monitor data give machine type and
+capability, which select a curve of the catalog.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NamedCurve:
-    """A curve, what it is called, where it is from, and what is to be said of it."""
+    """A curve with its name, source, status and notes."""
 
     curve: tuple[Point, ...]
     text: str
@@ -34,53 +34,57 @@ class NamedCurve:
     notes: tuple[str, ...] = ()
 
 
-def known(scenario: Scenario) -> NamedCurve | None:
-    """The curve that a scenario names; None where it names none."""
-    given = [key for key in ("machine", "factors", "adjustments", "data") if scenario[key] is not None]
-    if len(given) > 1:
-        raise scenario.problem.wrong(f"{' and '.join(given)} each give a curve", "keep one of them")
+def named_curve(scenario: Scenario) -> NamedCurve | None:
+    """The curve that a scenario selects; None if it selects none."""
+    sources = [key for key in ("machine", "factors", "adjustments", "data") if scenario[key] is not None]
+    if len(sources) > 1:
+        raise scenario.problem.wrong(f"{' and '.join(sources)} each give a curve", "keep one of them")
     if scenario["machine"] is not None:
         return _of_catalog(scenario)
     if scenario["factors"] is not None:
-        return NamedCurve(_own(scenario), "factors of the scenario", "the scenario", "given")
+        return NamedCurve(_own_points(scenario), "factors of the scenario", "the scenario", "given")
     if scenario["adjustments"] is not None:
         curve = tuple(from_adjustments(scenario["adjustments"]))
         return NamedCurve(curve, "adjustments of the scenario", "the scenario", "given")
     if scenario["data"] is not None:
-        _allowed(scenario["data"])
-        return _of_file(_beside(scenario.problem.file, scenario["data"]), scenario["system"])
+        _check_path(scenario["data"])
+        return _of_file(_resolve(scenario.problem.file, scenario["data"]), scenario["system"])
     return None
 
 
-def _allowed(path: str) -> None:
+def _check_path(path: str) -> None:
     try:
         user_files.named(path)
     except InputError as error:
         raise ScenarioError(f"data names a file; {error.message}", cure=error.cure) from None
 
 
-def _beside(scenario: str | None, path: str) -> str:
-    """A path of a scenario: from the folder of its file where it is there, else as it is."""
-    there = None if scenario in (None, "-") else os.path.join(os.path.dirname(scenario or ""), path)
-    return there if there is not None and os.path.exists(there) else path
+def _resolve(scenario: str | None, path: str) -> str:
+    """Resolve a path against the folder of the scenario file if it exists there, else leave it as is."""
+    beside = None if scenario in (None, "-") else os.path.join(os.path.dirname(scenario or ""), path)
+    return beside if beside is not None and os.path.exists(beside) else path
 
 
 def _of_catalog(scenario: Scenario) -> NamedCurve:
     name = scenario["machine"]
-    one = machines.machines().get(name)
-    if one is None:
+    machine = machines.machines().get(name)
+    if machine is None:
         raise scenario.problem.value("machine", name, f"one of {', '.join(machines.machines())}")
-    return _said(one)
+    return _catalog_curve(machine)
 
 
-def _said(one: machines.Machine, *notes: str) -> NamedCurve:
+def _catalog_curve(machine: machines.Machine, *notes: str) -> NamedCurve:
     return NamedCurve(
-        one.curve, one.text, one.source, one.status, (*notes, *([one.note.rstrip(".")] if one.note else []))
+        machine.curve,
+        machine.text,
+        machine.source,
+        machine.status,
+        (*notes, *([machine.note.rstrip(".")] if machine.note else [])),
     )
 
 
-def _own(scenario: Scenario) -> tuple[Point, ...]:
-    """The points of the scenario, with the one processor that all others are measured by."""
+def _own_points(scenario: Scenario) -> tuple[Point, ...]:
+    """The points of the scenario, with 1 for one processor."""
     points: dict[int, float] = {1: 1.0}
     for text, value in scenario["factors"].items():
         if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 10_000:
@@ -93,7 +97,7 @@ def _own(scenario: Scenario) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=16)
 def _of_file(path: str, system: str | None) -> NamedCurve:
-    """The curve of a system in a file: a sweep asks for it again and again."""
+    """The curve of a system in a file; cached because a sweep asks for it repeatedly."""
     from zlens.session.session import Session
 
     try:
@@ -108,13 +112,13 @@ def _of_file(path: str, system: str | None) -> NamedCurve:
 
 
 def of_session(session: Session, system: str | None = None) -> NamedCurve:
-    """The curve of one system of what was opened; ScenarioError where nothing tells it."""
+    """The curve of one system of a session; ScenarioError if no data give it."""
     systems = [str(row[0]) for row in session.sql("SELECT DISTINCT system FROM system ORDER BY system").rows]
     if system is None and len(systems) == 1:
         system = systems[0]
     if system not in systems:
         raise ScenarioError(
-            "several systems are in it" if system is None else f"system {system} is not in it",
+            "the file contains several systems" if system is None else f"the file has no system {system}",
             expected=", ".join(systems[:20]),
             cure="name one: system = ...",
         )
@@ -128,7 +132,7 @@ def _rows(session: Session, role: str, columns: str, system: str) -> Sequence[tu
 
 
 def _of_linux(session: Session, system: str) -> NamedCurve | None:
-    """What the machine itself stated to a Linux, the last time it was asked."""
+    """The curve that the machine last reported to Linux."""
     rows = _rows(session, "linux_caf", "tod, cpus, adjustment", system)
     if not rows:
         return None
@@ -139,23 +143,23 @@ def _of_linux(session: Session, system: str) -> NamedCurve | None:
         count += 1
     curve = from_adjustments([stated[n] for n in range(2, count + 1)])
     notes = []
-    for primary, other, tod in _rows(
+    for primary, secondary, tod in _rows(
         session, "linux_system", "capability, secondary_capability, tod", system
     ):
-        if tod == last and primary and other and primary != other:
+        if tod == last and primary and secondary and primary != secondary:
             notes.append(
-                f"The factors are of processors of primary capability {primary:g}; IFLs and zIIPs have the "
-                f"secondary one, {other:g}, and another curve"
+                f"The factors are for processors of primary capability {primary:g}; IFLs and zIIPs have "
+                f"secondary capability {secondary:g} and another curve"
             )
     return NamedCurve(
-        tuple(curve), f"what {system} reads of its machine", "/proc/sysinfo", "linux", tuple(notes)
+        tuple(curve), f"the machine as reported by {system}", "/proc/sysinfo", "linux", tuple(notes)
     )
 
 
 def _of_monitor(session: Session, system: str) -> NamedCurve:
-    """A curve of the catalog by machine type and capability."""
-    told = "SELECT any_value(machine_type), any_value(model) FROM system"
-    types = session.sql(f"{told} WHERE system = {literal(system)}").rows
+    """The catalog's curve by machine type and capability."""
+    query = "SELECT any_value(machine_type), any_value(model) FROM system"
+    types = session.sql(f"{query} WHERE system = {literal(system)}").rows
     machine_type, model = types[0] if types else (None, None)
     last = 'arg_max("primary", interval_end), arg_max(secondary, interval_end)'
     rows = _rows(session, "capability", last, system)
@@ -164,17 +168,17 @@ def _of_monitor(session: Session, system: str) -> NamedCurve:
     kinds = {row[0] for row in types}
     full = bool(kinds) and kinds <= processor_types.full_speed()
     capability = secondary if full and secondary is not None else primary
-    found = machines.of_type(str(machine_type), None if capability is None else int(capability))
+    machine = machines.of_type(str(machine_type), None if capability is None else int(capability))
     has = "" if capability is None else f" of capability {capability:g}"
-    if found is None:
+    if machine is None:
         raise ScenarioError(
-            f"of a machine {machine_type}{' ' * bool(model)}{model or ''}{has} no curve is known",
+            f"no curve is known for machine {machine_type}{' ' * bool(model)}{model or ''}{has}",
             expected=", ".join(machines.machines()),
-            cure="name a machine, or take data from /proc/sysinfo of a Linux on it",
+            cure="name a machine, or use /proc/sysinfo of Linux on it as data",
         )
-    unsure = "" if found.capability is not None else "; whether it is of that capability is not known"
-    return _said(
-        found,
-        f"{system} runs on a {machine_type}{has or ', which does not tell its capability'}; "
-        f"the curve is that of {found.name} in the catalog{unsure}",
+    unsure = "" if machine.capability is not None else "; whether it has that capability is unknown"
+    return _catalog_curve(
+        machine,
+        f"{system} runs on a {machine_type}{has or ', capability not reported'}; "
+        f"the curve is that of {machine.name} in the catalog{unsure}",
     )

@@ -1,7 +1,7 @@
-"""Capability of many processors: what a partition of n of them brings, split or whole, and how work scales.
+"""Capability of n processors in one partition or several, and how workloads scale.
 
 Source: IBM, "z/VM for eighty logical processors": CAF values, effective capability n x c(n), tables 2 to 9.
-Capability is in single processors: one processor alone brings 1.
+The unit of capability is a single processor: one processor by itself has 1.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from zlens.catalog.machines import Point
 from zlens.models.answer import Answer, Column, Figure, Table
 from zlens.models.capacity import runs as capacity_runs
 from zlens.models.capacity import scaling
-from zlens.models.capacity.measured_curve import NamedCurve, known
+from zlens.models.capacity.measured_curve import NamedCurve, named_curve
 from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
 from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
-SUMMARY = "capability of n processors, whole or over partitions, and how runs of a workload scale beside it"
+SUMMARY = (
+    "capability of n processors in one partition or several, and how runs of a workload scale against it"
+)
 
 _RUN = Spec(
     (
@@ -31,7 +33,7 @@ _RUN = Spec(
         Key(
             "itr",
             Number(0, 1e15, above=True),
-            "internal throughput rate where ETR and busy are not given",
+            "internal throughput rate, if ETR and busy are not given",
             "per second",
             default=None,
         ),
@@ -40,68 +42,68 @@ _RUN = Spec(
 
 SPEC = Spec(
     (
-        Key("machine", Line(), "whose curve: a machine of the catalog, such as z14-m05", default=None),
+        Key("machine", Line(), "machine of the catalog whose curve applies, such as z14-m05", default=None),
         Key(
             "factors",
             Named(Number(0, 2, above=True)),
-            "a curve of one's own: factor by number of processors; those between are interpolated",
+            "your own curve: factor by number of processors; the others are interpolated",
             default=None,
         ),
         Key(
             "adjustments",
             Many(Integer(1, 131_072), 1),
-            "a curve of one's own as /proc/sysinfo has it: Adjustment 02-way and on",
+            "your own curve as in /proc/sysinfo: Adjustment 02-way and on",
             "65,536ths",
             default=None,
         ),
         Key(
             "data",
             Line(),
-            "a file that tells the curve: /proc/sysinfo of a Linux, or monitor data of z/VM",
+            "file with the curve: /proc/sysinfo of Linux, or z/VM monitor data",
             default=None,
         ),
-        Key("system", Line(), "which system of that file", default=None),
+        Key("system", Line(), "system in that file", default=None),
         Key("sizes", Many(Integer(1, 10_000), 1), "sizes of partitions to compare", default=None),
         Key("processors", Integer(1, 10_000), "processors to spread over partitions", default=None),
         Key(
             "partitions",
             Many(Integer(1, 10_000), 1),
-            "over how many partitions they are spread, as evenly as it goes",
+            "numbers of partitions to spread them over, as evenly as possible",
             default=[1, 2, 4, 8],
         ),
-        Key("run", Many(_RUN), "a run of a workload that was measured", default=[]),
+        Key("run", Many(_RUN), "a measured run of a workload", default=[]),
         Key(
             "rolloff_gain",
             Number(0, 1),
-            "a run rolls off where its ITR gains less than this part of what the capability gains",
+            "a run rolls off if its ITR gains less than this part of the gain in capability",
             constant="rolloff_gain",
         ),
         Key(
             "usl",
             Choice(("runs", "curve", "no")),
-            "what the Universal Scalability Law is fitted to: the runs, or the machine's own curve",
+            "what to fit the Universal Scalability Law to: the runs, or the curve of the machine",
             default="runs",
         ),
         Key(
             "usl_fits_within",
             Number(0, 100),
-            "largest miss of a law that is said to fit",
+            "largest error of a law that fits",
             "%",
             constant="usl_fits_within",
         ),
         Key(
             "usl_one",
             Number(0, 1e15, above=True),
-            "throughput of one processor where it is known; else it is fitted",
+            "throughput of one processor, if known; fitted otherwise",
             "per second",
             default=None,
         ),
-        Key("confidence", Number(50, 99.99), "confidence of the intervals", "%", default=95.0),
+        Key("confidence", Number(50, 99.99), "confidence level of the intervals", "%", default=95.0),
     )
 )
 
 EXAMPLE = """\
-# Eighty processors of a z14: one partition or several, and did a workload scale as it should?
+# Eighty processors of a z14: one partition or several, and did a workload scale as expected?
 # The runs: IBM, "z/VM for eighty logical processors", table 4.
 model = "capacity"
 title = "Eighty processors of a z14"
@@ -109,7 +111,7 @@ title = "Eighty processors of a z14"
 machine = "z14-m05"          # or factors, adjustments, or data = "/proc/sysinfo"
 sizes = [16, 32, 48, 64, 80] # partitions to compare
 processors = 80              # to spread ...
-partitions = [1, 2, 4, 8]    # ... over so many partitions
+partitions = [1, 2, 4, 8]    # ... over this many partitions
 
 [[run]]
 name = "A9NZ524Y"
@@ -144,30 +146,30 @@ busy = 99.9
 
 _SIZES = (
     Column("processors", "Processors"),
-    Column("factor", "Factor", "", "what each brings (CAF)", 4),
-    Column("how", "How", text="stated, or between stated ones, or beyond them"),
+    Column("factor", "Factor", "", "of each processor (CAF)", 4),
+    Column("how", "How", text="stated, interpolated between stated ones, or beyond them"),
     Column("error", "Error", "%", "estimated error of an interpolated factor", 2),
     Column("capability", "Capability", "processors", "effective capability, n x c(n)", 2),
-    Column("ratio", "Ratio", "", "to the first of them", 2),
+    Column("ratio", "Ratio", "", "to the first size", 2),
 )
 _DEPLOYMENTS = (
     Column("name", "Deployed"),
     Column("sizes", "Sizes", text="partitions x processors of each"),
     Column("largest", "Largest", "processors", "processors of the largest partition"),
-    Column("capability", "Capability", "processors", "of all of them together", 2),
-    Column("gain", "Gain", "%", "more than with the first", 1),
-    Column("how", "How", text="how the factors are known"),
+    Column("capability", "Capability", "processors", "of all partitions together", 2),
+    Column("gain", "Gain", "%", "over the first deployment", 1),
+    Column("how", "How", text="source of the factors: stated, between, beyond"),
     Column("error", "Error", "%", "estimated error", 2),
 )
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Tables of sizes, of deployments and of runs, as far as they are asked for."""
-    source = known(scenario)
+    """Add the tables of sizes, deployments and runs that the scenario asks for."""
+    source = named_curve(scenario)
     answer = Answer("capacity", scenario.title or "Capability", [])
     if source is None and not scenario["run"]:
         raise scenario.problem.wrong(
-            "there is no curve and no run",
+            "the scenario has neither curve nor run",
             "write machine = ..., factors, adjustments or data",
             f"a machine of the catalog: {', '.join(machines.machines())}",
         )
@@ -197,17 +199,17 @@ def _without_curve(scenario: Scenario) -> None:
 
 
 def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
-    """What the curve says of sizes and deployments."""
+    """Add what the curve gives for sizes and deployments."""
     curve = source.curve
     sizes = scenario["sizes"] or _own_sizes(scenario, curve)
     answer.tables.append(Table("sizes", f"Partitions of {source.text}", _SIZES, _size_rows(curve, sizes)))
     if scenario["processors"] is not None:
         total = scenario["processors"]
-        one = scaling.factor(curve, total, machines.complete())
-        whole = None if one.value is None else total * one.value
+        factor = scaling.factor(curve, total, machines.complete())
+        capability = None if factor.value is None else total * factor.value
         answer.figures += [
-            Figure("factor", one.value, "", "Factor of the processors in one partition", 4),
-            Figure("capability", whole, "processors", "Capability of the processors in one partition"),
+            Figure("factor", factor.value, "", "Factor of the processors in one partition", 4),
+            Figure("capability", capability, "processors", "Capability of the processors in one partition"),
         ]
         rows = _deployment_rows(scenario, curve)
         answer.tables.append(Table("deployments", f"{total:,} processors deployed", _DEPLOYMENTS, rows))
@@ -222,9 +224,7 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
         )
         answer.follow = ("deployments", "capability")
         if more := [n for n in scenario["partitions"] if n > total]:
-            answer.notes.append(
-                f"{total:,} processors do not make {_listed(more)} partitions: these are left out"
-            )
+            answer.notes.append(f"{total:,} processors cannot form {_enumerated(more)} partitions: left out")
     along = _along(curve, sizes)
     answer.charts.append(
         Chart(
@@ -240,47 +240,49 @@ def _curve(scenario: Scenario, source: NamedCurve, answer: Answer) -> None:
         )
     )
     if source.status == "given":
-        rises = next((n for (_, was), (n, now) in pairwise(curve) if now > was), None)
+        rises = next((n for (_, before), (n, after) in pairwise(curve) if after > before), None)
         if rises is not None:
             answer.notes.append(
-                f"The curve rises at {rises:,} processors: no known machine brings more with each of more "
-                "processors, so check it"
+                f"The curve rises at {rises:,} processors: on no known machine does the factor grow with "
+                "the number of processors, so check it"
             )
     else:
         answer.notes.append(
-            f"Curve: {source.text} ({source.status}: {source.source}); it is that of IBM's reference "
-            "workloads at about 90% busy, and other workloads scale differently"
+            f"Curve: {source.text} ({source.status}: {source.source}); it is for IBM's reference "
+            "workloads at about 90% busy; other workloads scale differently"
         )
     answer.notes += source.notes
-    _say_how(scenario, curve, sizes, answer)
+    _add_notes_on_factors(scenario, curve, sizes, answer)
 
 
-def _say_how(scenario: Scenario, curve: Sequence[Point], sizes: Sequence[int], answer: Answer) -> None:
-    """Which factors are interpolated, among those asked for and those that runs are held against."""
-    found: dict[str, list[int]] = {}
+def _add_notes_on_factors(
+    scenario: Scenario, curve: Sequence[Point], sizes: Sequence[int], answer: Answer
+) -> None:
+    """Add notes on interpolated and extrapolated factors of the sizes and the runs."""
+    by_how: dict[str, list[int]] = {}
     for n in sorted({*sizes, *(run["processors"] for run in scenario["run"])}):
-        found.setdefault(scaling.factor(curve, n).how, []).append(n)
-    if "between" in found:
+        by_how.setdefault(scaling.factor(curve, n).how, []).append(n)
+    if "between" in by_how:
         answer.notes.append(
-            f"Factors of {_listed(found['between'])} processors are on the straight line in ln n between "
-            "stated ones; the error is what such a line misses on machines whose curve is known completely, "
-            "or by the bend of this curve if that is more"
+            f"Factors of {_enumerated(by_how['between'])} processors are interpolated linearly in ln n "
+            "between stated ones; the error is that of such a line on machines whose complete curve is "
+            "known, or that from the bend of this curve if larger"
         )
-    if "beyond" in found:
+    if "beyond" in by_how:
         end = curve[-1][0]
         answer.notes.append(
-            f"The curve ends at {end:,} processors: for {_listed(found['beyond'])} it goes on as it ended, "
-            f"and nothing is said of more than {2 * end:,}"
+            f"The curve ends at {end:,} processors: for {_enumerated(by_how['beyond'])} it continues as it "
+            f"ended, up to {2 * end:,}"
         )
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _enumerated(numbers: Sequence[int]) -> str:
     some = ", ".join(f"{n:,}" for n in numbers[:8])
     return some if len(numbers) <= 8 else f"{some} and {len(numbers) - 8:,} other numbers of"
 
 
 def _own_sizes(scenario: Scenario, curve: Sequence[Point]) -> list[int]:
-    """Without a wish: the sizes of the runs, or so many stated points as one takes in at a glance."""
+    """Default sizes: those of the runs, or a readable number of stated points."""
     if scenario["run"]:
         return sorted({run["processors"] for run in scenario["run"]})
     if len(curve) <= 20:
@@ -292,15 +294,15 @@ def _own_sizes(scenario: Scenario, curve: Sequence[Point]) -> list[int]:
 def _size_rows(curve: Sequence[Point], sizes: Sequence[int]) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     for n in sizes:
-        one = scaling.factor(curve, n, machines.complete())
-        whole = None if one.value is None else n * one.value
+        factor = scaling.factor(curve, n, machines.complete())
+        capability = None if factor.value is None else n * factor.value
         rows.append(
             (
                 n,
-                one.value,
-                one.how if one.value is not None else "not known",
-                _percent(one.error, one.value),
-                whole,
+                factor.value,
+                factor.how if factor.value is not None else "unknown",
+                _percent(factor.error, factor.value),
+                capability,
                 scaling.capability_ratio(curve, n, sizes[0]),
             )
         )
@@ -314,18 +316,20 @@ def _deployment_rows(scenario: Scenario, curve: Sequence[Point]) -> list[tuple[A
     for partitions in scenario["partitions"]:
         if partitions > total:
             continue
-        one = scaling.deployment(curve, total, partitions, machines.complete())
-        first = one.capability if not rows else first
-        gain = scaling.ratio(one.capability, first)
+        deployment = scaling.deployment(curve, total, partitions, machines.complete())
+        first = deployment.capability if not rows else first
+        gain = scaling.ratio(deployment.capability, first)
         rows.append(
             (
                 f"{partitions:,} partition{'s' * (partitions > 1)}",
-                " + ".join(f"{one.sizes.count(size):,} x {size:,}" for size in dict.fromkeys(one.sizes)),
-                one.sizes[0],
-                one.capability,
+                " + ".join(
+                    f"{deployment.sizes.count(size):,} x {size:,}" for size in dict.fromkeys(deployment.sizes)
+                ),
+                deployment.sizes[0],
+                deployment.capability,
                 None if gain is None else 100 * (gain - 1),
-                one.how if one.capability is not None else "not known",
-                _percent(one.error, one.capability),
+                deployment.how if deployment.capability is not None else "unknown",
+                _percent(deployment.error, deployment.capability),
             )
         )
     return rows
@@ -336,6 +340,6 @@ def _percent(error: float | None, value: float | None) -> float | None:
 
 
 def _along(curve: Sequence[Point], sizes: Sequence[int]) -> list[int]:
-    """Places of the chart: some forty between one and the largest of what is asked and what is known."""
+    """Places of the chart: some forty from 1 to the larger of the largest size and the end of the curve."""
     last = max(curve[-1][0], *sizes)
     return sorted({1, last, *sizes, *range(1, last + 1, max(1, last // 40))})

@@ -1,7 +1,7 @@
-"""Arithmetic of capability and scaling: what n processors bring, and how runs of a workload compare with it.
+"""Arithmetic of capability and scaling: capability of n processors, and runs of a workload against it.
 
-A curve is a list of points (processors, capacity adjustment factor). A factor says what each of n processors
-brings where a single one brings 1, so that n of them have a capability of n x c(n). Source: IBM, "z/VM for
+A curve is a list of points (processors, capacity adjustment factor). A factor is the capability of each
+of n processors relative to a single one, so n of them have a capability of n x c(n). Source: IBM, "z/VM for
 eighty logical processors": CAF values, effective capability, tables 2 to 9.
 """
 
@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from zlens.catalog.machines import Point
 
-#: A curve that is known for every number of processors.
+#: A curve with a value for every number of processors.
 Curve = Mapping[int, float]
 
 
@@ -23,8 +23,8 @@ Curve = Mapping[int, float]
 class Factor:
     """A capacity adjustment factor.
 
-    value  what each of the processors brings, a single one bringing 1; None where the curve does not reach
-    error  estimated error of the value; 0 where it is stated, None where there is too little to tell
+    value  capability of each processor relative to a single one; None beyond the reach of the curve
+    error  estimated error of the value; 0 if stated, None if it cannot be estimated
     how    "stated", "between" (interpolated) or "beyond" (extrapolated)
     """
 
@@ -38,8 +38,8 @@ class Deployment:
     """Processors spread evenly over partitions.
 
     sizes       processors of each partition, largest first
-    capability  of all of them together, in single processors; None where the curve does not reach
-    how         the worst way a factor was found: "stated", "between", "beyond"
+    capability  of all partitions, in single processors; None beyond the reach of the curve
+    how         the least certain way a factor was obtained: "stated", "between", "beyond"
     error       estimated error of the capability
     """
 
@@ -63,12 +63,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A run beside the smallest one, and beside what the curve lets one expect.
+    """A run against the smallest one and against the curve.
 
     etrr, itrr   ETR and ITR, each divided by that of the base run
     ratio        capability divided by that of the base run; without a curve, the processors
-    efficiency   itrr / ratio: 1 where the workload scales as the reference workloads do
-    gain         what the ITR gained since the run before, of what the ratio gained; None at the base
+    efficiency   itrr / ratio: 1 if the workload scales like the reference workloads
+    gain         gain in itrr since the previous run over the gain in ratio; None for the base
     """
 
     run: Run
@@ -82,7 +82,7 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class Rolloff:
-    """Where the curve of a workload bends: between two sizes of partition the ITR gains too little."""
+    """A bend in the curve of a workload: between two partition sizes the ITR gains too little."""
 
     after: int
     until: int
@@ -90,7 +90,7 @@ class Rolloff:
 
     @property
     def falls(self) -> bool:
-        """More processors did less work."""
+        """Whether more processors did less work."""
         return self.gain < 0
 
 
@@ -98,11 +98,11 @@ class Rolloff:
 
 
 def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = ()) -> Factor:
-    """The factor of so many processors: stated, or on the straight line in ln n through its neighbors.
+    """The factor of a number of processors: stated, or interpolated linearly in ln n between neighbors.
 
-    The curve is sorted by processors. Beyond twice its last point nothing is said. The error is the larger of
-    what such a line misses where the curve bends as it does at the neighbors (second divided difference) and
-    what it misses at most between the same neighbors on curves that are known completely.
+    The curve is sorted by processors; beyond twice its last point there is no factor. The error is the larger
+    of the interpolation error if the curve bends as at the neighbors (second divided difference) and the
+    largest error of such a line between the same neighbors on complete curves.
     """
     at = bisect_left(curve, processors, key=lambda point: point[0])
     if at < len(curve) and curve[at][0] == processors:
@@ -117,41 +117,45 @@ def factor(curve: Sequence[Point], processors: int, complete: Sequence[Curve] = 
     bends = [_bend(curve, middle) for middle in (right - 1, right) if 0 < middle < len(curve) - 1]
     x, left, end = math.log(processors), math.log(curve[right - 1][0]), math.log(curve[right][0])
     errors = [max(bends) * abs((x - left) * (x - end))] if bends else []
-    missed = [_missed(curve[right - 1][0], curve[right][0], processors, other) for other in complete]
+    missed = [
+        _line_error(curve[right - 1][0], curve[right][0], processors, reference) for reference in complete
+    ]
     errors += [value * part for part in missed if part is not None]
     return Factor(value, max(errors) if errors else None, how)
 
 
 def _line(left: Point, right: Point, processors: int) -> float:
-    """Straight in ln n through two points."""
+    """Linear in ln n through two points."""
     (low, first), (high, last) = left, right
     return first + (last - first) * math.log(processors / low) / math.log(high / low)
 
 
 def _bend(curve: Sequence[Point], middle: int) -> float:
-    """How much the curve bends at a point: its second divided difference over ln n."""
+    """Bend of the curve at a point: second divided difference over ln n."""
     (a, fa), (b, fb), (c, fc) = curve[middle - 1 : middle + 2]
     xa, xb, xc = math.log(a), math.log(b), math.log(c)
     return abs(((fc - fb) / (xc - xb) - (fb - fa) / (xb - xa)) / (xc - xa))
 
 
-def _missed(low: int, high: int, processors: int, other: Curve) -> float | None:
-    """The most that a line misses of another curve, from low to high and on to so many processors."""
+def _line_error(low: int, high: int, processors: int, reference: Curve) -> float | None:
+    """Largest relative error of a line through low and high on a reference curve, up to `processors`."""
     last = max(high, processors)
-    if low not in other or last not in other:
+    if low not in reference or last not in reference:
         return None
-    left, right = (low, other[low]), (high, other[high])
-    return max(abs(_line(left, right, n) / other[n] - 1) for n in range(low + 1, last + 1) if n in other)
+    left, right = (low, reference[low]), (high, reference[high])
+    return max(
+        abs(_line(left, right, n) / reference[n] - 1) for n in range(low + 1, last + 1) if n in reference
+    )
 
 
 def capability(curve: Sequence[Point], processors: int) -> float | None:
-    """Effective capability of a partition of so many processors, n x c(n), in single processors."""
+    """Effective capability n x c(n) of a partition of n processors, in single processors."""
     value = factor(curve, processors).value
     return None if value is None else processors * value
 
 
 def capability_ratio(curve: Sequence[Point], processors: int, base: int) -> float | None:
-    """(m x c(m)) / (n x c(n)): what may be expected of m processors, those of the base being 1."""
+    """(m x c(m)) / (n x c(n)): expected ratio of m processors to the base of n."""
     ours, theirs = capability(curve, processors), capability(curve, base)
     return None if ours is None or theirs is None else ours / theirs
 
@@ -159,41 +163,41 @@ def capability_ratio(curve: Sequence[Point], processors: int, base: int) -> floa
 def deployment(
     curve: Sequence[Point], processors: int, partitions: int, complete: Sequence[Curve] = ()
 ) -> Deployment:
-    """So many processors over so many partitions, as evenly as it goes; 1 <= partitions <= processors."""
-    each, more = divmod(processors, partitions)
-    parts = [(each + 1, more)] * bool(more) + [(each, partitions - more)]
-    found = [(size, count, factor(curve, size, complete)) for size, count in parts]
-    how = max((one.how for _, _, one in found), key=("stated", "between", "beyond").index)
+    """Spread processors over partitions as evenly as possible; 1 <= partitions <= processors."""
+    size_each, larger = divmod(processors, partitions)
+    parts = [(size_each + 1, larger)] * bool(larger) + [(size_each, partitions - larger)]
+    factors = [(size, count, factor(curve, size, complete)) for size, count in parts]
+    how = max((point.how for _, _, point in factors), key=("stated", "between", "beyond").index)
     sizes = tuple(size for size, count in parts for _ in range(count))
     total, error = 0.0, 0.0
-    known = True
-    for size, count, one in found:
-        if one.value is None:
+    all_estimated = True
+    for size, count, point in factors:
+        if point.value is None:
             return Deployment(partitions, sizes, None, None, how)
-        total += size * count * one.value
-        known = known and one.error is not None
-        error += size * count * (one.error or 0.0)
-    return Deployment(partitions, sizes, total, error if known else None, how)
+        total += size * count * point.value
+        all_estimated = all_estimated and point.error is not None
+        error += size * count * (point.error or 0.0)
+    return Deployment(partitions, sizes, total, error if all_estimated else None, how)
 
 
 # Runs ---------------------------------------------------------------------------------------------
 
 
 def itr(etr: float, busy: float) -> float | None:
-    """Internal throughput rate: transactions per second of a fully busy partition. busy: percent."""
+    """Internal throughput rate: transactions per second at 100% busy. busy: percent."""
     return etr / (busy / 100) if busy > 0 else None
 
 
 def ratio(value: float | None, base: float | None) -> float | None:
-    """One value divided by another; None where that says nothing."""
+    """One value divided by another; None if either is missing or the base is 0."""
     return value / base if value is not None and base else None
 
 
 def compared(runs: Sequence[Run], curve: Sequence[Point] | None = None) -> list[Scaled]:
-    """The runs by size, each beside the smallest; without a curve, linear scaling is what is expected."""
-    found: list[Scaled] = []
+    """Runs by size against the smallest; without a curve, linear scaling is expected."""
+    results: list[Scaled] = []
     base: Scaled | None = None
-    for run in sorted(runs, key=lambda one: one.processors):
+    for run in sorted(runs, key=lambda run: run.processors):
         own = run.itr
         if own is None and run.etr is not None and run.busy is not None:
             own = itr(run.etr, run.busy)
@@ -211,11 +215,11 @@ def compared(runs: Sequence[Run], curve: Sequence[Point] | None = None) -> list[
             itrr,
             expected,
             ratio(itrr, expected),
-            _gain(found[-1], itrr, expected) if found else None,
+            _gain(results[-1], itrr, expected) if results else None,
         )
-        found.append(scaled)
+        results.append(scaled)
         base = base or scaled
-    return found
+    return results
 
 
 def _gain(before: Scaled, itrr: float | None, expected: float | None) -> float | None:
@@ -225,10 +229,9 @@ def _gain(before: Scaled, itrr: float | None, expected: float | None) -> float |
 
 
 def rolloffs(runs: Sequence[Scaled], below: float) -> list[Rolloff]:
-    """Where the ITR gains less than `below` of what the expected ratio gains: a sharp bend of the curve.
+    """Sharp bends: steps where the ITR gains less than `below` of the gain in the expected ratio.
 
-    A workload that runs short of the curve all the way, but as evenly, has none while it gains enough at each
-    step.
+    A workload that falls short of the curve evenly has none as long as each step gains enough.
     """
     return [
         Rolloff(before.run.processors, after.run.processors, after.gain)

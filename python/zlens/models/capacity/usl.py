@@ -1,9 +1,9 @@
 """The Universal Scalability Law fitted to throughput by size: X(n) = g n / (1 + a (n - 1) + b n (n - 1)).
 
-g is the throughput of one, a the part of the work that waits for others (contention, 0 to 1), b that of
-keeping in step (coherency, from 0 up). Source: N. J. Gunther, "Guerrilla Capacity Planning" (2007),
-chapters 4 to 6. It is fitted by least squares of the throughput, and is for curves of workloads: the
-factors that machines state are no such curve.
+g is the throughput of one processor, a the contention (part of the work that waits for others, 0 to 1), b the
+coherency (cost of keeping consistent, 0 or more). Source: N. J. Gunther, "Guerrilla Capacity Planning"
+(2007), chapters 4 to 6. It is fitted by least squares of the throughput and meant for workloads: the factors
+that machines state do not follow it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from itertools import product
 
 from zlens.models import t_distribution
 
-#: Steps of a search, how little the sum of squares changes where it ends, and the part of the squares
-#: themselves that is nothing.
+#: Most steps of a search, the relative change of the sum of squares that ends it, and the part of the
+#: squares themselves that is negligible.
 _STEPS = 200
 _NEAR = 1e-14
 _EXACT = 1e-24
@@ -28,9 +28,9 @@ Parameters = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One of gamma, alpha, beta. low, high: its interval of confidence; None where there is none.
+    """One of gamma, alpha, beta. low, high: its confidence interval; None if it has none.
 
-    how  "fitted", "given", or "at 0", "at 1": the best of those allowed is the end of what is allowed
+    how  "fitted", "given", or "at 0", "at 1" if the best allowed value is a bound
     """
 
     name: str
@@ -44,12 +44,12 @@ class Parameter:
 class Fit:
     """A fitted law.
 
-    freedom  observations beyond those that the parameters take up; with 0 nothing tells whether it fits
+    freedom  degrees of freedom; with 0 the fit cannot be checked
     values   fitted throughput of each observation
-    lows, highs  interval of confidence of the fitted curve there
+    lows, highs  confidence interval of the fitted curve there
     errors   (fitted - observed) / observed of each
     squared  coefficient of determination
-    peak     processors at which throughput is greatest; None where it rises for ever
+    peak     processors at which throughput is greatest; None if it always rises
     """
 
     parameters: tuple[Parameter, Parameter, Parameter]
@@ -63,11 +63,11 @@ class Fit:
 
     @property
     def worst(self) -> float:
-        """The largest error of an observation, as a part of it."""
+        """The largest relative error of an observation."""
         return max(map(abs, self.errors))
 
     def at(self, processors: float) -> float:
-        """Throughput that the law gives so many processors."""
+        """Throughput by the law with a number of processors."""
         gamma, alpha, beta = (parameter.value for parameter in self.parameters)
         return throughput(processors, gamma, alpha, beta)
 
@@ -84,9 +84,9 @@ def fit(
     gamma: float | None = None,
     confidence: float = 0.95,
 ) -> Fit | None:
-    """The law of least squares through (size, throughput); None with fewer observations than parameters.
+    """Fit the law to (size, throughput) by least squares; None with fewer sizes than parameters.
 
-    sizes are from 1 up, rates above 0. gamma: the throughput of one where that is known; else it is fitted.
+    sizes are 1 or more, rates above 0. gamma: throughput of one processor if known; fitted otherwise.
     """
     return _fit(tuple(sizes), tuple(rates), gamma, confidence)
 
@@ -95,71 +95,71 @@ def fit(
 def _fit(
     sizes: tuple[float, ...], rates: tuple[float, ...], gamma: float | None, confidence: float
 ) -> Fit | None:
-    """The same: a sweep of something else asks for the law of the same observations again and again."""
+    """The same, cached because a sweep over another key fits the same observations repeatedly."""
     unknown = 2 + (gamma is None)
     if len(set(sizes)) < unknown:
         return None
     start = max(rate / size for size, rate in zip(sizes, rates, strict=True))
     best: tuple[float, Parameters, tuple[int, ...]] | None = None
-    # The least squares within bounds are those of some of the parameters with the others at their bounds.
+    # The constrained optimum is free in some parameters and has the others at their bounds.
     for alpha, beta in product((None, 0.0, 1.0), (None, 0.0)):
         free = tuple(n for n, value in enumerate((gamma, alpha, beta)) if value is None)
         begin = (gamma or start, 0.02 if alpha is None else alpha, 1e-4 if beta is None else beta)
-        found = _search(sizes, rates, begin, free)
-        if 0 <= found[1] <= 1 and found[2] >= 0:
-            squares = _squares(sizes, rates, found)
+        solution = _least_squares(sizes, rates, begin, free)
+        if 0 <= solution[1] <= 1 and solution[2] >= 0:
+            squares = _squares(sizes, rates, solution)
             if best is None or squares < best[0] * (1 - 1e-9):
-                best = (squares, found, free)
+                best = (squares, solution, free)
             if alpha is None and beta is None:
-                # Nothing is at a bound: no other can be better.
+                # No parameter is at a bound: no other solution can be better.
                 break
     if best is None:
         return None
-    squares, found, free = best
+    squares, solution, free = best
     freedom = len(sizes) - unknown
-    covariance = _covariance(sizes, found, free, squares / freedom) if freedom > 0 else None
+    covariance = _covariance(sizes, solution, free, squares / freedom) if freedom > 0 else None
     wide = t_distribution.quantile((1 + confidence) / 2, freedom) if freedom > 0 else 0.0
-    values = [throughput(n, *found) for n in sizes]
-    spreads = [_spread(n, found, free, covariance, wide) for n in sizes]
+    values = [throughput(n, *solution) for n in sizes]
+    spreads = [_spread(n, solution, free, covariance, wide) for n in sizes]
     return Fit(
-        _parameters(found, free, covariance, wide, gamma is not None),
+        _parameters(solution, free, covariance, wide, gamma is not None),
         freedom,
         tuple(values),
         tuple(None if s is None else v - s for v, s in zip(values, spreads, strict=True)),
         tuple(None if s is None else v + s for v, s in zip(values, spreads, strict=True)),
         tuple(v / rate - 1 for v, rate in zip(values, rates, strict=True)),
-        _squared(rates, squares),
-        peak(found[1], found[2]),
+        _determination(rates, squares),
+        peak(solution[1], solution[2]),
     )
 
 
 def peak(alpha: float, beta: float) -> float | None:
-    """The size at which throughput is greatest, sqrt((1 - a) / b); None where there is none."""
+    """The size at which throughput is greatest, sqrt((1 - a) / b); None if there is none."""
     if beta <= 0:
         return None
     return math.sqrt((1 - alpha) / beta) if alpha < 1 - beta else 1.0
 
 
 def _parameters(
-    found: Parameters,
+    solution: Parameters,
     free: tuple[int, ...],
     covariance: list[list[float]] | None,
     wide: float,
-    given: bool,
+    gamma_given: bool,
 ) -> tuple[Parameter, Parameter, Parameter]:
-    made = []
-    for n, (name, value) in enumerate(zip(_NAMES, found, strict=True)):
+    parameters = []
+    for n, (name, value) in enumerate(zip(_NAMES, solution, strict=True)):
         spread = None
         if covariance is not None and n in free:
             at = free.index(n)
             spread = wide * math.sqrt(max(0.0, covariance[at][at]))
-        how = "fitted" if n in free else "given" if n == 0 and given else f"at {value:g}"
+        how = "fitted" if n in free else "given" if n == 0 and gamma_given else f"at {value:g}"
         low, high = (None, None) if spread is None else (value - spread, value + spread)
-        made.append(Parameter(name, value, low, high, how))
-    return made[0], made[1], made[2]
+        parameters.append(Parameter(name, value, low, high, how))
+    return parameters[0], parameters[1], parameters[2]
 
 
-def _squared(rates: Sequence[float], squares: float) -> float | None:
+def _determination(rates: Sequence[float], squares: float) -> float | None:
     mean = sum(rates) / len(rates)
     around = sum((rate - mean) ** 2 for rate in rates)
     return 1 - squares / around if around > 0 else None
@@ -170,7 +170,7 @@ def _squares(sizes: Sequence[float], rates: Sequence[float], at: Parameters) -> 
 
 
 def _slopes(n: float, at: Parameters, free: tuple[int, ...]) -> list[float]:
-    """How the throughput of n changes with each free parameter."""
+    """Derivatives of the throughput of n by each free parameter."""
     gamma, alpha, beta = at
     below = 1 + alpha * (n - 1) + beta * n * (n - 1)
     by_alpha = -gamma * n * (n - 1) / below**2
@@ -178,13 +178,13 @@ def _slopes(n: float, at: Parameters, free: tuple[int, ...]) -> list[float]:
     return [slopes[which] for which in free]
 
 
-def _search(
+def _least_squares(
     sizes: Sequence[float], rates: Sequence[float], begin: Parameters, free: tuple[int, ...]
 ) -> Parameters:
-    """Levenberg's and Marquardt's way down to the least squares. Alpha and beta may come out below 0."""
+    """Least squares by Levenberg-Marquardt. Alpha and beta may become negative."""
     at, damping = begin, 1e-3
     squares = _squares(sizes, rates, at)
-    nothing = _EXACT * sum(rate * rate for rate in rates)
+    negligible = _EXACT * sum(rate * rate for rate in rates)
     for _ in range(_STEPS if free else 0):
         rows = [_slopes(n, at, free) for n in sizes]
         misses = [rate - throughput(n, *at) for n, rate in zip(sizes, rates, strict=True)]
@@ -196,40 +196,40 @@ def _search(
                 [value * (1 + damping * (k == j)) for j, value in enumerate(row)]
                 for k, row in enumerate(normal)
             ]
-            step = _solved(damped, pull)
+            step = _solve_linear(damped, pull)
             if step is not None:
                 tried = list(at)
                 for which, change in zip(free, step, strict=True):
                     tried[which] += change
-                better = _sound(sizes, rates, (tried[0], tried[1], tried[2]), squares)
+                better = _improved(sizes, rates, (tried[0], tried[1], tried[2]), squares)
             damping = damping / 10 if better is not None else damping * 10
         if better is None:
             break
         gained = squares - better[0]
         squares, at = better
-        if gained <= _NEAR * squares or squares <= nothing:
+        if gained <= _NEAR * squares or squares <= negligible:
             break
     return at
 
 
-def _sound(
+def _improved(
     sizes: Sequence[float], rates: Sequence[float], at: Parameters, squares: float
 ) -> tuple[float, Parameters] | None:
-    """A step that the law can take, and that leads down."""
+    """Sum of squares and parameters of a step if it is valid and improves the fit; None otherwise."""
     if at[0] <= 0 or any(1 + at[1] * (n - 1) + at[2] * n * (n - 1) <= 0 for n in sizes):
         return None
-    now = _squares(sizes, rates, at)
-    return (now, at) if now < squares else None
+    lower = _squares(sizes, rates, at)
+    return (lower, at) if lower < squares else None
 
 
 def _products(rows: Sequence[Sequence[float]]) -> list[list[float]]:
-    """The rows' transpose times the rows."""
+    """The transpose of the rows times the rows."""
     width = range(len(rows[0]))
     return [[sum(row[k] * row[j] for row in rows) for j in width] for k in width]
 
 
-def _solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:
-    """Gauss, with the unknowns brought to one scale first; None where there is no one answer."""
+def _solve_linear(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:
+    """Solve by Gaussian elimination with the unknowns scaled; None if the matrix is singular."""
     size = len(right)
     scale = [math.sqrt(matrix[k][k]) for k in range(size)]
     if not all(value > 0 and math.isfinite(value) for value in scale):
@@ -246,19 +246,19 @@ def _solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[f
             times = rows[below][k] / rows[k][k]
             for j in range(k, size + 1):
                 rows[below][j] -= times * rows[k][j]
-    found = [0.0] * size
+    unknowns = [0.0] * size
     for k in reversed(range(size)):
-        rest = sum(rows[k][j] * found[j] for j in range(k + 1, size))
-        found[k] = (rows[k][size] - rest) / rows[k][k]
-    return [value / scale[k] for k, value in enumerate(found)]
+        rest = sum(rows[k][j] * unknowns[j] for j in range(k + 1, size))
+        unknowns[k] = (rows[k][size] - rest) / rows[k][k]
+    return [value / scale[k] for k, value in enumerate(unknowns)]
 
 
 def _covariance(
     sizes: Sequence[float], at: Parameters, free: tuple[int, ...], variance: float
 ) -> list[list[float]] | None:
-    """Of the free parameters: the variance of an observation times the inverse of the normal matrix."""
+    """Covariance of the free parameters: variance of an observation times the inverse normal matrix."""
     normal = _products([_slopes(n, at, free) for n in sizes])
-    columns = [_solved(normal, [float(k == j) for j in range(len(free))]) for k in range(len(free))]
+    columns = [_solve_linear(normal, [float(k == j) for j in range(len(free))]) for k in range(len(free))]
     if any(column is None for column in columns):
         return None
     return [[variance * value for value in column or ()] for column in columns]
@@ -267,7 +267,7 @@ def _covariance(
 def _spread(
     n: float, at: Parameters, free: tuple[int, ...], covariance: list[list[float]] | None, wide: float
 ) -> float | None:
-    """Half the width of the interval of confidence of the curve at n."""
+    """Half the width of the confidence interval of the curve at n."""
     if covariance is None:
         return None
     slopes = _slopes(n, at, free)

@@ -1,1 +1,1 @@
-"""Paging of z/VM: demand, and what the paging devices take."""
+"""z/VM paging: space that guests need and load on the paging volumes."""

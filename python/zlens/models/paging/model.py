@@ -1,4 +1,4 @@
-"""Paging: how much space guests can ask for, how full it becomes, and what pages in one I/O do to volumes."""
+"""Paging: space guests can need, how full it gets, and the effect of pages per I/O on the volumes."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
 from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Number, Spec
 
-SUMMARY = "paging: space that guests can ask for, how full it gets, and pages per I/O on the paging volumes"
+SUMMARY = "paging: space that guests can need, how full it gets, and pages per I/O on the paging volumes"
 
 _SIZE = Number(0, 1e9)
 
 _GUEST = Spec(
     (
-        Key("name", Line(), "name of the guest, or of guests that are alike"),
+        Key("name", Line(), "name of the guest, or of a group of identical guests"),
         Key("storage", _SIZE, "size of its primary address space", "GB"),
-        Key("count", Integer(1, 100_000), "how many there are of it", default=1),
+        Key("count", Integer(1, 100_000), "number of them", default=1),
     )
 )
 _VOLUME = Spec(
     (
-        Key("name", Line(), "label of the volume, or of volumes that are alike"),
-        Key("count", Integer(1, 100_000), "how many there are of it", default=1),
-        Key("cylinders", Integer(1, 1_200_000), "cylinders of a 3390 that are given to paging", default=None),
-        Key("slots", Integer(1, 2**40), "pages it holds, where it is no 3390", default=None),
+        Key("name", Line(), "label of the volume, or of a group of identical volumes"),
+        Key("count", Integer(1, 100_000), "number of them", default=1),
+        Key("cylinders", Integer(1, 1_200_000), "cylinders of a 3390 used for paging", default=None),
+        Key("slots", Integer(1, 2**40), "capacity in pages, if it is not a 3390", default=None),
     )
 )
 _IO = Spec(
     (
         Key("page_rate", Number(0, 1e9, above=True), "pages read and written", "per second"),
         Key("io_rate", Number(0, 1e9, above=True), "I/O to all paging volumes", "per second", default=None),
-        Key(
-            "pages_per_io", Number(1, 100_000), "pages in one I/O, where the rate is not known", default=None
-        ),
+        Key("pages_per_io", Number(1, 100_000), "pages in one I/O, if the I/O rate is unknown", default=None),
         Key("service_ms", Number(0, 100_000, above=True), "service time of such an I/O", "ms"),
         Key(
             "per_page_ms",
             _SIZE,
-            "what each page adds to the service time; left out: from nothing to all of it",
+            "service time that each page adds; if left out, between none and all of it",
             "ms",
             default=None,
         ),
-        Key("volumes", Integer(1, 100_000), "paging volumes; left out: those of the scenario", default=None),
+        Key(
+            "volumes", Integer(1, 100_000), "paging volumes; if left out, those of the scenario", default=None
+        ),
         Key(
             "try_pages", Many(Number(1, 100_000), 1), "pages in one I/O to try", default=[1, 2, 4, 8, 16, 32]
         ),
@@ -55,8 +55,8 @@ _IO = Spec(
 SPEC = Spec(
     (
         Key("guest", Many(_GUEST), "a guest that is logged on", default=[]),
-        Key("data_spaces", _SIZE, "data spaces that guests create, all together", "GB", default=0.0),
-        Key("vdisks", _SIZE, "virtual disks in storage (VDISK), all together", "GB", default=0.0),
+        Key("data_spaces", _SIZE, "data spaces that guests create, total", "GB", default=0.0),
+        Key("vdisks", _SIZE, "virtual disks in storage (VDISK), total", "GB", default=0.0),
         Key("nss_dcss", _SIZE, "shared NSSes and DCSSes", "GB", default=0.0),
         Key(
             "directory_pages",
@@ -64,27 +64,27 @@ SPEC = Spec(
             "pages of the CP directory, as DIRECTXA reports them",
             default=0,
         ),
-        Key("growth", Number(0, 10_000), "what is added for growth", "%", default=0.0),
+        Key("growth", Number(0, 10_000), "allowance for growth", "%", default=0.0),
         Key("real", Number(0, 1e9, above=True), "storage of the partition", "GB", default=None),
         Key(
             "storbuf",
             Choice(("current", "older")),
-            "defaults of SET SRM STORBUF: of z/VM 6.2 and later, or before",
+            "defaults of SET SRM STORBUF: z/VM 6.2 and later, or before",
             default="current",
         ),
         Key("volume", Many(_VOLUME), "a paging volume", default=[]),
-        Key("used_pct", Number(0, 100), "slots in use now", "%", default=None),
+        Key("used_pct", Number(0, 100), "slots currently in use", "%", default=None),
         Key(
             "full_from",
             Number(0, 100, above=True),
-            "page space is called too full from here on",
+            "page space above this is too full",
             "%",
             constant="page_space_full",
         ),
         Key(
             "busy_at_most",
             Number(0, 100, above=True),
-            "target of the busy of a paging volume",
+            "target utilization of a paging volume",
             "%",
             constant="paging_volume_busy",
         ),
@@ -102,7 +102,7 @@ vdisks = 8.0                 # GB
 nss_dcss = 0.5               # GB
 directory_pages = 2000       # as DIRECTXA reports them
 growth = 10.0                # %
-used_pct = 31.0              # of the slots, now
+used_pct = 31.0              # of the slots, currently
 
 [[guest]]
 name = "web servers"
@@ -133,8 +133,8 @@ _SPACE = (
 )
 _STORBUF_COLUMNS = (
     Column("name", "Enters as"),
-    Column("percent", "STORBUF", "%", "of storage that working sets may fill", 0),
-    Column("gb", "So much", "GB", "working sets of users in the dispatch list"),
+    Column("percent", "STORBUF", "%", "of storage, limit for working sets", 0),
+    Column("gb", "Size", "GB", "working sets of users in the dispatch list"),
 )
 _LOADS = (
     Column("pages", "Pages/I/O", "", "", 1),
@@ -142,16 +142,16 @@ _LOADS = (
     Column("each", "Each volume", "1/s", "I/O"),
     Column("busy_least", "Busy from", "%", "at least"),
     Column("busy_most", "to", "%", "at most"),
-    Column("volumes_least", "Volumes from", "", "that keep busy at the target or below"),
+    Column("volumes_least", "Volumes from", "", "needed to stay at or below the target"),
     Column("volumes_most", "to "),
 )
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Space, what there is of it, and the I/O, as far as they are asked for."""
+    """Solve the parts that the scenario asks for: space needed, space available and I/O."""
     answer = Answer("paging", scenario.title or "Paging", [])
     if not scenario["guest"] and scenario["io"] is None:
-        raise scenario.problem.wrong("there is no guest and no I/O", "add [[guest]] or [io]")
+        raise scenario.problem.wrong("the scenario has neither guest nor io", "add [[guest]] or [io]")
     need = _space(scenario, answer) if scenario["guest"] else None
     slots = sum(_slots(scenario, volume) * volume["count"] for volume in scenario["volume"])
     _fullness(scenario, need, slots, answer)
@@ -165,7 +165,7 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _space(scenario: Scenario, answer: Answer) -> float:
-    """Bytes that are needed."""
+    """Paging space needed, in bytes."""
     guests = scenario["guest"]
     primary = sum(guest["storage"] * guest["count"] for guest in guests)
     spaces, disks, shared = scenario["data_spaces"], scenario["vdisks"], scenario["nss_dcss"]
@@ -194,19 +194,17 @@ def _space(scenario: Scenario, answer: Answer) -> float:
     ]
     if scenario["real"] is not None:
         answer.figures.append(
-            Figure(
-                "overcommit", pageable / scenario["real"], "", "What can be paged, of the storage there is"
-            )
+            Figure("overcommit", pageable / scenario["real"], "", "Pageable storage over real storage")
         )
     answer.notes.append(
-        "Space by IBM's formula from z/VM 6.3 on, not doubled; IBM still recommends some beyond it"
+        "Space by IBM's formula from z/VM 6.3 on, not doubled; IBM still recommends some reserve"
         + ("" if scenario["growth"] else ": growth adds it")
     )
     return need
 
 
 def _slots(scenario: Scenario, volume: dict[str, Any]) -> int:
-    """Pages that one such volume holds."""
+    """Pages that one such volume can hold."""
     if (volume["cylinders"] is None) == (volume["slots"] is None):
         raise scenario.problem.wrong(
             f"volume.{volume['name']} has no size or two", "write cylinders = 65520, or slots = ..."
@@ -221,18 +219,18 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
     used = scenario["used_pct"]
     spoke = False
     if slots:
-        answer.figures.append(Figure("there_is", slots * PAGE / GB, "GB", "Paging space there is"))
+        answer.figures.append(Figure("there_is", slots * PAGE / GB, "GB", "Paging space available"))
         sizes = {_slots(scenario, volume) for volume in scenario["volume"]}
         if len(sizes) > 1:
             answer.notes.append(
-                "The volumes are of several sizes and will not be loaded alike: IBM advises one model for all"
+                "The volumes differ in size and will not be loaded evenly: IBM advises one model for all"
             )
     if slots and need is not None:
         full = 100 * need / (slots * PAGE)
-        answer.figures.append(Figure("full", full, "%", "How full it is if all is paged out", 1))
+        answer.figures.append(Figure("full", full, "%", "Full if everything is paged out", 1))
         if full > 100:
             answer.notes.append(
-                f"If the guests use all they may, {(need - slots * PAGE) / GB:.1f} GB have no place: a "
+                f"If the guests use all they may, {(need - slots * PAGE) / GB:.1f} GB do not fit: a "
                 "system whose page space is full ends with abend PGT004"
             )
         elif full > bound:
@@ -242,7 +240,7 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
                 "IBM's formula is satisfied"
             )
     if used is not None:
-        answer.figures.append(Figure("used", used, "%", "Slots in use now", 1))
+        answer.figures.append(Figure("used", used, "%", "Slots currently in use", 1))
         if used > bound:
             spoke = True
             answer.notes.append(
@@ -253,40 +251,42 @@ def _fullness(scenario: Scenario, need: float | None, slots: int, answer: Answer
 
 
 def _storage(scenario: Scenario, answer: Answer) -> None:
-    one = page_space.storbuf()[scenario["storbuf"]]
+    defaults = page_space.storbuf()[scenario["storbuf"]]
     rows = [
         (name, percent, percent / 100 * scenario["real"])
-        for name, percent in zip(("E1", "E2", "E3"), one.percent, strict=True)
+        for name, percent in zip(("E1", "E2", "E3"), defaults.percent, strict=True)
     ]
-    answer.tables.append(Table("storbuf", f"SET SRM STORBUF, defaults of {one.text}", _STORBUF_COLUMNS, rows))
+    answer.tables.append(
+        Table("storbuf", f"SET SRM STORBUF, defaults of {defaults.text}", _STORBUF_COLUMNS, rows)
+    )
 
 
 def _io(scenario: Scenario, answer: Answer) -> None:
     io = scenario["io"]
     if (io["io_rate"] is None) == (io["pages_per_io"] is None):
-        raise scenario.problem.wrong("io has neither or both of io_rate and pages_per_io", "keep one of them")
+        raise scenario.problem.wrong("io needs exactly one of io_rate and pages_per_io", "give one of them")
     volumes = io["volumes"] or sum(volume["count"] for volume in scenario["volume"])
     if not volumes:
         raise scenario.problem.wrong("io has no volumes", "add [[volume]], or write io.volumes = ...")
     rate = io["page_rate"]
-    now = io["pages_per_io"] or page_space.payload(rate, io["io_rate"]) or 1.0
+    current = io["pages_per_io"] or page_space.payload(rate, io["io_rate"]) or 1.0
     service, per_page = io["service_ms"] / 1000, io["per_page_ms"]
-    if now < 1:
+    if current < 1:
         raise scenario.problem.wrong(
-            f"{rate:g} pages in {io['io_rate']:g} I/O are less than one in each",
+            f"{rate:g} pages in {io['io_rate']:g} I/Os are less than one page per I/O",
             "check page_rate and io_rate",
         )
 
     def of(pages: float) -> page_space.Load:
-        takes = page_space.service_of(pages, now, service, None if per_page is None else per_page / 1000)
+        takes = page_space.service_of(pages, current, service, None if per_page is None else per_page / 1000)
         return page_space.load(rate, pages, volumes, takes, scenario["busy_at_most"])
 
-    today = of(now)
-    loads = [of(pages) for pages in sorted({now, *io["try_pages"]})]
+    today = of(current)
+    loads = [of(pages) for pages in sorted({current, *io["try_pages"]})]
     answer.figures += [
-        Figure("pages_per_io", now, "", "Pages in one I/O"),
+        Figure("pages_per_io", current, "", "Pages in one I/O"),
         Figure("busy", today.busy_least, "%", "Busy of each volume", 1),
-        Figure("volumes", float(today.volumes_least), "", "Volumes that keep it at the target", 0),
+        Figure("volumes", float(today.volumes_least), "", "Volumes needed to meet the target", 0),
         Figure("megabytes", rate * PAGE / 1e6, "MB/s", "Data paged", 1),
     ]
     rows = [
@@ -317,13 +317,12 @@ def _io(scenario: Scenario, answer: Answer) -> None:
     )
     if per_page is None:
         answer.notes.append(
-            "How the service of a paging I/O grows with its pages is on no public page: busy is between an "
-            "I/O that takes no longer and one that takes as much longer as it has more pages (guest I/O of "
-            "64 records instead of one took 11.4 times as long in command mode, 9.5 times in transport mode, "
-            "IBM 2013)"
+            "No public source says how the service time of a paging I/O grows with its pages: busy lies "
+            "between no growth and growth in proportion to pages (guest I/O of 64 records instead of one "
+            "took 11.4 times as long in command mode, 9.5 times in transport mode, IBM 2013)"
         )
     if today.busy_least > 100:
-        answer.notes.append("The volumes are more than wholly busy: rates, service time or volumes are wrong")
+        answer.notes.append("The volumes are over 100% busy: rates, service time or volumes are wrong")
     elif today.busy_least > scenario["busy_at_most"]:
         answer.notes.append(
             f"Each volume is {today.busy_least:.1f}% busy, above the target of "

@@ -1,4 +1,4 @@
-"""Arithmetic of paging: how much space it takes, and what the number of pages in one I/O does.
+"""Arithmetic of paging: space needed, and the effect of the number of pages in one I/O.
 
 Space: IBM, z/VM 6.3 Performance Report, Performance Considerations (630con), which repeats the formula of CP
 Planning and Administration. I/O: utilization law; a page is 4 KB.
@@ -15,7 +15,7 @@ from zlens.schema.facts import FACTS
 
 PAGE = 4096
 GB = 2**30
-#: Pages are described by structures that are paged, too: 1 % more (IBM, 630con).
+#: Structures that describe pages are paged, too: 1 % more (IBM, 630con).
 DAT_STRUCTURES = 1.01
 #: Pages on a cylinder of a 3390: 12 on each of 15 tracks (10,016 cylinders are 1,761 K pages in QUERY ALLOC).
 SLOTS_OF_CYLINDER = 180
@@ -35,15 +35,15 @@ class Storbuf:
 
 @cache
 def storbuf() -> dict[str, Storbuf]:
-    """By `current` and `older`."""
+    """Defaults by key, `current` or `older`."""
     facts = document.facts(_STORBUF)
-    return {name: Storbuf(**{**one, "percent": tuple(one["percent"])}) for name, one in facts.items()}
+    return {name: Storbuf(**{**entry, "percent": tuple(entry["percent"])}) for name, entry in facts.items()}
 
 
 def needed(
     primary: float, data_spaces: float, vdisks: float, shared: float, directory_pages: int = 0
 ) -> float:
-    """Bytes of page space: what can be paged with its DAT structures, and the pages of the CP directory.
+    """Bytes of page space: pageable storage with its DAT structures, and the pages of the CP directory.
 
     primary      primary address spaces of the guests that are logged on, bytes
     data_spaces  data spaces they create; vdisks: virtual disks in storage; shared: NSSes and DCSSes, bytes
@@ -53,13 +53,13 @@ def needed(
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Paging I/O by the number of pages in one.
+    """Paging I/O for a number of pages per I/O.
 
     pages       pages in one I/O
     rate        I/O per second, all volumes; each: per second and volume
-    busy_least, busy_most   of each volume, percent: the service of an I/O stays what it is, or goes with its
-                pages; both the same where it is known how it grows
-    volumes_least, volumes_most   so many volumes keep it at or below the target
+    busy_least, busy_most   of each volume, percent: service time does not grow with pages, or in proportion;
+                equal if the growth is known
+    volumes_least, volumes_most   volumes needed to stay at or below the target
     """
 
     pages: float
@@ -83,30 +83,30 @@ def load(
     service: tuple[float, float],
     at_most: float,
 ) -> Load:
-    """The paging I/O of so many pages per second in I/O of so many pages.
+    """Paging I/O for `page_rate` pages per second and `pages` pages per I/O.
 
-    service  the shortest and the longest an I/O of so many pages can take, seconds
-    at_most  target of the busy of a volume, percent
+    service  shortest and longest service time of such an I/O, seconds
+    at_most  target utilization of a volume, percent
     """
     rate = page_rate / pages
     each = rate / volumes
-    low, high = (100 * each * one for one in service)
-    fewest, most = (_volumes(rate * one, at_most) for one in service)
-    return Load(pages, rate, each, low, high, fewest, most)
+    low, high = (100 * each * time for time in service)
+    fewest, highest = (_volumes(rate * time, at_most) for time in service)
+    return Load(pages, rate, each, low, high, fewest, highest)
 
 
 def _volumes(busy: float, at_most: float) -> int:
-    """Volumes that share so much work, in volumes that are wholly busy."""
+    """Volumes needed to carry `busy` fully busy volumes' work at the target utilization (percent)."""
     return max(1, math.ceil(100 * busy / at_most - 1e-9))
 
 
-def service_of(pages: float, now: float, service: float, per_page: float | None) -> tuple[float, float]:
-    """How long an I/O of so many pages takes at least and at most, seconds, from one of `now` pages.
+def service_of(pages: float, current: float, service: float, per_page: float | None) -> tuple[float, float]:
+    """Least and greatest service time in seconds of an I/O of `pages` pages, from one of `current` pages.
 
-    per_page: what each page adds; where that is not known, from nothing to all of it.
+    per_page: time each page adds; None if unknown, for anything from none to all of it.
     """
     if per_page is not None:
-        known = max(0.0, service + per_page * (pages - now))
-        return known, known
-    whole = service * pages / now
-    return min(service, whole), max(service, whole)
+        exact = max(0.0, service + per_page * (pages - current))
+        return exact, exact
+    proportional = service * pages / current
+    return min(service, proportional), max(service, proportional)

@@ -1,8 +1,8 @@
-"""Partitions of a machine in a measured interval: what PR/SM entitled each to beside what it used.
+"""Partitions of a machine in a measured interval: entitlement by PR/SM beside use.
 
-Demand of a partition is what it used, PR/SM's time on its behalf included, for no data tell of work that
-waited: expected and used differ only where the model would not have given what was used. What PR/SM used for
-itself is taken off the cores. Beside that stands what a partition could have got if it alone had wanted all.
+Demand of a partition is what it used, including PR/SM's time on its behalf, because no data report work that
+waited: expected and used differ only if the model would not have allowed the use. PR/SM's own use is deducted
+from the cores. The answer also shows what each partition could have got if it alone had wanted all.
 """
 
 from __future__ import annotations
@@ -24,36 +24,38 @@ from zlens.models.partitions.model import TYPES
 TABLE = "partition"
 #: Cores that a partition used.
 _USED = "coalesce(total_s / seconds, total_pct / 100 * logical_cpus, effective_pct / 100 * logical_cpus)"
-#: Cores that are no difference.
+#: Differences below this many cores are ignored.
 _SAME = 0.005
-#: Names that a note lists.
+#: Most names in a note.
 _MOST_NAMES = 5
 
 _COMPARED = (
     Column("name", "Partition"),
     Column("type", "Type"),
     Column("cores", "Logical", "cores", "measured: logical cores"),
-    Column("weight", "Weight", text="measured: processing weight; none where dedicated"),
-    Column("entitlement", "Entitled", "cores", "solved: what its weight gives", 2),
+    Column("weight", "Weight", text="measured: processing weight; none if dedicated"),
+    Column("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
     Column("expected", "Expected", "cores", "solved: what it gets if it wants what it used", 2),
     Column("observed", "Used", "cores", "measured", 2),
     Column("error", "Error", "cores", "used less expected", 2),
     Column("beyond", "Beyond", "cores", "used less entitled", 2),
-    Column("could_get", "Could get", "cores", "solved: if it wanted all, as the others were", 2),
-    Column("held_by", "Held by", text="solved: what would hold it then"),
+    Column(
+        "could_get", "Could get", "cores", "solved: if it wanted all and the others stayed as they were", 2
+    ),
+    Column("held_by", "Limited by", text="solved: what would limit it then"),
 )
 _POLARITY = (
     Column("name", "Partition"),
     Column("type", "Type"),
     Column("cores", "Logical", "cores", "measured: logical cores"),
-    Column("entitlement", "Entitled", "cores", "solved: what its weight gives", 2),
+    Column("entitlement", "Entitled", "cores", "solved: entitlement from its weight", 2),
     Column("high", "Vh", "expected", "solved: vertical-high"),
     Column("medium", "Vm", "expected", "solved: vertical-medium"),
     Column("low", "Vl", "expected", "solved: vertical-low"),
     Column("vh", "Vh", "measured", "measured: vertical-high"),
     Column("vm", "Vm", "measured", "measured: vertical-medium"),
     Column("vl", "Vl", "measured", "measured: vertical-low"),
-    Column("same", "Same", text="whether both are the same; dots where nothing was measured"),
+    Column("same", "Same", text="whether both are the same; dots if not measured"),
 )
 
 Pair = tuple[str, str]
@@ -61,7 +63,7 @@ Pair = tuple[str, str]
 
 @dataclass(slots=True)
 class Measured:
-    """A scenario for `partitions`, and beside it what was measured, by name and type of partitions."""
+    """A scenario for `partitions` with the measured values by name and type of partition."""
 
     scenario: dict[str, Any]
     observed: dict[Pair, float] = field(default_factory=dict)
@@ -70,7 +72,7 @@ class Measured:
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
-    """Intervals and how busy the machine was: cores in use."""
+    """SQL of intervals and how busy the machine was: cores in use."""
     return (
         f"SELECT system, interval_end, seconds, flag, sum({_USED}) AS busy FROM partition "
         "GROUP BY system, source, interval_end, seconds, flag"
@@ -83,47 +85,49 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
     sources = [row[0] for row in session.sql(f"SELECT DISTINCT source FROM partition WHERE {where}").rows]
     source = min(map(str, sources))
     where += f" AND source = {literal(source)}"
-    found = Measured({"model": "partitions", "processors": {}, "partition": [], "physlog": []})
+    measurement = Measured({"model": "partitions", "processors": {}, "partition": [], "physlog": []})
     if len(sources) > 1:
         others = ", ".join(sorted(set(map(str, sources)) - {source}))
-        found.notes.append(f"The partitions are those of {source}; {others} tells them too")
-    _physical(session, where, found)
+        measurement.notes.append(f"Partitions are taken from {source}; {others} reports them, too")
+    _physical(session, where, measurement)
     rows = session.sql(
         f"SELECT partition, cpu_type, dedicated, weight, capped, cap_text, logical_cpus, {_USED}, vh, vm, "
         f"vl, msu_defined FROM partition WHERE {where} AND partition NOT IN ('*PHYSICAL*', 'TOTAL') "
         "AND logical_cpus > 0 ORDER BY cpu_type, partition, partition_number"
     ).rows
-    said: dict[str, list[str]] = {}
+    names_by_note: dict[str, list[str]] = {}
     for name, kind, dedicated, weight, capped, caps, logical, used, vh, vm, vl, msu in rows:
         pair = (str(name), str(kind))
-        reason = _left_out(found, pair, dedicated, weight)
+        reason = _left_out(measurement, pair, dedicated, weight)
         if reason is not None:
-            said.setdefault(reason, []).append(str(name))
+            names_by_note.setdefault(reason, []).append(str(name))
             continue
         cores = math.ceil(logical - 1e-6)
-        one: dict[str, Any] = {"name": pair[0], "type": pair[1], "cores": cores}
-        one |= {"dedicated": True} if dedicated else {"weight": round(weight), "capped": bool(capped)}
+        partition: dict[str, Any] = {"name": pair[0], "type": pair[1], "cores": cores}
+        partition |= {"dedicated": True} if dedicated else {"weight": round(weight), "capped": bool(capped)}
         if used is not None:
-            one["demand"] = found.observed[pair] = used
+            partition["demand"] = measurement.observed[pair] = used
         if vh is not None and vm is not None and vl is not None and not dedicated:
-            found.vertical[pair] = (vh, vm, vl)
-            one["polarization"] = "vertical" if vh + vm + vl else "horizontal"
-        for words in _strange(one, logical, weight, capped, caps, used, msu):
-            said.setdefault(words, []).append(pair[0])
-        found.scenario["partition"].append(one)
-    found.notes += [f"{_listed(names)}: {words}" for words, names in said.items()]
-    if not found.scenario["partition"]:
-        found.notes.append("no partition of this interval has cores and a weight that the data tell")
-    elif len(found.vertical) < sum(not one.get("dedicated") for one in found.scenario["partition"]):
-        found.notes.append(
-            "Where the data do not tell the polarity of cores it is taken to be vertical; "
-            "partition.NAME.polarization=horizontal says otherwise"
+            measurement.vertical[pair] = (vh, vm, vl)
+            partition["polarization"] = "vertical" if vh + vm + vl else "horizontal"
+        for words in _partition_notes(partition, logical, weight, capped, caps, used, msu):
+            names_by_note.setdefault(words, []).append(pair[0])
+        measurement.scenario["partition"].append(partition)
+    measurement.notes += [f"{_enumerated(names)}: {words}" for words, names in names_by_note.items()]
+    if not measurement.scenario["partition"]:
+        measurement.notes.append("the data report no partition with cores and a weight in this interval")
+    elif len(measurement.vertical) < sum(
+        not partition.get("dedicated") for partition in measurement.scenario["partition"]
+    ):
+        measurement.notes.append(
+            "Where the data do not report the polarity of cores, vertical is assumed; "
+            "partition.NAME.polarization=horizontal changes that"
         )
-    return found
+    return measurement
 
 
-def _physical(session: Asked, where: str, found: Measured) -> None:
-    """Physical cores of each type, and what PR/SM used for itself."""
+def _physical(session: Asked, where: str, measurement: Measured) -> None:
+    """Add physical cores of each type, and PR/SM's own use, to the scenario."""
     rows = session.sql(
         "SELECT cpu_type, physical, dedicated, lgclc_pct, ovrhd_pct, lpmgt_pct "
         f"FROM cec WHERE {where} ORDER BY cpu_type"
@@ -131,27 +135,27 @@ def _physical(session: Asked, where: str, found: Measured) -> None:
     for kind, physical, dedicated, lgclc, ovrhd, lpmgt in rows:
         if kind not in TYPES or physical is None:
             continue
-        found.scenario["processors"][kind] = max(round(physical), math.ceil((dedicated or 0.0) - 1e-6))
+        measurement.scenario["processors"][kind] = max(round(physical), math.ceil((dedicated or 0.0) - 1e-6))
         if lpmgt is None:
-            found.notes.append(f"{kind}: the data do not tell what PR/SM used for itself")
+            measurement.notes.append(f"{kind}: the data do not report PR/SM's own use")
         else:
             line = {"type": kind, "lgclc": lgclc or 0.0, "ovrhd": max(0.0, ovrhd or 0.0), "lpmgt": lpmgt}
-            found.scenario["physlog"].append(line)
+            measurement.scenario["physlog"].append(line)
 
 
-def _left_out(found: Measured, pair: Pair, dedicated: bool | None, weight: float | None) -> str | None:
-    """Why a partition has no place in the scenario; None where it has."""
-    if pair[1] not in found.scenario["processors"]:
-        return f"left out: the data do not tell how many cores of type {pair[1]} the machine has"
+def _left_out(measurement: Measured, pair: Pair, dedicated: bool | None, weight: float | None) -> str | None:
+    """Why a partition is left out of the scenario; None if it is not."""
+    if pair[1] not in measurement.scenario["processors"]:
+        return f"left out: the data do not report how many {pair[1]} cores the machine has"
     if not dedicated and (weight is None or round(weight) < 1):
-        return "left out: the data tell no weight, and what the others are entitled to is too much by that"
-    if any((one["name"], one["type"]) == pair for one in found.scenario["partition"]):
-        return "there twice by that name, and left out once"
+        return "left out: the data report no weight, so the entitlement of the others comes out too high"
+    if any((partition["name"], partition["type"]) == pair for partition in measurement.scenario["partition"]):
+        return "reported twice under that name; one is left out"
     return None
 
 
-def _strange(
-    one: dict[str, Any],
+def _partition_notes(
+    partition: dict[str, Any],
     logical: float,
     weight: float | None,
     capped: bool | None,
@@ -159,49 +163,49 @@ def _strange(
     used: float | None,
     msu: float | None,
 ) -> Iterator[str]:
-    """What is to be said of a partition; the same words for several are said once."""
-    if one["cores"] - logical > 0.01:
-        yield "logical cores came or went within the interval, and the most are taken"
+    """Notes on a partition; identical notes of several are merged."""
+    if partition["cores"] - logical > 0.01:
+        yield "the number of logical cores changed within the interval: the highest is used"
     if used is None:
-        yield "the data do not tell what it used, so it is taken to want all"
-    if one.get("dedicated"):
+        yield "the data do not report its use, so it is assumed to want all"
+    if partition.get("dedicated"):
         return
     if weight is not None and abs(weight - round(weight)) > 0.01:
-        yield "the weight changed within the interval, and the mean is taken"
+        yield "the weight changed within the interval: the mean is used"
     if capped is None:
-        yield "the data do not tell whether it is capped; partition.NAME.capped=true says so"
+        yield "the data do not report whether it is capped; if so, set partition.NAME.capped=true"
     flags = (caps or "").split()
     if len(flags) == 3 and "Y" in flags[1]:
-        yield "has an absolute cap that the data do not tell; partition.NAME.absolute_cap=CORES adds it"
+        yield "has an absolute cap of unknown value; add it with partition.NAME.absolute_cap=CORES"
     if len(flags) == 3 and "Y" in flags[2]:
-        yield "is in a group with an absolute cap, which the data do not tell"
+        yield "is in a group with an absolute cap of unknown value"
     if msu:
-        yield "has a defined capacity, which holds the average of four hours and not an interval: left out"
+        yield "has a defined capacity, which limits the four-hour average, not an interval: left out"
 
 
 def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Expected beside observed. settings: values of the scenario, as of --set."""
-    found = measured(session, system, end)
+    measurement = measured(session, system, end)
     title = f"Partitions as {system} saw them, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
-    values = found.scenario
+    values = measurement.scenario
     if not values["partition"]:
-        return Answer("partitions", title, [], notes=found.notes)
+        return Answer("partitions", title, [], notes=measurement.notes)
     for setting in settings:
         values = scenarios.changed(values, setting)
     solved = models.solve("partitions", values)
     pairs = shown(values)
-    given = {pair: at for at, pair in enumerate(pairs.values())}
+    places = {pair: at for at, pair in enumerate(pairs.values())}
     rows, errors = [], []
     for row in _dicts(solved.table("partitions")):
         pair = pairs[str(row["name"])]
-        used, expected = found.observed.get(pair), row["allocation"]
+        used, expected = measurement.observed.get(pair), row["allocation"]
         error = None if used is None else used - float(str(expected))
         errors += [] if error is None else [error]
         beyond = None if used is None else used - float(str(row["entitlement"]))
-        could, held = could_get(values, given[pair], str(row["name"]))
+        could, bound = could_get(values, places[pair], str(row["name"]))
         begin = (row["name"], row["type"], row["cores"], row["weight"], row["entitlement"])
-        rows.append((*begin, expected, used, error, beyond, could, held))
-    polarity = list(_polarity(solved, pairs, found))
+        rows.append((*begin, expected, used, error, beyond, could, bound))
+    polarity = list(_polarity(solved, pairs, measurement))
     tables = [Table("compared", "Expected beside used", _COMPARED, rows)]
     if polarity:
         tables.append(Table("polarity", "Polarity of logical cores", _POLARITY, polarity))
@@ -211,54 +215,60 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
             "worst",
             max(map(abs, errors), default=None),
             "cores",
-            "Largest use beyond what the model gives",
+            "Largest use beyond the model's allocation",
             2,
         ),
         *solved.figures,
     ]
     different = [str(row[0]) for row in polarity if row[-1] == "no"]
     notes = [
-        *found.notes,
-        *_circular(values, found, rows),
+        *measurement.notes,
+        *_demand_notes(values, measurement, rows),
         *(f"changed: {setting}" for setting in settings),
         *solved.notes,
     ]
     if different:
         notes.append(
-            f"{_listed(different)}: cores stand otherwise than the weights of this interval give; weights or "
-            "cores may have changed since, or a cap that is not in these data counts"
+            f"{_enumerated(different)}: polarity differs from that expected from the weights of this "
+            "interval; weights or cores may have changed, or a cap that these data do not report applies"
         )
-    # Bands of accuracy are not shown here.
+    # This answer does not show the bands of accuracy.
     assumed = [assumption for assumption in solved.assumptions if assumption.name != "vertical_bands"]
     return Answer("partitions", title, tables, figures, [], notes, assumed)
 
 
-def _circular(values: dict[str, Any], found: Measured, rows: Sequence[tuple[Value, ...]]) -> Iterator[str]:
-    """That use stands on both sides, where nothing else tells what a partition wanted."""
-    wants = {(one["name"], one.get("type", "CP")): one.get("demand") for one in values["partition"]}
+def _demand_notes(
+    values: dict[str, Any], measurement: Measured, rows: Sequence[tuple[Value, ...]]
+) -> Iterator[str]:
+    """Note that demand is taken from use, so that agreement proves nothing."""
+    wants = {
+        (partition["name"], partition.get("type", "CP")): partition.get("demand")
+        for partition in values["partition"]
+    }
     circular = sum(
-        demand is not None and found.observed.get(pair) == demand for pair, demand in wants.items()
+        demand is not None and measurement.observed.get(pair) == demand for pair, demand in wants.items()
     )
     if not circular:
         return
     errors = [row[7] for row in rows if isinstance(row[7], float)]
     allowed = sum(abs(error) < _SAME for error in errors)
     yield (
-        f"{circular} of {len(wants)} partitions are taken to have wanted what they used, for the data do not "
-        f"tell of work that waited: no error ({allowed} of {len(errors)}) says only that weights, cores and "
-        "caps allow what was used, and confirms nothing; an error is what the model would not have given"
+        f"{circular} of {len(wants)} partitions are assumed to have wanted what they used, because the "
+        f"data do not report work that waited: no error ({allowed} of {len(errors)}) shows only that "
+        "weights, cores and caps allow the use, and confirms nothing; an error is use that the model would "
+        "not allow"
     )
 
 
 def shown(values: dict[str, Any]) -> dict[str, Pair]:
-    """Name and type of the partitions of a scenario, in its order, under the names that answers show."""
-    pairs = [(str(one["name"]), str(one.get("type", "CP"))) for one in values["partition"]]
+    """Name and type of the partitions of a scenario, in order, by the names shown in answers."""
+    pairs = [(str(partition["name"]), str(partition.get("type", "CP"))) for partition in values["partition"]]
     times = Counter(name for name, _ in pairs)
     return {f"{name} {kind}" if times[name] > 1 else name: (name, kind) for name, kind in pairs}
 
 
 def could_get(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]:
-    """What a partition would get if it wanted all, and what would hold it. name: as answers show it."""
+    """What a partition would get if it wanted all, and what would limit it. name: as shown in answers."""
     partitions = list(values["partition"])
     partitions[at] = {key: value for key, value in partitions[at].items() if key != "demand"}
     solved = models.solve("partitions", {**values, "partition": partitions})
@@ -266,14 +276,14 @@ def could_get(values: dict[str, Any], at: int, name: str) -> tuple[Value, Value]
     return row["allocation"], row["bound_by"]
 
 
-def _polarity(solved: Answer, pairs: dict[str, Pair], found: Measured) -> Iterator[tuple[Value, ...]]:
-    """Vertical partitions: expected beside measured."""
+def _polarity(solved: Answer, pairs: dict[str, Pair], measurement: Measured) -> Iterator[tuple[Value, ...]]:
+    """Rows of vertical partitions: expected beside measured polarity."""
     cores = {row["name"]: row["cores"] for row in _dicts(solved.table("partitions"))}
     for row in _dicts(solved.table("polarization")):
         if row["polarization"] != "vertical":
             continue
         expected = (row["high"], row["medium"], row["low"])
-        seen = found.vertical.get(pairs[str(row["name"])])
+        seen = measurement.vertical.get(pairs[str(row["name"])])
         same = None if seen is None else "yes" if seen == expected else "no"
         entitled = float(str(row["entitlement_pct"])) / 100
         begin = (row["name"], row["type"], cores[row["name"]], entitled)
@@ -285,6 +295,6 @@ def _dicts(table: Table) -> list[dict[str, Value]]:
     return [dict(zip(names, row, strict=True)) for row in table.rows]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _enumerated(names: Sequence[str]) -> str:
     some = ", ".join(names[:_MOST_NAMES])
     return some if len(names) <= _MOST_NAMES else f"{some} and {len(names) - _MOST_NAMES} others"

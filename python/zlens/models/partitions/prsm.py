@@ -14,23 +14,24 @@ from dataclasses import dataclass
 from zlens.models.fill import Group, crossing_fill, group_fill
 from zlens.models.published import number
 
-#: How near an entitlement comes to a whole number that it is one: what rounding leaves of a division.
+#: Tolerance for an entitlement to count as a whole number: the rounding error of a division.
 _WHOLE = 1e-9
-#: How far PR/SM lets use stray, as a part.
+#: How far PR/SM lets use stray, as a fraction.
 STRAYS = number("prsm_strays")
-#: Down to which part of a physical core that is a part of the share, else of all shared cores.
+#: Entitlement per core, capped and uncapped, from which that is a fraction of the share; below, of all
+#: shared cores.
 CAPPED_FROM, UNCAPPED_FROM = number("prsm_capped_from"), number("prsm_uncapped_from")
 #: Ends of the range of default run times, ms; that of vertical-high cores.
 SHORTEST, LONGEST = number("prsm_shortest_run"), number("prsm_longest_run")
 OF_HIGH = number("prsm_run_of_high")
 
-#: What becomes of an entitlement to whole cores.
+#: Rules for an entitlement to whole cores.
 INTEGER_RULES = ("all high", "one medium", "one medium beside lows")
 
 
 @dataclass(frozen=True, slots=True)
 class Polarity:
-    """Vertical cores of a partition. share: of each medium one, in cores."""
+    """Vertical cores of a partition. share: entitlement of each medium one, in cores."""
 
     high: int
     medium: int
@@ -40,7 +41,7 @@ class Polarity:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a partition that shares cores could use: limits are its own, each with a name."""
+    """What a partition that shares cores could use. limits: its own limits by name."""
 
     weight: float
     cores: float
@@ -49,17 +50,17 @@ class Claim:
 
     @property
     def least(self) -> tuple[str, float]:
-        """The least of its limits, which is what counts (RMF, Group Capacity Report), and its name."""
-        return min((*self.limits, ("cores", self.cores)), key=lambda known: known[1])
+        """Name and value of the lowest limit, which applies (RMF, Group Capacity Report)."""
+        return min((*self.limits, ("cores", self.cores)), key=lambda limit: limit[1])
 
     @property
     def most(self) -> float:
-        """What it could use on a machine of its own."""
+        """What it could use by itself."""
         return min(self.demand, self.least[1])
 
 
 def entitlements(shared: float, weights: Sequence[float]) -> list[float]:
-    """Parts of something in proportion to weights: cores of a type, or the limit of a capacity group.
+    """Divide an amount in proportion to weights: cores of a type, or the limit of a capacity group.
 
     Source: PR/SM Planning Guide, use of processing weights; z/OS MVS Planning: Workload Management, group
     capacity.
@@ -71,46 +72,46 @@ def entitlements(shared: float, weights: Sequence[float]) -> list[float]:
 def vertical(entitled: float, cores: int, integer: str = "all high") -> Polarity:
     """Polarity of the logical cores of a vertical partition.
 
-    The whole part of the entitlement becomes vertical-high cores, what is left a medium one. Where less than
-    half a core is left, one high core is given up and two mediums share what that makes: no medium core is
-    weak where that can be helped. An entitlement to whole cores leaves nothing:
+    The whole part of the entitlement becomes vertical-high cores, the remainder a medium one. If the
+    remainder is less than half a core, one high core is given up and two mediums share the sum, which avoids
+    weak medium cores. An entitlement to whole cores has no remainder:
 
     all high                 no medium core (Mainframe Performance Topics, 2020-01-13: 3.0 on 4 cores are 3
                              high and 1 low)
-    one medium               one of them is medium all the same (IBM-MAIN: always at least one medium, z10)
-    one medium beside lows   only where there are more logical cores (sample study of the LPARDesign tool for
+    one medium               one core is medium regardless (IBM-MAIN: always at least one medium, z10)
+    one medium beside lows   only if there are more logical cores (sample study of the LPARDesign tool for
                              a z16: 3.0 on 3 cores are 3 high, on 6 cores 2 high, 1 medium and 3 low)
 
     No exception is made for the z13 (constant `z13_exception`).
     """
-    whole = math.floor(entitled + _WHOLE)
+    full_cores = math.floor(entitled + _WHOLE)
     if entitled >= cores - _WHOLE:
         if integer == "one medium" and cores:
             return Polarity(cores - 1, 1, 1.0, 0)
         return Polarity(cores, 0, 0.0, 0)
-    left = entitled - whole
+    left = entitled - full_cores
     if left < _WHOLE:
-        if integer == "all high" or not whole:
-            return Polarity(whole, 0, 0.0, cores - whole)
-        return Polarity(whole - 1, 1, 1.0, cores - whole)
-    if left >= 0.5 - _WHOLE or not whole:
-        return Polarity(whole, 1, left, cores - whole - 1)
-    return Polarity(whole - 1, 2, (1 + left) / 2, cores - whole - 1)
+        if integer == "all high" or not full_cores:
+            return Polarity(full_cores, 0, 0.0, cores - full_cores)
+        return Polarity(full_cores - 1, 1, 1.0, cores - full_cores)
+    if left >= 0.5 - _WHOLE or not full_cores:
+        return Polarity(full_cores, 1, left, cores - full_cores - 1)
+    return Polarity(full_cores - 1, 2, (1 + left) / 2, cores - full_cores - 1)
 
 
 def is_whole(entitled: float) -> bool:
-    """Whether an entitlement is to whole cores, so that the rule for those counts."""
+    """Whether an entitlement is to whole cores, so that the rule for those applies."""
     return entitled > _WHOLE and abs(entitled - round(entitled)) < _WHOLE
 
 
 def allocate(
     capacity: float, claims: Sequence[Claim], groups: Sequence[tuple[Sequence[int], float]] = ()
 ) -> list[float]:
-    """What each partition gets, in cores.
+    """Cores that each partition gets.
 
-    All rise in proportion to their weights until a limit of their own, a group's limit or the machine holds
-    them: that is their entitlement, and what others leave of theirs in proportion to weights. Groups may
-    cross: a partition can be in a hardware group and in a capacity group with only some members in common.
+    All rise in proportion to their weights until their own limit, a group's limit or the machine stops them:
+    each gets its entitlement plus what others leave of theirs, by weight. Groups may cross: a partition can
+    be in a hardware group and in a capacity group that have only some members in common.
 
     Source: PR/SM Planning Guide, processing weight management; absolute and absolute group capping.
     """
@@ -123,24 +124,24 @@ def allocate(
     return crossing_fill(max(0.0, capacity), weights, caps, groups)
 
 
-def band(share: float, each: float, *, capped: bool) -> tuple[float, float]:
-    """Between which parts of all shared cores PR/SM keeps the use of a partition that wants its share.
+def band(share: float, weakest: float, *, capped: bool) -> tuple[float, float]:
+    """Range, as parts of all shared cores, in which PR/SM keeps the use of a partition that wants its share.
 
-    share  part of all shared cores
-    each   what its weakest entitled logical core is entitled to, in cores
+    share    part of all shared cores
+    weakest  entitlement of its weakest entitled logical core, in cores
 
     Source: PR/SM Planning Guide, processing weight management, examples 1 and 2.
     """
-    near = each >= (CAPPED_FROM if capped else UNCAPPED_FROM) - _WHOLE
+    near = weakest >= (CAPPED_FROM if capped else UNCAPPED_FROM) - _WHOLE
     off = STRAYS * (share if near else 1.0)
     return max(0.0, share - off), min(1.0, share + off)
 
 
 def run_time(shared: float, logical: int, longest: float) -> float:
-    """How long a logical core runs at most before PR/SM takes the physical one back, ms, by default.
+    """Default longest run of a logical core before PR/SM takes back the physical one, ms.
 
-    Source: PR/SM Planning Guide, processor running time, for the range; the formula is a picture there, and
-    this one a recollection (constant `run_time_longest`).
+    Source: PR/SM Planning Guide, processor running time, for the range; the formula is only an image there;
+    this one is recalled (constant `run_time_longest`).
     """
     return max(SHORTEST, min(LONGEST, longest * shared / logical)) if logical else LONGEST
 
@@ -148,7 +149,7 @@ def run_time(shared: float, logical: int, longest: float) -> float:
 def physical(lgclc: float, ovrhd: float, lpmgt: float) -> tuple[float, float | None, float | None]:
     """%Total, T/L and LCoT/L of FCX302 PHYSLOG from %LgclC, %Ovrhd and %LPmgt, all in percent of one core.
 
-    Source: z/VM 6.4 Performance, the printed rows of which obey it.
+    Source: z/VM 6.4 Performance, whose printed rows obey it.
     """
     total = lgclc + ovrhd + lpmgt
     return total, (total / lgclc if lgclc else None), ((lgclc + ovrhd) / lgclc if lgclc else None)

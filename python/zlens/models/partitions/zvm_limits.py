@@ -1,4 +1,4 @@
-"""How many logical cores and processors a release of z/VM supports in a partition, and their numbers."""
+"""Logical cores and processors that a release of z/VM supports in a partition, and their numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMT = ("non-SMT", "SMT-1", "SMT-2")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """highest: number of a processor. cores and smt_cores: logical cores without and with multithreading."""
+    """highest: highest processor number. cores, smt_cores: logical cores without and with multithreading."""
 
     name: str
     highest: int
@@ -32,7 +32,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """smt: types that multithreading is there for. two_threads: types that have two on a core at level 2."""
+    """smt: types that support multithreading. two_threads: types with two threads on a core at level 2."""
 
     name: str
     smt: tuple[str, ...]
@@ -44,13 +44,13 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What becomes of a partition at a level of multithreading.
+    """How a partition fits at a level of multithreading.
 
-    available   whether there is that level for its mode and types
-    limit       logical cores that are supported
-    used        logical cores that are used; None where more are defined than are supported
-    processors  logical processors; None where it depends on which cores are left out
-    numbers     those of its processors, in hexadecimal
+    available   whether its mode and types support that level
+    limit       supported logical cores
+    used        logical cores used; None if more are defined than supported
+    processors  logical processors; None if it depends on which cores are left out
+    numbers     numbers of its processors, in hexadecimal
     """
 
     available: bool
@@ -64,25 +64,25 @@ class Fit:
 def _facts() -> tuple[dict[str, Release], dict[str, Mode]]:
     facts = document.facts(_FILE)
     try:
-        releases = [Release(**one) for one in facts["release"]]
+        releases = [Release(**entry) for entry in facts["release"]]
         modes = [
-            Mode(**{**one, "smt": tuple(one["smt"]), "two_threads": tuple(one["two_threads"])})
-            for one in facts["mode"]
+            Mode(**{**entry, "smt": tuple(entry["smt"]), "two_threads": tuple(entry["two_threads"])})
+            for entry in facts["mode"]
         ]
     except (KeyError, TypeError):
         raise CatalogError(
-            "models/zvm_limits.toml is not complete", file=str(_FILE), cure="copy a neighbor in it"
+            "models/zvm_limits.toml is incomplete", file=str(_FILE), cure="copy a neighbor in it"
         ) from None
-    return {one.name: one for one in releases}, {one.name: one for one in modes}
+    return {entry.name: entry for entry in releases}, {entry.name: entry for entry in modes}
 
 
 def releases() -> tuple[str, ...]:
-    """Releases whose limits are known."""
+    """Releases with known limits."""
     return tuple(_facts()[0])
 
 
 def modes() -> tuple[str, ...]:
-    """Modes of a partition that z/VM runs in."""
+    """Modes of partitions that z/VM runs in."""
     return tuple(_facts()[1])
 
 
@@ -94,20 +94,20 @@ def mode(name: str) -> Mode:
     return _facts()[1][name]
 
 
-def fit(of: Release, where: Mode, smt: str, cores: Mapping[str, int]) -> Fit:
-    """How a partition with so many logical cores of each type fits.
+def fit(release_limits: Release, partition_mode: Mode, smt: str, cores: Mapping[str, int]) -> Fit:
+    """How a partition with given logical cores of each type fits.
 
-    Source: IBM, Eighty Logical Processors, table 1: without multithreading core and processor are one; with
-    it core n has processor 2n, and 2n+1 where two threads are active.
+    Source: IBM, Eighty Logical Processors, table 1: without multithreading core and processor are the same;
+    with it core n has processor 2n, and 2n+1 if two threads are active.
     """
     defined = sum(cores.values())
-    if smt != "non-SMT" and not all(kind in where.smt for kind, count in cores.items() if count):
+    if smt != "non-SMT" and not all(kind in partition_mode.smt for kind, count in cores.items() if count):
         return Fit(False, None, None, None, "not available")
-    limit = of.cores if smt == "non-SMT" else of.smt_cores
-    used = defined if defined <= limit else (limit if of.ignores and smt != "non-SMT" else None)
+    limit = release_limits.cores if smt == "non-SMT" else release_limits.smt_cores
+    used = defined if defined <= limit else (limit if release_limits.ignores and smt != "non-SMT" else None)
     if used is None:
         return Fit(True, limit, None, None, f"more than {limit} cores")
-    twos = sum(count for kind, count in cores.items() if kind in where.two_threads)
+    twos = sum(count for kind, count in cores.items() if kind in partition_mode.two_threads)
     if smt != "SMT-2" or not twos:
         return Fit(True, limit, used, used, _numbers(used, 1 if smt == "non-SMT" else 2))
     if twos == defined:

@@ -18,21 +18,21 @@ _TIME = Number(0, 1e9)
 _STATION = Spec(
     (
         Key("name", Line(), "name of the station"),
-        Key("kind", Choice(("queue", "delay")), "whether anybody waits there", default="queue"),
+        Key("kind", Choice(("queue", "delay")), "whether customers queue there", default="queue"),
         Key("servers", Integer(1, 1000), "servers behind one queue", default=1),
         Key(
             "speeds",
             Many(Number(0, 1e9, above=True), 1),
-            "speed with 1, 2, ... customers there; the last holds for more",
+            "speed with 1, 2, ... customers at the station; the last applies to more",
             default=None,
         ),
         Key(
             "arrival_variation",
             Number(0, 1e6),
-            "squared coefficient of variation of the times between arrivals: 1 by chance, more in bursts",
+            "squared coefficient of variation of interarrival times: 1 is random, more is bursty",
             default=1.0,
         ),
-        Key("service_variation", Number(0, 1e6), "that of the service times", default=1.0),
+        Key("service_variation", Number(0, 1e6), "the same for service times", default=1.0),
     )
 )
 
@@ -42,7 +42,7 @@ _CLASS = Spec(
         Key("rate", Number(0, 1e12), "arrivals of an open class", "per second", default=None),
         Key("customers", Integer(0, 10_000), "customers of a closed class", default=None),
         Key("think", _TIME, "time a customer spends outside", "seconds", default=0.0),
-        Key("demand", Named(_TIME), "service of each station for one transaction", "seconds"),
+        Key("demand", Named(_TIME), "service demand of one transaction at each station", "seconds"),
     )
 )
 
@@ -81,15 +81,15 @@ _CLASSES = (
 _STATIONS = (
     Column("name", "Station"),
     Column("utilization", "Busy", "%", "of its servers; with speeds, of its highest speed", 2),
-    Column("queue", "There", "", "transactions that wait or are served, on average", 3),
+    Column("queue", "At station", "", "transactions waiting or in service, on average", 3),
     Column("residence", "Residence", "s", "time of one transaction at the station, waiting included", 5),
 )
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Open and closed systems; both at once are not solved."""
+    """Solve an open or a closed system; mixed ones are not supported."""
     stations, classes = scenario["station"], scenario["class"]
-    _together(scenario, stations, classes)
+    _check_combinations(scenario, stations, classes)
     is_open = classes[0]["rate"] is not None
     rows, of_classes, notes = (_open if is_open else _closed)(scenario, stations, classes)
     busiest = max(rows, key=lambda row: -1.0 if row[1] is None else row[1])
@@ -109,8 +109,8 @@ def solve(scenario: Scenario) -> Answer:
 
 
 def _sum(values: Any) -> float | None:
-    found = list(values)
-    return None if None in found else math.fsum(found)
+    addends = list(values)
+    return None if None in addends else math.fsum(addends)
 
 
 def _mean(of_classes: list[tuple[Any, ...]]) -> float | None:
@@ -123,21 +123,21 @@ def _mean(of_classes: list[tuple[Any, ...]]) -> float | None:
 def _open(
     scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
-    """Each station by itself; classes are stretched alike, as where all share the servers evenly."""
+    """Solve each station by itself; queueing stretches all classes alike, as with evenly shared servers."""
     rows: list[tuple[Any, ...]] = []
     stretched: dict[str, float | None] = {}
     notes = []
-    arriving = math.fsum(one["rate"] for one in classes)
+    arriving = math.fsum(class_["rate"] for class_ in classes)
     for station in stations:
         name = station["name"]
-        offered = math.fsum(one["rate"] * one["demand"].get(name, 0.0) for one in classes)
+        offered = math.fsum(class_["rate"] * class_["demand"].get(name, 0.0) for class_ in classes)
         if station["kind"] == "delay":
             stretched[name] = 1.0
             rows.append((name, None, offered, offered / arriving if arriving else None))
             continue
-        # One visit of all classes together: the mean demand, as often as transactions arrive.
+        # One aggregate class: the mean demand, at the total arrival rate.
         service = offered / arriving if arriving else 0.0
-        found = queues.many_servers(
+        queue = queues.many_servers(
             arriving,
             service,
             station["servers"],
@@ -145,23 +145,23 @@ def _open(
             services=station["service_variation"],
         )
         busy = 100.0 * offered / station["servers"]
-        if found is None:
+        if queue is None:
             stretched[name] = None
             rows.append((name, busy, None, None))
-            notes.append(f"{name}: more arrives than can be served, its queue grows without end")
+            notes.append(f"{name}: more arrives than can be served, so its queue grows without limit")
         else:
-            stretched[name] = found.response / service if service else 1.0
-            rows.append((name, busy, found.queued + offered, found.response))
+            stretched[name] = queue.response / service if service else 1.0
+            rows.append((name, busy, queue.queued + offered, queue.response))
     of_classes = []
-    for one in classes:
+    for class_ in classes:
         parts = [
             None if stretched[name] is None else stretched[name] * demand
-            for name, demand in one["demand"].items()
+            for name, demand in class_["demand"].items()
             if demand
         ]
         response = None if None in parts else math.fsum(part for part in parts if part is not None)
-        inside = None if response is None else one["rate"] * response
-        of_classes.append((one["name"], one["rate"], response, inside))
+        inside = None if response is None else class_["rate"] * response
+        of_classes.append((class_["name"], class_["rate"], response, inside))
     return rows, of_classes, notes
 
 
@@ -169,35 +169,35 @@ def _closed(
     scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
     names = [station["name"] for station in stations]
-    demands = [[one["demand"].get(name, 0.0) for name in names] for one in classes]
+    demands = [[class_["demand"].get(name, 0.0) for name in names] for class_ in classes]
     kinds = [_speeds(station) for station in stations]
     if len(classes) == 1:
-        found = queues.one_class(demands[0], classes[0]["customers"], classes[0]["think"], kinds)
+        network = queues.one_class(demands[0], classes[0]["customers"], classes[0]["think"], kinds)
     else:
         try:
-            found = queues.several_classes(
+            network = queues.several_classes(
                 demands,
-                [one["customers"] for one in classes],
-                [one["think"] for one in classes],
+                [class_["customers"] for class_ in classes],
+                [class_["think"] for class_ in classes],
                 [station["kind"] == "delay" for station in stations],
             )
         except ValueError as error:
             raise scenario.problem.wrong(
-                f"{error} are too many to go through",
-                "put classes together",
+                f"{error} are too many to solve",
+                "merge classes",
                 f"{queues.MOST_STATES:,} at most",
             ) from None
     rows: list[tuple[Any, ...]] = []
     for at, station in enumerate(stations):
         kind = kinds[at]
         top = 1.0 if kind is None else max(kind, default=0.0)
-        busy = 100.0 * found.utilization[at] / top if top else None
-        there = math.fsum(queue[at] for queue in found.queue)
-        total = math.fsum(found.throughput)
-        rows.append((station["name"], busy, there, there / total if total else None))
+        busy = 100.0 * network.utilization[at] / top if top else None
+        in_station = math.fsum(queue[at] for queue in network.queue)
+        total = math.fsum(network.throughput)
+        rows.append((station["name"], busy, in_station, in_station / total if total else None))
     of_classes = [
-        (one["name"], rate, response, rate * response)
-        for one, rate, response in zip(classes, found.throughput, found.response, strict=True)
+        (class_["name"], rate, response, rate * response)
+        for class_, rate, response in zip(classes, network.throughput, network.response, strict=True)
     ]
     return rows, of_classes, []
 
@@ -210,37 +210,41 @@ def _speeds(station: dict[str, Any]) -> list[float] | None:
     return None if station["servers"] == 1 else [float(n) for n in range(1, station["servers"] + 1)]
 
 
-def _together(scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]) -> None:
-    """Keys that are each right, but not together."""
+def _check_combinations(
+    scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
+) -> None:
+    """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
     names = {station["name"] for station in stations}
-    if len(names) < len(stations) or len({one["name"] for one in classes}) < len(classes):
-        raise wrong("two stations or two classes have the same name", "give each a name of its own")
-    kinds = {one["rate"] is not None for one in classes}
-    for one in classes:
-        here = f"class.{one['name']}"
-        if (one["rate"] is None) == (one["customers"] is None):
-            raise wrong(f"{here} has neither rate nor customers, or both", "write one of them")
-        for name in one["demand"]:
+    if len(names) < len(stations) or len({class_["name"] for class_ in classes}) < len(classes):
+        raise wrong("two stations or two classes have the same name", "use unique names")
+    kinds = {class_["rate"] is not None for class_ in classes}
+    for class_ in classes:
+        path = f"class.{class_['name']}"
+        if (class_["rate"] is None) == (class_["customers"] is None):
+            raise wrong(f"{path} needs exactly one of rate and customers", "give one of them")
+        for name in class_["demand"]:
             if name not in names:
-                raise wrong(f"{here}.demand.{name} is no station", f"write one of {', '.join(sorted(names))}")
-        if not one["think"] + sum(one["demand"].values()):
-            raise wrong(f"{here} asks nothing of any station", "give it a demand")
-        if one["rate"] is not None and one["think"]:
-            raise wrong(f"{here} arrives and thinks", "leave think out, or write customers")
+                raise wrong(
+                    f"{path}.demand.{name} is not a station", f"write one of {', '.join(sorted(names))}"
+                )
+        if not class_["think"] + sum(class_["demand"].values()):
+            raise wrong(f"{path} has no demand at any station", "give it a demand")
+        if class_["rate"] is not None and class_["think"]:
+            raise wrong(f"{path} has both rate and think", "leave think out, or give customers")
     if len(kinds) > 1:
-        raise wrong("some classes are open and some closed", "solve them one after the other")
+        raise wrong("some classes are open and some closed", "solve them separately")
     for station in stations:
-        here = f"station.{station['name']}"
+        path = f"station.{station['name']}"
         many = station["servers"] > 1 or station["speeds"] is not None
         if station["speeds"] is not None and (True in kinds or station["servers"] > 1):
-            raise wrong(f"{here}.speeds is for closed systems, in place of servers", "leave one of them out")
+            raise wrong(f"{path}.speeds is for closed systems, instead of servers", "leave one of them out")
         if station["kind"] == "delay" and many:
-            raise wrong(f"{here} is a delay and has servers", 'write kind = "queue", or leave servers out')
+            raise wrong(f"{path} is a delay and has servers", 'write kind = "queue", or leave servers out')
         if False in kinds and len(classes) > 1 and many:
             raise wrong(
-                f"{here} has several servers, and there are several closed classes",
-                "put the classes together: the exact answer is for one of them",
+                f"{path} has several servers, and the system has several closed classes",
+                "merge the classes: the exact solution supports one",
             )
         if False in kinds and (station["arrival_variation"] != 1 or station["service_variation"] != 1):
-            raise wrong(f"{here} has a variation, and the system is closed", "leave it out")
+            raise wrong(f"{path} has a variation, but the system is closed", "leave it out")

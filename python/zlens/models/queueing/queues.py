@@ -1,4 +1,4 @@
-"""Queueing arithmetic that the models share: servers with a queue, and closed networks solved exactly.
+"""Queueing arithmetic shared by the models: servers with a queue, and exact closed networks.
 
 Times are in one unit throughout, rates in its inverse. Sources: Kleinrock, Queueing Systems 1 (Erlang's
 formula); Allen, Probability, Statistics and Queueing Theory (Allen-Cunneen); Reiser and Lavenberg,
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from itertools import product
 from operator import mul
 
-#: So many states of several classes are gone through; more would take minutes.
+#: Most states solved for several classes; more would take minutes.
 MOST_STATES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """One station: busy part of each server, probability of waiting, wait, response, how many wait."""
+    """One station: utilization of each server, probability of waiting, wait, response, number waiting."""
 
     utilization: float
     waits: float
@@ -30,7 +30,7 @@ class Queue:
 
 
 def erlang_c(servers: int, offered: float) -> float:
-    """Probability that an arrival waits; offered: arrivals in a service time. 1 where there is too much."""
+    """Probability that an arrival waits; offered: arrivals per service time. 1 if overloaded."""
     if offered >= servers:
         return 1.0
     blocked = 1.0
@@ -42,12 +42,12 @@ def erlang_c(servers: int, offered: float) -> float:
 def many_servers(
     rate: float, service: float, servers: int = 1, *, arrivals: float = 1.0, services: float = 1.0
 ) -> Queue | None:
-    """M/M/c, and by Allen-Cunneen what is not; None where more arrives than can be served.
+    """M/M/c, and G/G/c by Allen-Cunneen; None if more arrives than can be served.
 
-    rate      arrivals for each unit of time
+    rate      arrivals per unit of time
     service   mean service time
-    arrivals  squared coefficient of variation of the times between arrivals (1 for chance, more for bursts)
-    services  that of the service times
+    arrivals  squared coefficient of variation of interarrival times (1 is random, more is bursty)
+    services  the same for service times
     """
     offered = rate * service
     if not offered < servers:
@@ -59,7 +59,7 @@ def many_servers(
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A closed network: for each class throughput and response, for each station what of each class is there.
+    """A closed network: throughput and response of each class, queue and residence by class and station.
 
     utilization[k]: mean number of busy servers at station k.
     """
@@ -79,10 +79,10 @@ def one_class(
 ) -> Closed:
     """One class of customers, exactly.
 
-    demands   service that one customer needs of each station in a cycle
-    think     time that a customer spends outside
-    rates     for each station None (one server), an empty sequence (no queue at all), or its speed with 1, 2,
-              ... customers there; the last speed holds for more
+    demands   service of one customer at each station per cycle
+    think     time a customer spends outside
+    rates     for each station None (one server), an empty sequence (no queue), or its speed with 1, 2, ...
+              customers present; the last speed applies to more
     """
     kinds = list(rates) or [None] * len(demands)
     if any(kinds):
@@ -102,7 +102,7 @@ def one_class(
 def _convolved(
     demands: Sequence[float], customers: int, think: float, kinds: Sequence[Sequence[float] | None]
 ) -> Closed:
-    """The same by convolution: with speeds that depend on how many are there, mean values lose all digits.
+    """The same by convolution: with load-dependent speeds, mean value analysis loses all precision.
 
     Every term is positive. Each station's terms are tilted by an estimate of the throughput and scaled to a
     largest of 1, which changes no ratio and keeps them in range.
@@ -114,29 +114,29 @@ def _convolved(
     terms = [_terms(demand, kind, customers, estimate) for demand, kind in zip(demands, kinds, strict=True)]
     outside = _terms(think, (), customers, estimate)
     before = [outside]
-    for one in terms[:-1]:
-        before.append(_convolve(before[-1], one))
-    whole = _convolve(before[-1], terms[-1])
-    rate = estimate * whole[customers - 1] / whole[customers]
+    for term in terms[:-1]:
+        before.append(_convolve(before[-1], term))
+    combined = _convolve(before[-1], terms[-1])
+    rate = estimate * combined[customers - 1] / combined[customers]
     after = [1.0] + [0.0] * customers
     queue, busy = [0.0] * len(terms), [0.0] * len(terms)
     for at in reversed(range(len(terms))):
         others = _convolve(before[at], after)
         parts = [
-            (count, term * others[customers - count] / whole[customers])
+            (count, term * others[customers - count] / combined[customers])
             for count, term in enumerate(terms[at])
         ]
         queue[at] = math.fsum(count * part for count, part in parts)
         busy[at] = rate * demands[at]
         after = _convolve(after, terms[at])
-    residence = tuple(one / rate for one in queue)
+    residence = tuple(length / rate for length in queue)
     return Closed((rate,), (sum(residence),), (residence,), (tuple(queue),), tuple(busy))
 
 
 def _estimate(
     demands: Sequence[float], customers: int, think: float, kinds: Sequence[Sequence[float] | None]
 ) -> float:
-    """Throughput by its bounds: no more than the slowest station, no more than customers without waiting."""
+    """Throughput bound: the slowest station, or all customers without waiting, whichever is less."""
     bounds = [
         (max(kind) if kind else 1.0) / demand
         for demand, kind in zip(demands, kinds, strict=True)
@@ -158,11 +158,11 @@ def _terms(demand: float, kind: Sequence[float] | None, customers: int, estimate
     return [math.exp(log - top) for log in logs]
 
 
-def _convolve(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    """Sums over all ways to part a number between two, for each number that both have."""
-    count = len(one)
-    turned = other[::-1]
-    return [sum(map(mul, one[: at + 1], turned[count - 1 - at :])) for at in range(count)]
+def _convolve(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """Convolution of two sequences of equal length, truncated to that length."""
+    count = len(first)
+    turned = second[::-1]
+    return [sum(map(mul, first[: at + 1], turned[count - 1 - at :])) for at in range(count)]
 
 
 def _speed(speeds: Sequence[float], count: int) -> float:
@@ -175,10 +175,10 @@ def several_classes(
     thinks: Sequence[float],
     delays: Sequence[bool] = (),
 ) -> Closed:
-    """Exact mean-value analysis of several classes at stations of one server, or of none (delays).
+    """Exact mean value analysis of several classes at single-server stations or delays.
 
-    demands[c][k]: service that a customer of class c needs of station k in a cycle. ValueError where there
-    are more states than anybody waits for.
+    demands[c][k]: service of a class c customer at station k per cycle. ValueError if there are more than
+    MOST_STATES states.
     """
     states = math.prod(count + 1 for count in customers)
     if states > MOST_STATES:
@@ -186,7 +186,7 @@ def several_classes(
     stations = range(len(demands[0]))
     waits = list(delays) or [False] * len(demands[0])
     strides = [math.prod(count + 1 for count in customers[at + 1 :]) for at in range(len(customers))]
-    # Queue of each station for each population, all in one list: a dictionary of tuples is slow.
+    # Queue of each station for each population in one list: a dictionary of tuples is slow.
     queues: list[list[float]] = []
     rates = [0.0] * len(customers)
     residence = [[0.0] * len(demands[0]) for _ in customers]
@@ -207,14 +207,17 @@ def several_classes(
         queues.append(total)
     return Closed(
         tuple(rates),
-        tuple(sum(one) if count else 0.0 for one, count in zip(residence, customers, strict=True)),
-        tuple(tuple(one) for one in residence),
+        tuple(sum(times) if count else 0.0 for times, count in zip(residence, customers, strict=True)),
+        tuple(tuple(times) for times in residence),
         tuple(
-            tuple(rate * part if part else 0.0 for part in one)
-            for rate, one in zip(rates, residence, strict=True)
+            tuple(rate * part if part else 0.0 for part in times)
+            for rate, times in zip(rates, residence, strict=True)
         ),
         tuple(
-            sum(rate * one[at] if one[at] else 0.0 for rate, one in zip(rates, demands, strict=True))
+            sum(
+                rate * of_class[at] if of_class[at] else 0.0
+                for rate, of_class in zip(rates, demands, strict=True)
+            )
             for at in stations
         ),
     )

@@ -1,1 +1,1 @@
-"""Live guest relocation: how long it takes, and how long the guest stands still."""
+"""Live guest relocation: relocation time and quiesce time."""

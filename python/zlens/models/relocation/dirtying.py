@@ -1,9 +1,8 @@
-"""How many different pages of a guest change in a while.
+"""Number of different pages of a guest that change in a period.
 
-Each model is a list of kinds of pages: so many pages, each of them written so many times a second at random
-(Poisson). After T seconds a page written r times a second has changed with probability 1 - exp(-r T), so that
-sum(n (1 - exp(-r T))) pages have changed. `Sweep` is the other extreme: every write is to another page, until
-all have been written.
+Each model is a list of kinds of pages: n pages, each written at random (Poisson) at a rate of r per second.
+After T seconds such a page has changed with probability 1 - exp(-r T), so sum(n (1 - exp(-r T))) pages have
+changed. `Sweep` is the other extreme: every write goes to another page until all have been written.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-#: Ranks of Zipf's law that are counted one by one; those behind are integrated.
+#: Ranks of Zipf's law that are summed individually; the rest is integrated.
 _ONE_BY_ONE = 200
-#: Width of the pieces of the integral: so much from end to end.
+#: Ratio of the ends of each piece of the integral.
 _GROWTH = 1.6
-#: Places and weights of Gauss and Legendre on -1 to 1, 5 points.
+#: Nodes and weights of 5-point Gauss-Legendre quadrature on -1 to 1.
 _GAUSS = (
     (0.0, 128 / 225),
     (math.sqrt(5 - 2 * math.sqrt(10 / 7)) / 3, (322 + 13 * math.sqrt(70)) / 900),
@@ -30,13 +29,13 @@ class Dirtying(Protocol):
     """A model of writes."""
 
     def changed(self, seconds: float) -> float:
-        """Different pages written within so many seconds."""
+        """Number of different pages written within a period."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Writes go to one page after the other, `rate` pages a second of `pages`: min(pages, rate T).
+    """Writes go to the pages in turn, `rate` per second: min(pages, rate T).
 
     The recurrence of Clark et al., Live Migration of Virtual Machines (NSDI 2005), with a working set.
     """
@@ -50,7 +49,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class AtRandom:
-    """Kinds of pages: how many, and how often each of them is written in a second."""
+    """Kinds of pages: number of pages, and writes per second of each."""
 
     kinds: tuple[tuple[float, float], ...]
 
@@ -61,21 +60,21 @@ class AtRandom:
 
 
 def uniform(pages: float, rate: float) -> AtRandom:
-    """`rate` writes a second, each to any of the pages."""
+    """`rate` writes per second, each to any of the pages."""
     return AtRandom(((pages, rate / pages),) if pages > 0 else ())
 
 
 def hot_set(pages: float, rate: float, hot_pages: float, hot_writes: float) -> AtRandom:
-    """A part of the pages (0 to 1) has a part of the writes (0 to 1); both are even within themselves."""
+    """A part of the pages (0 to 1) gets a part of the writes (0 to 1), each spread uniformly."""
     parts = ((pages * hot_pages, rate * hot_writes), (pages * (1 - hot_pages), rate * (1 - hot_writes)))
     return AtRandom(tuple((many, writes / many) for many, writes in parts if many > 0))
 
 
 def zipf(pages: float, rate: float, exponent: float) -> AtRandom:
-    """The page of rank k has writes in proportion to k to the power of -exponent.
+    """The page of rank k is written in proportion to k^-exponent.
 
-    Beyond the first ranks the sum over pages is integrated from half a rank before to half a rank after, in
-    pieces that grow with the rank: as good as the sum to six digits, for any number of pages.
+    Beyond the first ranks the sum is replaced by an integral (midpoint rule) in pieces that grow with rank:
+    accurate to six digits for any number of pages.
     """
     ranks: list[tuple[float, float]] = [
         (1.0, float(rank)) for rank in range(1, min(int(pages), _ONE_BY_ONE) + 1)
@@ -86,5 +85,5 @@ def zipf(pages: float, rate: float, exponent: float) -> AtRandom:
         middle, half = (begin + stop) / 2, (stop - begin) / 2
         ranks += [(weight * half, middle + place * half) for place, weight in _GAUSS]
         begin = stop
-    whole = math.fsum(many * rank**-exponent for many, rank in ranks)
-    return AtRandom(tuple((many, rate * rank**-exponent / whole) for many, rank in ranks))
+    total = math.fsum(many * rank**-exponent for many, rank in ranks)
+    return AtRandom(tuple((many, rate * rank**-exponent / total) for many, rank in ranks))

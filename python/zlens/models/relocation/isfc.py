@@ -1,6 +1,6 @@
-"""ISFC logical links: which CTC devices a system writes on, and how much goes over them.
+"""ISFC logical links: the CTC devices a system writes on, and their throughput.
 
-Facts are in facts/models/isfc.toml, each with its source.
+Facts with sources are in facts/models/isfc.toml.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FILE = FACTS / "models" / "isfc.toml"
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A CTC device of a link: its number and the place of its chpid in the list."""
+    """A CTC device of a link: its number and the index of its chpid."""
 
     number: int
     chpid: int
@@ -26,12 +26,12 @@ class Device:
 
 @cache
 def facts() -> dict[str, Any]:
-    """What is known of links."""
+    """Facts about ISFC links."""
     return document.facts(_FILE)
 
 
 def most_devices() -> int:
-    """CTC devices that one logical link can have."""
+    """Most CTC devices of one logical link."""
     return int(facts()["devices"]["most"])
 
 
@@ -41,32 +41,32 @@ def capacity_factor(speeds: Sequence[float]) -> float:
 
 
 def usable(devices: int) -> int:
-    """Devices of a link that each of its two sides writes on."""
+    """Number of devices of a link that each side writes on."""
     for row in facts()["write_path"]["left"]:
         if row["from"] <= devices <= row["to"]:
             return devices - int(row["devices"])
     return 0
 
 
-def first(own: str, other: str) -> bool:
-    """Whether a system's name comes before another's: as CP has them, in EBCDIC, letters before digits."""
-    return own.upper().encode("cp037", "replace") < other.upper().encode("cp037", "replace")
+def comes_first(own: str, peer: str) -> bool:
+    """Whether a system name sorts before its peer's, in EBCDIC order as in CP: letters before digits."""
+    return own.upper().encode("cp037", "replace") < peer.upper().encode("cp037", "replace")
 
 
-def writes_on(devices: Sequence[Device], own: str, other: str) -> list[Device]:
-    """Devices on which a system writes, in the order in which it takes them."""
-    ordered = sorted(devices, key=lambda device: device.number, reverse=not first(own, other))
+def writes_on(devices: Sequence[Device], own: str, peer: str) -> list[Device]:
+    """Devices that a system writes on, in the order of use."""
+    ordered = sorted(devices, key=lambda device: device.number, reverse=not comes_first(own, peer))
     return ordered[: usable(len(devices))]
 
 
 def recommended_devices(chpids: int) -> int:
-    """CTC devices for each of so many chpids as IBM recommends; 0 where there are too many chpids."""
+    """CTC devices per chpid that IBM recommends for a number of chpids; 0 if there are too many chpids."""
     rule = facts()["recommended"]
     return int(min(rule["devices_per_chpid"], rule["devices_at_most"] // chpids))
 
 
 def mb_per_ssch() -> float:
-    """What one start of a CTC device carried where it was measured, MB of 10^6 bytes."""
+    """Measured data per start of a CTC device, MB of 10^6 bytes."""
     measured = facts()["measured"]
     return float(measured["mb_per_second"] / measured["ssch"])
 
@@ -77,10 +77,10 @@ def chpid_rate(
     """MB/s (10^6 bytes) that a system writes over one chpid.
 
     speed    Gb/s of the chpid
-    devices  CTC devices of it on which the system writes
+    devices  its CTC devices that the system writes on
     per_gb   MB/s that a chpid carries for each Gb/s, measured
-    share    what the link has of the chpid where others use it as well, percent
-    ssch     starts per second of one device at most; None where that is no limit
+    share    the link's part of the chpid if others use it, too, percent
+    ssch     most starts per second of one device; None for no limit
     """
     if not devices:
         return 0.0

@@ -1,4 +1,4 @@
-"""The ISFC logical link of a relocation, as a scenario tells of it."""
+"""The ISFC logical link of a relocation as described in a scenario."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _CHPID = Spec(
         Key("speed", Number(0, 1000, above=True), "its speed", "Gb/s"),
         Key("ctcs", Integer(1, 16), "CTC devices on it, numbered in the order of the chpids", default=None),
         Key("rdevs", Many(Line(), 1), 'their device numbers instead: ["D000", "D001"]', default=None),
-        Key("share", Number(0, 100, above=True), "what the link has of it, where others use it", "%",
+        Key("share", Number(0, 100, above=True), "part available to the link, if others use it", "%",
             default=100.0),
     )
 )  # fmt: skip
 
 SPEC = Spec(
     (
-        Key("rate", Number(0, 1e9, above=True), "what it carries, if that is known", "MiB/s", default=None),
-        Key("from", Line(), "system the guests leave; names decide which devices it writes on", default=None),
-        Key("to", Line(), "system they go to", default=None),
-        Key("rate_per_gb", Number(0, 1000, above=True), "what a chpid carries for each Gb/s", "MB/s",
+        Key("rate", Number(0, 1e9, above=True), "throughput of the link, if known", "MiB/s", default=None),
+        Key("from", Line(), "source system; names determine which devices it writes on", default=None),
+        Key("to", Line(), "destination system", default=None),
+        Key("rate_per_gb", Number(0, 1000, above=True), "throughput of a chpid for each Gb/s", "MB/s",
             constant="isfc_rate_per_gb"),
-        Key("ssch_per_device", Number(0, 1e6, above=True), "starts of one CTC device at most", "per second",
+        Key("ssch_per_device", Number(0, 1e6, above=True), "most starts of one CTC device", "per second",
             default=None),
-        Key("most_per_guest", Number(0, 1e9, above=True), "what one relocation sends at most", "MiB/s",
+        Key("most_per_guest", Number(0, 1e9, above=True), "most that one relocation sends", "MiB/s",
             default=None),
         Key("chpid", Many(_CHPID), "a chpid of the link", default=[]),
     )
@@ -44,35 +44,33 @@ _CHPIDS = (
     Column("name", "Chpid"),
     Column("speed", "Speed", "Gb/s", "", 0),
     Column("ctcs", "CTCs"),
-    Column("written", "Written", text="CTC devices on which the system that sends writes"),
+    Column("written", "Written", text="CTC devices that the sender writes on"),
     Column("rate", "Carries", "MB/s", "10^6 bytes"),
-    Column(
-        "starts", "Starts", "1/s", "SSCH of its CTC devices, by the MB that one carried where it was measured"
-    ),
+    Column("starts", "Starts", "1/s", "SSCH of its CTC devices, from the measured MB per start"),
 )
 _DEVICES = (
     Column("device", "Device"),
     Column("chpid", "Chpid"),
-    Column("own", "Sender", text="its place in the order in which the system that sends takes devices"),
-    Column("other", "Receiver", text="the same of the other system"),
+    Column("own", "Sender", text="its place in the order in which the sender uses devices"),
+    Column("other", "Receiver", text="the same for the receiver"),
 )
 
 
 def link(scenario: Scenario) -> tuple[float, list[Figure], list[Table], list[str]]:
-    """MiB/s that the link carries, with what shows of it."""
-    given, chpids = scenario["link"], scenario["link"]["chpid"]
+    """Throughput of the link in MiB/s, with figures, tables and notes."""
+    settings, chpids = scenario["link"], scenario["link"]["chpid"]
     if not chpids:
         scenario.unused("isfc_rate_per_gb")
-        return given["rate"], [Figure("link", given["rate"], "MiB/s", "The link carries", 1)], [], []
+        return settings["rate"], [Figure("link", settings["rate"], "MiB/s", "The link carries", 1)], [], []
     devices = _devices(scenario)
-    own, other, notes = _sides(given)
-    mine, theirs = isfc.writes_on(devices, own, other), isfc.writes_on(devices, other, own)
+    own, peer, notes = _sides(settings)
+    mine, theirs = isfc.writes_on(devices, own, peer), isfc.writes_on(devices, peer, own)
     rows = [
-        _chpid_row(given, chpid, [device for device in devices if device.chpid == at], mine)
+        _chpid_row(settings, chpid, [device for device in devices if device.chpid == at], mine)
         for at, chpid in enumerate(chpids)
     ]
     carried = math.fsum(row[4] for row in rows) / MB_IN_MIB
-    rate = carried if given["rate"] is None else given["rate"]
+    rate = carried if settings["rate"] is None else settings["rate"]
     factor = isfc.capacity_factor([chpid["speed"] for chpid in chpids])
     figures = [
         Figure("link", rate, "MiB/s", "The link carries", 1),
@@ -84,18 +82,18 @@ def link(scenario: Scenario) -> tuple[float, list[Figure], list[Table], list[str
     return rate, figures, tables, [*notes, *_link_notes(chpids, rows)]
 
 
-def _sides(given: dict[str, Any]) -> tuple[str, str, list[str]]:
-    """Names of the sender and the receiver; any two in order where they are not given."""
-    own, other = given["from"], given["to"]
-    if own is None or other is None:
-        return "A", "B", ["without link.from and link.to the sender is taken to come first in the alphabet"]
-    if isfc.first(own, other) == (own.upper() < other.upper()):
-        return own, other, []
-    return own, other, [f"{own} and {other} are compared as EBCDIC has them: letters before digits"]
+def _sides(settings: dict[str, Any]) -> tuple[str, str, list[str]]:
+    """Names of sender and receiver, and notes; any two names in order if not given."""
+    own, peer = settings["from"], settings["to"]
+    if own is None or peer is None:
+        return "A", "B", ["without link.from and link.to the sender is assumed to sort first"]
+    if isfc.comes_first(own, peer) == (own.upper() < peer.upper()):
+        return own, peer, []
+    return own, peer, [f"{own} and {peer} are compared in EBCDIC order: letters before digits"]
 
 
 def _chpid_row(
-    given: dict[str, Any],
+    settings: dict[str, Any],
     chpid: dict[str, Any],
     devices: Sequence[isfc.Device],
     mine: Sequence[isfc.Device],
@@ -104,9 +102,9 @@ def _chpid_row(
     carries = isfc.chpid_rate(
         chpid["speed"],
         written,
-        per_gb=given["rate_per_gb"],
+        per_gb=settings["rate_per_gb"],
         share=chpid["share"],
-        ssch=given["ssch_per_device"],
+        ssch=settings["ssch_per_device"],
     )
     return chpid["name"], chpid["speed"], len(devices), written, carries, carries / isfc.mb_per_ssch()
 
@@ -128,7 +126,7 @@ def _link_notes(chpids: Sequence[dict[str, Any]], rows: Sequence[tuple[Any, ...]
     if fewer:
         notes.append(
             f"chpid {', '.join(fewer)} has fewer CTC devices than the {wanted} that IBM recommends for each "
-            f"of {len(chpids)} chpids, and may carry less than is assumed here"
+            f"of {len(chpids)} chpids, and may carry less than assumed here"
         )
     unused = [str(row[0]) for row in rows if not row[3]]
     if unused:
@@ -140,7 +138,7 @@ def _link_notes(chpids: Sequence[dict[str, Any]], rows: Sequence[tuple[Any, ...]
 
 
 def _devices(scenario: Scenario) -> list[isfc.Device]:
-    """All devices of the link by number; without numbers they count up in the order of the chpids."""
+    """All devices of the link by number; without device numbers, numbered in the order of the chpids."""
     devices: list[isfc.Device] = []
     for at, chpid in enumerate(scenario["link"]["chpid"]):
         numbers = (
@@ -164,23 +162,23 @@ def _number(scenario: Scenario, name: str, text: str) -> int:
     return number
 
 
-def together(scenario: Scenario) -> None:
+def check_link(scenario: Scenario) -> None:
     wrong, link = scenario.problem.wrong, scenario["link"]
     if link["rate"] is None and not link["chpid"]:
-        raise wrong("link has no rate and no chpid", "write rate = 300 (MiB/s), or [[link.chpid]]")
+        raise wrong("link has neither rate nor chpid", "write rate = 300 (MiB/s), or [[link.chpid]]")
     if link["from"] is not None and link["to"] is not None and link["from"].upper() == link["to"].upper():
         raise wrong(f"link.from and link.to are both {link['from']}", "name two systems")
     names = [chpid["name"] for chpid in link["chpid"]]
     if len(set(names)) < len(names):
-        raise wrong("two chpids have the same name", "give each its own")
+        raise wrong("two chpids have the same name", "use unique names")
     numbered = [chpid["rdevs"] is not None for chpid in link["chpid"]]
     for chpid, by_number in zip(link["chpid"], numbered, strict=True):
         if (chpid["ctcs"] is None) != by_number or by_number != numbered[0]:
-            raise wrong(f"link.chpid.{chpid['name']} has ctcs and rdevs, or none, or not what others have",
+            raise wrong(f"link.chpid.{chpid['name']} needs either ctcs or rdevs, the same as the others",
                         "write ctcs = 4 for each chpid, or rdevs for each")  # fmt: skip
     devices = _devices(scenario)
     if len({device.number for device in devices}) < len(devices):
-        raise wrong("a device number is there twice in link.chpid", "give each device one chpid")
+        raise wrong("link.chpid has the same device number twice", "give each device one chpid")
     if len(devices) > isfc.most_devices():
         raise wrong(f"the link has {len(devices)} CTC devices", "leave some out",
                     expected=f"at most {isfc.most_devices()}")  # fmt: skip

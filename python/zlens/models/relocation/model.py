@@ -1,8 +1,8 @@
-"""Live guest relocation: how long it takes, how long the guest stands still, and whether it succeeds.
+"""Live guest relocation: how long it takes, how long the guest is quiesced, and whether it succeeds.
 
 Source of the rules: IBM z/VM Performance Report, Live Guest Relocation; "z/VM Performance Update 6.2 and
 6.3"; IBM, Linux on Z documentation, z/VM 6.2 Live Guest Relocation with Linux Middleware. What they leave
-open is a key.
+open is a key of the scenario.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ _GUEST = Spec(
     (
         Key("name", Line(), "name of the guest"),
         Key("memory", Number(0, 1e9, above=True), "its storage", "MiB"),
-        Key("touched", _MIB, "what of it was ever touched, and is sent first; all if left out", "MiB",
+        Key("touched", _MIB, "storage ever touched, sent in the first pass; if left out, all", "MiB",
             default=None),
-        Key("change_rate", _MIB, "pages it writes, each write of a page counted", "MiB/s", default=0.0),
-        Key("changing", _MIB, "what the writes go to; all that was touched if left out", "MiB", default=None),
+        Key("change_rate", _MIB, "rate of writes to pages, counting every write", "MiB/s", default=0.0),
+        Key("changing", _MIB, "storage the writes go to; if left out, all touched", "MiB", default=None),
         Key("pattern", Choice(("uniform", "sweep", "hot set", "zipf")),
-            "where writes go: at random, to one page after the other, most to a few pages, by Zipf's law",
+            "where writes go: at random, to pages in turn, mostly to a few pages, by Zipf's law",
             default="uniform"),
-        Key("hot_pages", _PART, "hot set: its part of what changes", "%", default=None),
+        Key("hot_pages", _PART, "hot set: its part of the changing pages", "%", default=None),
         Key("hot_writes", _PART, "hot set: its part of the writes", "%", default=None),
         Key("exponent", Number(0, 10), "zipf: the page of rank k is written in proportion to 1/k^exponent",
             default=None),
-        Key("setup", _SECONDS, "before the first pass: checks, the skeleton on the other side", "seconds",
+        Key("setup", _SECONDS, "before the first pass: checks, the skeleton on the destination", "seconds",
             default=0.0),
-        Key("fixed_quiesce", _SECONDS, "of the quiesce beside pages: devices, network, restart", "seconds",
-            default=0.0),
+        Key("fixed_quiesce", _SECONDS, "part of the quiesce not for pages: devices, network, restart",
+            "seconds", default=0.0),
         Key("immediate", Flag(), "IMMEDIATE for this guest", default=None),
         Key("maxquiesce", _LIMIT, "MAXQUIESCE for this guest", "seconds", default=None),
         Key("maxtotal", _LIMIT, "MAXTOTAL for this guest", "seconds", default=None),
@@ -58,37 +58,38 @@ _GUEST = Spec(
 
 SPEC = Spec(
     (
-        Key("link", relocation_link.SPEC, "the ISFC logical link between the systems: rate or chpids"),
+        Key("link", relocation_link.SPEC, "ISFC logical link between the systems: rate or chpids"),
         Key("at_once", Integer(1, 10_000), "relocations at the same time; 1 is SYNC", default=1),
         Key("immediate", Flag(), "IMMEDIATE: one pass, then the quiesce", default=False),
-        Key("maxquiesce", _LIMIT, "MAXQUIESCE; left out, what VMRELOCATE assumes", "seconds", default=None),
+        Key("maxquiesce", _LIMIT, "MAXQUIESCE; if left out, the default of VMRELOCATE", "seconds",
+            default=None),
         Key("maxtotal", _LIMIT, "MAXTOTAL of each relocation", "seconds", default="NOLIMIT"),
-        Key("stop_below", _MIB, "a guest is stopped when no more is left", "MiB",
+        Key("stop_below", _MIB, "stop a guest when no more than this is left", "MiB",
             constant="relocation_stop_below"),
-        Key("live_passes", Integer(1, 1000), "passes while it runs, at least",
+        Key("live_passes", Integer(1, 1000), "least passes while the guest runs",
             constant="relocation_live_passes"),
-        Key("passes_most", Integer(1, 1000), "passes in all", constant="relocation_passes_most"),
-        Key("quiesce_passes", Integer(0, 100), "passes that are the quiesce; 0: what is sent then is no pass",
+        Key("passes_most", Integer(1, 1000), "most passes in total", constant="relocation_passes_most"),
+        Key("quiesce_passes", Integer(0, 100), "passes in the quiesce; 0: what is sent then is not a pass",
             constant="relocation_quiesce_passes"),
-        Key("no_progress", Number(0, 1e6), "a guest is stopped when a pass leaves this part of what it sent",
+        Key("no_progress", Number(0, 1e6), "stop a guest when a pass leaves this part of what it sent",
             "%", default=None),
-        Key("guest", Many(_GUEST, least=1), "a guest that is relocated, in this order"),
+        Key("guest", Many(_GUEST, least=1), "a guest to relocate, in this order"),
     )
 )  # fmt: skip
 
 EXAMPLE = """\
-# Two guests move from ATLANTA to BOSTON over two FICON channels: how long do they stand still?
+# Two guests move from ATLANTA to BOSTON over two FICON channels: how long are they quiesced?
 model = "relocation"
 title = "ATLANTA to BOSTON"
-at_once = 1                  # one after the other (SYNC); 2: both at the same time
+at_once = 1                  # one after another (SYNC); 2: both at the same time
 immediate = false
 maxquiesce = 10              # seconds, or "NOLIMIT"
 maxtotal = "NOLIMIT"
 
 [link]
-from = "ATLANTA"             # names decide on which CTC devices a system writes
+from = "ATLANTA"             # names determine which CTC devices a system writes on
 to = "BOSTON"
-# rate = 600                 # MiB/s, where it is known
+# rate = 600                 # MiB/s, if known
 
 [[link.chpid]]
 name = "50"
@@ -103,13 +104,13 @@ rdevs = ["D010", "D011", "D012", "D013"]
 [[guest]]
 name = "LINUX1"
 memory = 8192                # MiB
-touched = 6000               # of which so much was ever touched
+touched = 6000               # MiB of it ever touched
 change_rate = 200            # MiB/s
-changing = 2500              # of these so much changes again and again
+changing = 2500              # MiB of these that keep changing
 pattern = "hot set"          # or uniform, sweep, zipf (with exponent)
-hot_pages = 20               # percent of what changes
+hot_pages = 20               # percent of the changing pages
 hot_writes = 80              # percent of the writes
-fixed_quiesce = 0.4          # seconds beside pages: devices, network, restart
+fixed_quiesce = 0.4          # seconds not for pages: devices, network, restart
 
 [[guest]]
 name = "LINUX2"
@@ -120,41 +121,41 @@ fixed_quiesce = 0.4
 
 _GUESTS = (
     Column("name", "Guest"),
-    Column("begins", "Begins", "s", "after the first of all", 2),
-    Column("relocation", "Relocation", "s", "from its begin to its end", 2),
-    Column("quiesce", "Quiesce", "s", "how long it stood still", 3),
-    Column("needed", "Needed", "s", "quiesce that it needs: more than it had where it is cancelled", 3),
-    Column("passes", "Passes", "", "over its storage; those begun where it is cancelled"),
+    Column("begins", "Begins", "s", "after the first relocation", 2),
+    Column("relocation", "Relocation", "s", "from begin to end", 2),
+    Column("quiesce", "Quiesce", "s", "time the guest was stopped", 3),
+    Column("needed", "Needed", "s", "quiesce that it needs; more than it had if cancelled", 3),
+    Column("passes", "Passes", "", "over its storage; passes begun if cancelled"),
     Column("moved", "Moved", "MiB", "sent in all passes"),
-    Column("quiesce_pages", "In quiesce", "pages", "sent while it stood still", 0),
+    Column("quiesce_pages", "In quiesce", "pages", "sent during the quiesce", 0),
     Column("stopped_by", "Stopped by", text="why the quiesce began"),
     Column("end_code", "Code", text="end code of the monitor record, D4R12"),
     Column("end", "End"),
 )
 _PASSES = (
     Column("name", "Guest"),
-    Column("pass", "Pass", text="none where what is sent in the quiesce is no pass"),
+    Column("pass", "Pass", text="none if the quiesce does not count as a pass"),
     Column("guest", "Guest is", text="running or quiesced"),
-    Column("begins", "Begins", "s", "after the first relocation of all", 3),
+    Column("begins", "Begins", "s", "after the begin of the first relocation", 3),
     Column("seconds", "Takes", "s", "", 3),
     Column("moved", "Moved", "MiB"),
     Column("pages", "Moved", "pages", "", 0),
-    Column("whole", "Whole", text="no: it was cut short"),
+    Column("whole", "Whole", text="no: cut short"),
 )
 _OPTIONS = (
     Column("way", "Way"),
     Column("quiesce", "Longest quiesce", "s", "", 3),
     Column("relocation", "Mean relocation", "s", "of one guest", 2),
-    Column("total", "All", "s", "until the last of them is there", 2),
+    Column("total", "All", "s", "until the last guest has arrived", 2),
     Column("moved", "Moved", "MiB"),
 )
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Every guest by itself or several at once, and the same guests in the other ways of VMRELOCATE."""
-    _together(scenario)
+    """Relocate the guests one by one or several at once, and compare with the other options of VMRELOCATE."""
+    _check_combinations(scenario)
     rate, figures, tables, notes = relocation_link.link(scenario)
-    each = scenario["link"]["most_per_guest"]
+    most_per_guest = scenario["link"]["most_per_guest"]
     rules = precopy.Rules(
         stop_pages=scenario["stop_below"] * PAGES_IN_MIB,
         live_least=scenario["live_passes"],
@@ -162,32 +163,34 @@ def solve(scenario: Scenario) -> Answer:
         quiesce_passes=scenario["quiesce_passes"],
         no_progress=None if scenario["no_progress"] is None else scenario["no_progress"] / 100,
     )
-    guests = [_guest(scenario, one) for one in scenario["guest"]]
+    guests = [_guest(scenario, guest) for guest in scenario["guest"]]
     per_second = rate * PAGES_IN_MIB
-    most_each = math.inf if each is None else each * PAGES_IN_MIB
-    found = precopy.relocate(guests, rules, per_second, at_once=scenario["at_once"], most_each=most_each)
+    most_each = math.inf if most_per_guest is None else most_per_guest * PAGES_IN_MIB
+    outcomes = precopy.relocate(guests, rules, per_second, at_once=scenario["at_once"], most_each=most_each)
     scenario.assume("relocation_changes")
     if all(guest.immediate for guest in guests):
         for name in ("relocation_stop_below", "relocation_live_passes", "relocation_passes_most"):
             scenario.unused(name)
     figures = [
-        Figure("quiesce", max(one.quiesce for one in found), "s", "Longest quiesce", 3),
-        Figure("total", max(one.ends for one in found), "s", "All relocations", 2),
-        Figure("moved", math.fsum(one.pages for one in found) / PAGES_IN_MIB, "MiB", "Moved", 1),
-        Figure("cancelled", float(sum(one.end_code != 0 for one in found)), "", "Cancelled", 0),
+        Figure("quiesce", max(outcome.quiesce for outcome in outcomes), "s", "Longest quiesce", 3),
+        Figure("total", max(outcome.ends for outcome in outcomes), "s", "All relocations", 2),
+        Figure("moved", math.fsum(outcome.pages for outcome in outcomes) / PAGES_IN_MIB, "MiB", "Moved", 1),
+        Figure("cancelled", float(sum(outcome.end_code != 0 for outcome in outcomes)), "", "Cancelled", 0),
         *figures,
     ]
     tables = [
-        Table("relocations", "Relocations", _GUESTS, [_row(one, rules) for one in found]),
-        Table("passes", "Passes", _PASSES, [row for one in found for row in _pass_rows(one, rules)]),
+        Table("relocations", "Relocations", _GUESTS, [_row(outcome, rules) for outcome in outcomes]),
+        Table(
+            "passes", "Passes", _PASSES, [row for outcome in outcomes for row in _pass_rows(outcome, rules)]
+        ),
         _options(scenario, guests, rules, per_second, most_each),
         *tables,
     ]
-    notes = [*_notes(found, guests), *notes]
-    names = ", ".join(one.name for one in found[:3]) + (", ..." if len(found) > 3 else "")
+    notes = [*_notes(outcomes, guests), *notes]
+    names = ", ".join(outcome.name for outcome in outcomes[:3]) + (", ..." if len(outcomes) > 3 else "")
     title = scenario.title or f"Relocation of {names}"
     return Answer(
-        "relocation", title, tables, figures, _charts(found), notes, follow=("relocations", "quiesce")
+        "relocation", title, tables, figures, _charts(outcomes), notes, follow=("relocations", "quiesce")
     )
 
 
@@ -235,37 +238,37 @@ def _writes(guest: dict[str, Any]) -> dirtying.Dirtying:
     return dirtying.uniform(pages, rate)
 
 
-def _row(one: precopy.Outcome, rules: precopy.Rules) -> tuple[Any, ...]:
-    live = sum(not each.quiesced for each in one.passes)
-    stood = [each for each in one.passes if each.quiesced]
+def _row(outcome: precopy.Outcome, rules: precopy.Rules) -> tuple[Any, ...]:
+    live = sum(not pass_.quiesced for pass_ in outcome.passes)
+    stood = [pass_ for pass_ in outcome.passes if pass_.quiesced]
     return (
-        one.name,
-        one.begins,
-        one.seconds,
-        one.quiesce,
-        one.quiesce_needed,
+        outcome.name,
+        outcome.begins,
+        outcome.seconds,
+        outcome.quiesce,
+        outcome.quiesce_needed,
         live + min(len(stood), rules.quiesce_passes),
-        one.pages / PAGES_IN_MIB,
-        math.fsum(each.pages for each in stood),
-        one.stopped_by,
-        one.end_code,
-        codes.words("relocation_end")[str(one.end_code)],
+        outcome.pages / PAGES_IN_MIB,
+        math.fsum(pass_.pages for pass_ in stood),
+        outcome.stopped_by,
+        outcome.end_code,
+        codes.words("relocation_end")[str(outcome.end_code)],
     )
 
 
-def _pass_rows(one: precopy.Outcome, rules: precopy.Rules) -> list[tuple[Any, ...]]:
+def _pass_rows(outcome: precopy.Outcome, rules: precopy.Rules) -> list[tuple[Any, ...]]:
     return [
         (
-            one.name,
-            None if each.quiesced and not rules.quiesce_passes else at,
-            "quiesced" if each.quiesced else "running",
-            each.begins,
-            each.seconds,
-            each.pages / PAGES_IN_MIB,
-            each.pages,
-            each.whole,
+            outcome.name,
+            None if pass_.quiesced and not rules.quiesce_passes else at,
+            "quiesced" if pass_.quiesced else "running",
+            pass_.begins,
+            pass_.seconds,
+            pass_.pages / PAGES_IN_MIB,
+            pass_.pages,
+            pass_.whole,
         )
-        for at, each in enumerate(one.passes, 1)
+        for at, pass_ in enumerate(outcome.passes, 1)
     ]
 
 
@@ -276,7 +279,7 @@ def _options(
     rate: float,
     most_each: float,
 ) -> Table:
-    """The same guests one after the other and at once, with and without IMMEDIATE; limits do not count."""
+    """The same guests one after another and at once, with and without IMMEDIATE, ignoring limits."""
     many = len(guests) if scenario["at_once"] == 1 else min(scenario["at_once"], len(guests))
     ways = (
         [(1, "one after the other")]
@@ -290,102 +293,108 @@ def _options(
                 replace(guest, immediate=immediate, max_total=math.inf, max_quiesce=math.inf)
                 for guest in guests
             ]
-            found = precopy.relocate(free, rules, rate, at_once=at_once, most_each=most_each)
+            outcomes = precopy.relocate(free, rules, rate, at_once=at_once, most_each=most_each)
             rows.append(
                 (
                     f"{words}, IMMEDIATE" if immediate else words,
-                    max(one.quiesce for one in found),
-                    math.fsum(one.seconds for one in found) / len(found),
-                    max(one.ends for one in found),
-                    math.fsum(one.pages for one in found) / PAGES_IN_MIB,
+                    max(outcome.quiesce for outcome in outcomes),
+                    math.fsum(outcome.seconds for outcome in outcomes) / len(outcomes),
+                    max(outcome.ends for outcome in outcomes),
+                    math.fsum(outcome.pages for outcome in outcomes) / PAGES_IN_MIB,
                 )
             )
     return Table(
-        "options", "The same guests in other ways, MAXQUIESCE and MAXTOTAL being NOLIMIT", _OPTIONS, rows
+        "options", "The same guests with other options, MAXQUIESCE and MAXTOTAL NOLIMIT", _OPTIONS, rows
     )
 
 
-def _notes(found: Sequence[precopy.Outcome], guests: Sequence[precopy.Guest]) -> list[str]:
+def _notes(outcomes: Sequence[precopy.Outcome], guests: Sequence[precopy.Guest]) -> list[str]:
     notes = []
-    for one, guest in zip(found, guests, strict=True):
-        if one.stopped_by == "passes":
-            why = f"{one.name} is stopped because of the number of passes"
+    for outcome, guest in zip(outcomes, guests, strict=True):
+        if outcome.stopped_by == "passes":
+            why = f"{outcome.name} is stopped because of the number of passes"
             notes.append(
-                f"{why}: pages change about as fast as they are sent, further passes would leave no less"
-                if _stands(one)
-                else f"{why}: with more of them less would be left"
+                f"{why}: pages change about as fast as they are sent, so further passes would not leave fewer"
+                if _makes_no_progress(outcome)
+                else f"{why}: more passes would leave fewer pages"
             )
-        if one.end_code != precopy.COMPLETED:
-            limit = "MAXQUIESCE" if one.end_code == precopy.MAXQUIESCE else "MAXTOTAL"
+        if outcome.end_code != precopy.COMPLETED:
+            limit = "MAXQUIESCE" if outcome.end_code == precopy.MAXQUIESCE else "MAXTOTAL"
             notes.append(
-                f"{one.name} is cancelled, stays where it is and runs on there: {limit} is too short"
+                f"{outcome.name} is cancelled and keeps running on the source system: {limit} is too short"
             )
-        elif guest.immediate and one.quiesce > one.seconds / 2:
+        elif guest.immediate and outcome.quiesce > outcome.seconds / 2:
             notes.append(
-                f"{one.name} stands still for most of its relocation: IMMEDIATE gives it one pass to run"
+                f"{outcome.name} is quiesced for most of its relocation: IMMEDIATE allows one pass while "
+                "it runs"
             )
     return notes
 
 
-def _stands(one: precopy.Outcome) -> bool:
-    """Whether the last pass before the quiesce left nearly as much as it sent."""
-    live = [each.pages for each in one.passes if not each.quiesced]
-    left = next((each.pages for each in one.passes if each.quiesced), 0.0)
+def _makes_no_progress(outcome: precopy.Outcome) -> bool:
+    """Whether the last pass before the quiesce left nearly as many pages as it sent."""
+    live = [pass_.pages for pass_ in outcome.passes if not pass_.quiesced]
+    left = next((pass_.pages for pass_ in outcome.passes if pass_.quiesced), 0.0)
     return left > 0.95 * live[-1]
 
 
-def _charts(found: Sequence[precopy.Outcome]) -> list[Chart]:
-    shown = found[: len(COLORS)]
-    longest = max(len(one.passes) for one in shown)
+def _charts(outcomes: Sequence[precopy.Outcome]) -> list[Chart]:
+    shown = outcomes[: len(COLORS)]
+    longest = max(len(outcome.passes) for outcome in shown)
     series = tuple(
-        Series(one.name, [one.passes[at].pages if at < len(one.passes) else None for at in range(longest)])
-        for one in shown
+        Series(
+            outcome.name,
+            [outcome.passes[at].pages if at < len(outcome.passes) else None for at in range(longest)],
+        )
+        for outcome in shown
     )
     places = [str(at) for at in range(1, longest + 1)]
-    of = f", the first {len(shown)} of {len(found):,} guests" if len(found) > len(shown) else ""
+    of = f", the first {len(shown)} of {len(outcomes):,} guests" if len(outcomes) > len(shown) else ""
     charts = [Chart(f"Pages by pass{of}", "bars", places, series, "pages")] if longest else []
-    if len(found) > 1:
-        names = [one.name for one in found]
+    if len(outcomes) > 1:
+        names = [outcome.name for outcome in outcomes]
         charts.append(
-            Chart("Quiesce", "bars", names, (Series("quiesce", [one.quiesce for one in found]),), "s")
+            Chart(
+                "Quiesce", "bars", names, (Series("quiesce", [outcome.quiesce for outcome in outcomes]),), "s"
+            )
         )
     return charts
 
 
-def _together(scenario: Scenario) -> None:
-    """Keys that are each right, but not together."""
+def _check_combinations(scenario: Scenario) -> None:
+    """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
     names = [guest["name"] for guest in scenario["guest"]]
     if len(set(names)) < len(names):
-        raise wrong("two guests have the same name", "give each a name of its own")
+        raise wrong("two guests have the same name", "use unique names")
     if scenario["passes_most"] < scenario["live_passes"] + scenario["quiesce_passes"]:
         raise wrong(
             f"passes_most is {scenario['passes_most']}",
-            "make it more, or live_passes or quiesce_passes less",
+            "increase it, or reduce live_passes or quiesce_passes",
             expected=f"at least {scenario['live_passes'] + scenario['quiesce_passes']}, "
-            "live_passes and quiesce_passes together",
+            "the sum of live_passes and quiesce_passes",
         )
     for guest in scenario["guest"]:
-        _guest_together(scenario, guest)
-    relocation_link.together(scenario)
+        _check_guest(scenario, guest)
+    relocation_link.check_link(scenario)
 
 
-def _guest_together(scenario: Scenario, guest: dict[str, Any]) -> None:
-    wrong, here = scenario.problem.wrong, f"guest.{guest['name']}"
+def _check_guest(scenario: Scenario, guest: dict[str, Any]) -> None:
+    wrong, path = scenario.problem.wrong, f"guest.{guest['name']}"
     if _touched(guest) > guest["memory"]:
-        raise wrong(f"{here}.touched is {guest['touched']:g}", "make it less",
+        raise wrong(f"{path}.touched is {guest['touched']:g}", "reduce it",
                     expected=f"at most its memory, {guest['memory']:g}")  # fmt: skip
     if _changing(guest) > _touched(guest):
-        raise wrong(f"{here}.changing is {guest['changing']:g}", "make it less",
+        raise wrong(f"{path}.changing is {guest['changing']:g}", "reduce it",
                     expected=f"at most what was touched, {_touched(guest):g}")  # fmt: skip
     needs = {"hot set": ("hot_pages", "hot_writes"), "zipf": ("exponent",)}
     for pattern, keys in needs.items():
         for key in keys:
             if (guest[key] is not None) != (guest["pattern"] == pattern):
-                there = "is there" if guest[key] is not None else "is missing"
-                raise wrong(f'{here}.{key} {there}, and its pattern is "{guest["pattern"]}"',
+                state = "is given" if guest[key] is not None else "is missing"
+                raise wrong(f'{path}.{key} {state}, but its pattern is "{guest["pattern"]}"',
                             f'{key} and pattern = "{pattern}" go together')  # fmt: skip
     if guest["pattern"] == "hot set" and guest["hot_pages"] == 0 and guest["hot_writes"] > 0:
-        raise wrong(f"{here}.hot_pages is 0, and writes go to them", "make it more")
+        raise wrong(f"{path}.hot_pages is 0, but writes go to them", "increase it")
     if guest["pattern"] == "hot set" and guest["hot_pages"] == 100 and guest["hot_writes"] < 100:
-        raise wrong(f"{here}.hot_pages is 100, and writes go to other pages", "make it less")
+        raise wrong(f"{path}.hot_pages is 100, but writes go to other pages", "reduce it")

@@ -1,11 +1,11 @@
-"""Guests that are relocated while they run: passes over their pages, and what share of the link each has.
+"""Guests relocated while they run: passes over their pages, and each guest's share of the link.
 
-The first pass sends every page that was ever touched, each further one what changed meanwhile; then the guest
-stands still for the last passes. With V pages to send, a rate of B pages a second and a model of writes:
+The first pass sends every page ever touched, each further pass the pages changed meanwhile; then the guest is
+quiesced for the last passes. With V pages to send, a rate of B pages per second and a model of writes:
 
     T(i) = V(i) / B,   V(i+1) = changed(T(i)),   quiesce = V(last) / B + fixed time
 
-Changes count from the beginning of a pass. Relocations at the same time have equal parts of the link.
+Changes count from the beginning of a pass. Concurrent relocations share the link equally.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from dataclasses import dataclass, field
 
 from zlens.models.relocation.dirtying import Dirtying
 
-#: Two moments this close together, in parts of the time itself, are one: what is ready in time is in time.
+#: Moments this close together, relative to the time itself, count as the same: an event just in time is in
+#: time.
 _SAME = 1e-9
 COMPLETED, MAXTOTAL, MAXQUIESCE = 0, 4, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When a guest is stopped for its last passes.
+    """Rules for stopping a guest for its last passes.
 
-    stop_pages      it is when so few pages are left
-    live_least      passes while it runs that there are in any case (one with IMMEDIATE)
-    passes_most     passes in all, those of the quiesce included
-    quiesce_passes  passes while it stands still; the first of them sends what is left
-    no_progress     it is when a pass leaves at least this part of what it sent; None: that is no reason
+    stop_pages      stop when no more pages than this are left
+    live_least      least passes while it runs (one with IMMEDIATE)
+    passes_most     most passes in total, those of the quiesce included
+    quiesce_passes  passes during the quiesce; the first of them sends what is left
+    no_progress     stop when a pass leaves at least this part of what it sent; None: never
     """
 
     stop_pages: float
@@ -43,7 +44,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A relocation that is wanted. pages: ever touched. Times in seconds; math.inf is NOLIMIT."""
+    """A guest to relocate. pages: ever touched. Times in seconds; math.inf is NOLIMIT."""
 
     name: str
     pages: float
@@ -57,7 +58,7 @@ class Guest:
 
 @dataclass(slots=True)
 class Pass:
-    """One pass. quiesced: the guest stands still. whole: it was not cut short."""
+    """One pass. quiesced: the guest is stopped. whole: the pass was not cut short."""
 
     quiesced: bool
     begins: float
@@ -68,10 +69,10 @@ class Pass:
 
 @dataclass(slots=True)
 class Outcome:
-    """What becomes of a relocation. Seconds since the first of all began.
+    """The result of a relocation. Seconds since the first one began.
 
     stopped_by      why the guest was stopped: "little left", "no progress", "passes", "IMMEDIATE"; or ""
-    quiesce_needed  what the quiesce would take without MAXQUIESCE and MAXTOTAL; None where it never began
+    quiesce_needed  length of the quiesce without MAXQUIESCE and MAXTOTAL; None if it never began
     """
 
     name: str
@@ -89,25 +90,25 @@ class Outcome:
 
     @property
     def pages(self) -> float:
-        """Sent in all passes."""
-        return math.fsum(one.pages for one in self.passes)
+        """Pages sent in all passes."""
+        return math.fsum(pass_.pages for pass_ in self.passes)
 
 
 def relocate(
     guests: Sequence[Guest], rules: Rules, rate: float, *, at_once: int = 1, most_each: float = math.inf
 ) -> list[Outcome]:
-    """What becomes of each guest.
+    """Relocate the guests; their outcomes.
 
-    rate       pages a second that the link carries, above 0
-    at_once    relocations at the same time: 1 is one after the other
-    most_each  pages a second that one relocation sends at most, above 0
+    rate       pages per second that the link carries, above 0
+    at_once    concurrent relocations: 1 is one after another
+    most_each  most pages per second that one relocation sends, above 0
     """
     return _Run(guests, rules, rate, at_once, most_each).outcomes()
 
 
 @dataclass(slots=True)
 class _State:
-    """A relocation that goes on."""
+    """A relocation in progress."""
 
     guest: Guest
     outcome: Outcome
@@ -120,8 +121,8 @@ class _State:
 class _Run:
     """All relocations on one clock.
 
-    `sent` is what a relocation would have sent that had sent all the time: all of them send alike, so a pass
-    of V pages ends when `sent` is V further on, however many others come and go meanwhile.
+    `sent` counts the pages of a relocation that had sent all the time: all send at the same rate, so a pass
+    of V pages ends when `sent` has advanced by V, however many others come and go meanwhile.
     """
 
     def __init__(
@@ -143,19 +144,19 @@ class _Run:
             pass
         return [state.outcome for state in self.all]
 
-    def _each(self) -> float:
-        """Pages a second that each sends now."""
+    def _rate_per_relocation(self) -> float:
+        """Current pages per second of each relocation."""
         return min(self.most_each, self.rate / max(1, self.senders))
 
     def _step(self) -> bool:
-        """To the next thing that happens; False where nothing more does."""
+        """Advance to the next event; False if there is none."""
         while self.targets and self.targets[0][2].target != self.targets[0][0]:
             heapq.heappop(self.targets)
         while self.timers and self.timers[0][3].over:
             heapq.heappop(self.timers)
         sent_at = math.inf
         if self.targets:
-            sent_at = self.now + max(0.0, self.targets[0][0] - self.sent) / self._each()
+            sent_at = self.now + max(0.0, self.targets[0][0] - self.sent) / self._rate_per_relocation()
         timer_at = self.timers[0][0] if self.timers else math.inf
         if math.isinf(min(sent_at, timer_at)):
             return False
@@ -164,33 +165,33 @@ class _Run:
             self.now, self.sent = max(self.now, sent_at), target
             self._pass_ends(state)
         else:
-            _, _, at, state, what = heapq.heappop(self.timers)
-            self.sent += self._each() * max(0.0, at - self.now)
+            _, _, at, state, event = heapq.heappop(self.timers)
+            self.sent += self._rate_per_relocation() * max(0.0, at - self.now)
             self.now = max(self.now, at)
-            self._timer(state, what)
+            self._timer(state, event)
         return True
 
     def _begin(self) -> None:
         state = self.waiting.popleft()
         state.outcome.begins = self.now
-        self._after(state.guest.setup, state, "set up")
-        self._after(state.guest.max_total, state, "maxtotal")
+        self._schedule(state.guest.setup, state, "set up")
+        self._schedule(state.guest.max_total, state, "maxtotal")
 
-    def _after(self, seconds: float, state: _State, what: str) -> None:
-        # What is ready in time is in time: limits come behind everything else of their moment.
+    def _schedule(self, seconds: float, state: _State, event: str) -> None:
+        # An event just in time is in time: limits come after all other events of the same moment.
         self.turns += 1
         at = self.now + seconds
         if not math.isinf(at):
-            late = _SAME * max(1.0, at) if what.startswith("max") else 0.0
-            heapq.heappush(self.timers, (at + late, self.turns, at, state, what))
+            late = _SAME * max(1.0, at) if event.startswith("max") else 0.0
+            heapq.heappush(self.timers, (at + late, self.turns, at, state, event))
 
-    def _timer(self, state: _State, what: str) -> None:
-        if what == "set up":
+    def _timer(self, state: _State, event: str) -> None:
+        if event == "set up":
             self._send(state, state.guest.pages, quiesced=False)
-        elif what == "fixed":
+        elif event == "fixed":
             self._end(state, COMPLETED)
         else:
-            self._end(state, MAXTOTAL if what == "maxtotal" else MAXQUIESCE)
+            self._end(state, MAXTOTAL if event == "maxtotal" else MAXQUIESCE)
 
     def _send(self, state: _State, pages: float, *, quiesced: bool) -> None:
         state.outcome.passes.append(Pass(quiesced, self.now, 0.0, pages))
@@ -205,20 +206,20 @@ class _Run:
         done = state.outcome.passes[-1]
         done.seconds = self.now - done.begins
         if done.quiesced:
-            more = self.rules.quiesce_passes - sum(one.quiesced for one in state.outcome.passes)
-            # Nothing runs, so nothing has changed: these passes find nothing to send.
+            more = self.rules.quiesce_passes - sum(pass_.quiesced for pass_ in state.outcome.passes)
+            # The guest is stopped, so nothing has changed: these passes have nothing to send.
             state.outcome.passes += [Pass(True, self.now, 0.0, 0.0) for _ in range(more)]
-            self._after(state.guest.fixed, state, "fixed")
+            self._schedule(state.guest.fixed, state, "fixed")
             return
         left = state.guest.writes.changed(done.seconds)
-        state.outcome.stopped_by = self._reason(state, left)
+        state.outcome.stopped_by = self._stop_reason(state, left)
         if state.outcome.stopped_by:
             state.stopped_at = self.now
-            self._after(state.guest.max_quiesce, state, "maxquiesce")
+            self._schedule(state.guest.max_quiesce, state, "maxquiesce")
         self._send(state, left, quiesced=bool(state.outcome.stopped_by))
 
-    def _reason(self, state: _State, left: float) -> str:
-        """Why the guest is stopped now; "" where it runs on."""
+    def _stop_reason(self, state: _State, left: float) -> str:
+        """Why the guest is stopped now; "" if it runs on."""
         rules, live = self.rules, len(state.outcome.passes)
         if state.guest.immediate:
             return "IMMEDIATE"
@@ -230,7 +231,7 @@ class _Run:
         return "passes" if live >= rules.passes_most - rules.quiesce_passes else ""
 
     def _end(self, state: _State, code: int) -> None:
-        outcome, each = state.outcome, self._each()
+        outcome, rate_each = state.outcome, self._rate_per_relocation()
         state.over = True
         outcome.end_code, outcome.ends = code, self.now
         missing = 0.0
@@ -242,10 +243,10 @@ class _Run:
             self.senders -= 1
         if state.stopped_at is not None:
             outcome.quiesce = self.now - state.stopped_at
-            rest = missing / each + state.guest.fixed
+            rest = missing / rate_each + state.guest.fixed
             if code != COMPLETED and outcome.passes[-1].whole:
                 # Only the fixed time was left.
-                sent_by = max(one.begins + one.seconds for one in outcome.passes)
+                sent_by = max(pass_.begins + pass_.seconds for pass_ in outcome.passes)
                 rest = state.guest.fixed - (self.now - sent_by)
             outcome.quiesce_needed = outcome.quiesce + (rest if code != COMPLETED else 0.0)
         if self.waiting:

@@ -1,8 +1,8 @@
-"""CP's shares of a measured interval: what each guest should have got beside what it got.
+"""CP shares of a measured interval: expected beside observed use of each guest.
 
-A virtual processor counts as hungry when it waited for a processor (or in the limit list) in more than a
-stated part of its samples that were not idle; it would then have used all of a logical processor. Else its
-demand is what it used. What CP used for itself is taken off the processors first.
+A virtual processor counts as hungry if it waited for a processor (or in the limit list) in more than a
+given part of its non-idle samples; its demand is then a full logical processor. Otherwise its demand is what
+it used. CP's own time is deducted from the processors first.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _COLUMNS = (
     Column("type", "Type"),
     Column("entitlement", "Entitled", "% of 1", "solved: share of what guests could use"),
     Column("hungry", "Hungry", "VCPUs", "measured: virtual processors that waited too often", 0),
-    Column("expected", "Expected", "% of 1", "solved: what it should have got"),
-    Column("observed", "Observed", "% of 1", "measured: what it got"),
+    Column("expected", "Expected", "% of 1", "solved"),
+    Column("observed", "Observed", "% of 1", "measured"),
     Column("error", "Error", "points", "observed less expected"),
     Column("bound_by", "Limited by", text="solved: what limits it"),
 )
 
 
 def busy(_settings: Sequence[str] = ()) -> str:
-    """Intervals and how busy the processors were."""
+    """SQL of intervals and how busy the processors were."""
     return BUSY
 
 
 @dataclass(slots=True)
 class Measured:
-    """A scenario for `shares`, and beside it what was measured, by the names of its users."""
+    """A scenario for `shares` with the observed values by user name."""
 
     scenario: dict[str, Any]
     observed: dict[str, float] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Measured:
 
 
 def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: float) -> Measured:
-    """The scenario of one interval. hungry_above: percent of the samples that were not idle."""
+    """The scenario of one interval. hungry_above: percent of non-idle samples."""
     where = at_end(system, end)
     processors = _processors(session, where)
     shares = {
@@ -66,8 +66,8 @@ def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: flo
         "100 - dormant_pct - coalesce(test_idle_pct, 0) AS awake, cpu_wait_pct + coalesce(limit_wait_pct, 0) "
         f"FROM guest_cpu WHERE {where} AND basis = 'sample' ORDER BY 1, 2, 3"
     ).rows
-    found = Measured({"model": "shares", "processors": processors, "user": []})
-    # Where all processors are of one type, so is what runs on them.
+    measurement = Measured({"model": "shares", "processors": processors, "user": []})
+    # If all processors are of one type, so are the virtual processors.
     only = next(iter(processors)) if len(processors) == 1 else None
     by_user: dict[tuple[str, str | None], list[Sequence[Any]]] = {}
     for row in rows:
@@ -89,38 +89,38 @@ def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: flo
         name = f"{userid}/{kind}" if kinds[userid] > 1 else userid
         wants = [_hungry(row[4], row[5], hungry_above) for row in virtual]
         blind += wants.count(None)
-        found.scenario["user"].append(
+        measurement.scenario["user"].append(
             {
                 "name": name,
                 "type": kind,
                 "virtual_cpus": len(virtual),
                 "relative": round(share),
-                "demands": [100.0 if want else one for want, one in zip(wants, used, strict=True)],
+                "demands": [100.0 if want else use for want, use in zip(wants, used, strict=True)],
             }
         )
-        found.observed[name] = sum(used)
-        found.hungry[name] = wants.count(True)
-    if not found.scenario["user"]:
-        found.notes.append("no guest of this interval has a relative share that the data tell")
+        measurement.observed[name] = sum(used)
+        measurement.hungry[name] = wants.count(True)
+    if not measurement.scenario["user"]:
+        measurement.notes.append("the data report no guest with a relative share in this interval")
     for kind, users in unknown.items():
-        found.notes.append(
-            f"{kind}: the data do not tell the share of {len(users)} guests ({', '.join(users[:5])}"
-            f"{', ...' if len(users) > 5 else ''}); what they used is taken off the processors"
+        measurement.notes.append(
+            f"{kind}: the data do not report the share of {len(users)} guests ({', '.join(users[:5])}"
+            f"{', ...' if len(users) > 5 else ''}); their use is deducted from the processors"
         )
     if left_out:
-        found.notes.append(
-            "left out, because their use or the type of their processors is not known: "
+        measurement.notes.append(
+            "left out, because their use or processor type is unknown: "
             f"{', '.join(left_out[:5])}"
             f"{', ...' if len(left_out) > 5 else ''}"
         )
     if session.sql(f"SELECT count(*) FROM cpu WHERE {where} AND parked_pct IS NULL").rows[0][0]:
-        found.notes.append("what processors were parked is not known: all that were online are counted")
+        measurement.notes.append("parked processors are unknown: all online processors are counted")
     if blind:
-        found.notes.append(
-            f"{blind} virtual processors have no samples of states: their demand is what they used"
+        measurement.notes.append(
+            f"{blind} virtual processors have no samples of states: their demand is taken to be their use"
         )
-    found.notes.append("limits and CPU pools are not in these data; settings add them")
-    return found
+    measurement.notes.append("limits and CPU pools are not in these data; add them with settings")
+    return measurement
 
 
 def _processors(session: Asked, where: str) -> dict[str, float]:
@@ -134,7 +134,7 @@ def _processors(session: Asked, where: str) -> dict[str, float]:
 
 
 def _hungry(awake: float | None, waited: float | None, above: float) -> bool | None:
-    """Whether a virtual processor waited in more than that percent of its samples that were not idle."""
+    """Whether a virtual processor waited in more than `above` percent of its non-idle samples."""
     if awake is None or waited is None:
         return None
     return awake > 0 and 100 * waited / awake > above
@@ -150,17 +150,17 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
             above = Number(0, 100).check(Number().read(text), "hungry_above", scenarios.Problem(None))
         else:
             rest.append(setting)
-    found = measured(session, system, end, hungry_above=above)
-    values = found.scenario
+    measurement = measured(session, system, end, hungry_above=above)
+    values = measurement.scenario
     for setting in rest:
         values = scenarios.changed(values, setting)
     if not values["user"]:
-        return Answer("shares", f"{system} {moments.shown(end)}", [], notes=found.notes)
+        return Answer("shares", f"{system} {moments.shown(end)}", [], notes=measurement.notes)
     solved = models.solve("shares", values)
     rows: list[tuple[Value, ...]] = []
     errors = []
     for name, row in by_name(solved.table("users")).items():
-        observed = found.observed.get(str(name))
+        observed = measurement.observed.get(str(name))
         expected = row["allocation"]
         error = None
         if observed is not None and isinstance(expected, float):
@@ -171,7 +171,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
                 name,
                 row["type"],
                 row["entitlement"],
-                found.hungry.get(str(name)),
+                measurement.hungry.get(str(name)),
                 expected,
                 observed,
                 error,
@@ -179,15 +179,15 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
             )
         )
     rows.sort(key=lambda row: -abs(row[6]) if isinstance(row[6], float) else 1.0)
-    whole = 100.0 * sum(values["processors"].values())
+    capacity_pct = 100.0 * sum(values["processors"].values())
     figures = [
         Figure("worst", max(map(abs, errors), default=None), "points", "Largest error of a guest", 1),
         Figure("rms", _rms(errors), "points", "Root mean square of the errors", 1),
         Figure(
             "misplaced",
-            100.0 * sum(map(abs, errors)) / 2 / whole if whole and errors else None,
+            100.0 * sum(map(abs, errors)) / 2 / capacity_pct if capacity_pct and errors else None,
             "% of the processors",
-            "Got by others than should have",
+            "Used by guests other than expected",
             2,
         ),
     ]
@@ -199,8 +199,8 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
     capacity = ", ".join(f"{number:.2f} {kind}" for kind, number in values["processors"].items())
     notes = [
         f"Processors for guests, measured: {capacity} (online and not parked, less CP's own time)",
-        *found.notes,
-        *(f"changed: {one}" for one in rest),
+        *measurement.notes,
+        *(f"changed: {setting}" for setting in rest),
     ]
     return Answer("shares", title, [table], figures, [], notes, assumptions)
 

@@ -1,4 +1,4 @@
-"""CP's shares: what each user of z/VM is entitled to, what it gets, and what holds it.
+"""CP shares: what each z/VM user is entitled to, what it gets, and what limits it.
 
 Source of the rules: IBM, z/VM CP Commands and Utilities Reference, SET SHARE and DEFINE CPUPOOL; "z/VM 6.4
 Performance" (the scheduler's test cases). Amounts are percent of one logical processor.
@@ -18,7 +18,7 @@ from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
 from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
-SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what holds each user"
+SUMMARY = "CP shares, limits and CPU pools: entitlement, allocation and what limits each user"
 
 TYPES = processor_types.modeled()
 _AMOUNT = Number(0, 1_000_000)
@@ -29,17 +29,17 @@ _USER = Spec(
     (
         Key("name", Line(), "name of the user"),
         Key("type", Choice(TYPES), "type of its virtual processors", default="CP"),
-        Key("virtual_cpus", Integer(1, 128), "virtual processors that are started", default=1),
-        Key("dedicated", Integer(0, 128), "how many of them have a processor for themselves", default=0),
+        Key("virtual_cpus", Integer(1, 128), "virtual processors started", default=1),
+        Key("dedicated", Integer(0, 128), "number of them that are dedicated", default=0),
         Key("relative", Integer(1, 10_000), "relative share", default=None),
         Key("absolute", Number(0.1, 100), "absolute share", _OF_ALL, default=None),
-        Key("limit", Choice(("none", "soft", "hard")), "how its maximum share holds", default="none"),
+        Key("limit", Choice(("none", "soft", "hard")), "how its maximum share is enforced", default="none"),
         Key("maximum_relative", Integer(1, 10_000), "maximum share, relative", default=None),
         Key("maximum_absolute", Number(0.1, 100), "maximum share, absolute", _OF_ALL, default=None),
         Key(
             "demand",
             _AMOUNT,
-            "what it would use if nothing held it, spread evenly over its virtual processors",
+            "what it would use if unlimited, spread evenly over its virtual processors",
             "% of one processor",
             default=None,
         ),
@@ -75,7 +75,7 @@ SPEC = Spec(
         Key(
             "absolute_shares_at_most",
             Number(1, 100),
-            "what absolute shares are scaled to where they sum to more",
+            "total to which absolute shares are scaled down if they sum to more",
             "%",
             constant="absolute_shares_at_most",
         ),
@@ -107,7 +107,7 @@ virtual_cpus = 2
 [[user]]
 name = "VSE1"
 absolute = 20                # percent of all processors of the type
-demand = 30                  # percent of one processor; left out: whatever it can get
+demand = 30                  # percent of one processor; default: whatever it can get
 
 [[user]]
 name = "CMS1"
@@ -119,21 +119,21 @@ name = "TEST"
 capacity = 0.5               # processors
 """
 
-#: Less than this of a processor is nothing.
-_NOTHING = 1e-9
+#: Less than this much of a processor is negligible.
+_NEGLIGIBLE = 1e-9
 
 _COLUMNS = (
     Column("name", "User"),
     Column("type", "Type"),
     Column("virtual_cpus", "VCPUs", text="virtual processors"),
     Column("share", "Share", text="SET SHARE"),
-    Column("normalized", "Normalized", "%", "share of all that is scheduled for the type", 2),
+    Column("normalized", "Normalized", "%", "share of everything scheduled for the type", 2),
     Column("entitlement", "Entitled", "% of 1", "share of the capacity, in percent of one processor"),
-    Column("demand", "Demand", "% of 1", "what it would use if nothing held it"),
-    Column("limit", "Limit", "% of 1", "its maximum share, or nothing"),
-    Column("allocation", "Gets", "% of 1", "what it uses in the end"),
-    Column("excess", "Excess", "% of 1", "what it gets beyond its entitlement"),
-    Column("unmet", "Unmet", "% of 1", "what it would have used beyond that"),
+    Column("demand", "Demand", "% of 1", "what it would use if unlimited"),
+    Column("limit", "Limit", "% of 1", "its maximum share, if any"),
+    Column("allocation", "Gets", "% of 1", "what it uses"),
+    Column("excess", "Excess", "% of 1", "beyond its entitlement"),
+    Column("unmet", "Unmet", "% of 1", "demand it cannot use"),
     Column("bound_by", "Limited by", text="what limits it"),
 )
 
@@ -154,7 +154,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What becomes of a user. Percent of one processor, normalized in percent of all that is scheduled."""
+    """The result for a user, percent of one processor; normalized in percent of everything scheduled."""
 
     normalized: float
     entitlement: float
@@ -170,11 +170,11 @@ def allocate(
     *,
     absolute_at_most: float,
 ) -> list[Share]:
-    """What each user of one type of processor gets.
+    """Allocate the processors of one type to their users.
 
-    processors       logical processors that are shared
+    processors       shared logical processors
     pools            limit of each CPU pool, percent of one processor
-    absolute_at_most what absolute shares are scaled to where they sum to more, percent
+    absolute_at_most total to which absolute shares are scaled down if they sum to more, percent
 
     A user's share is split evenly over its virtual processors, each of which rises with its part and stops at
     one processor, at its demand, or when a limit of the user or of its pool is reached.
@@ -191,25 +191,25 @@ def allocate(
         weights += [part / len(user.demands)] * len(user.demands)
         caps += [min(demand, 100.0) for demand in user.demands]
         inside.append(slice(first, len(weights)))
-    hard = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
-    found = hard
-    if any(user.limit == "soft" for user in users) and sum(hard) < capacity - _NOTHING:
-        # What nobody else can use goes on to those whose limit is soft: the others keep what they have.
-        free = _filled(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
-        found = free
-    sums = [sum(found[places]) for places in inside]
-    full = sum(sums) >= capacity - _NOTHING
+    hard = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=True)
+    allocated = hard
+    if any(user.limit == "soft" for user in users) and sum(hard) < capacity - _NEGLIGIBLE:
+        # What no one else can use goes to users with soft limits; the others keep what they have.
+        free = _fill(capacity, users, weights, caps, inside, limits, pools or {}, soft=False, floor=hard)
+        allocated = free
+    sums = [sum(allocated[places]) for places in inside]
+    full = sum(sums) >= capacity - _NEGLIGIBLE
     full_pools = _full_pools(users, sums, pools or {})
     shares = []
     for n, user in enumerate(users):
         wanted = sum(caps[inside[n]])
-        held = _bound(user, sums[n], wanted, limits[n], full, full_pools) if processors else "no processor"
-        shares.append(Share(100.0 * normal[n], capacity * normal[n], limits[n], sums[n], held))
+        bound = _bound(user, sums[n], wanted, limits[n], full, full_pools) if processors else "no processor"
+        shares.append(Share(100.0 * normal[n], capacity * normal[n], limits[n], sums[n], bound))
     return shares
 
 
 def normalized(users: Sequence[User], absolute_at_most: float) -> list[float]:
-    """Parts of one: absolute shares as they are or scaled down, relative ones of what they leave."""
+    """Shares as parts of 1: absolute ones as given or scaled down, relative ones of the remainder."""
     absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
     scale, rest = _scale(absolute, relative, absolute_at_most)
@@ -220,31 +220,31 @@ def normalized(users: Sequence[User], absolute_at_most: float) -> list[float]:
 
 
 def _scale(absolute: float, relative: float, absolute_at_most: float) -> tuple[float, float]:
-    """What absolute shares (percent in all) are scaled by, and the part of one that relative ones have."""
-    most = absolute_at_most / 100 if relative else 1.0
-    scale = most / (absolute / 100) if absolute / 100 > most else 1.0
+    """Factor for absolute shares (sum in percent), and the part of 1 left for relative ones."""
+    allowed = absolute_at_most / 100 if relative else 1.0
+    scale = allowed / (absolute / 100) if absolute / 100 > allowed else 1.0
     return scale, 1.0 - absolute / 100 * scale
 
 
 def _maxima(users: Sequence[User], absolute_at_most: float) -> list[float | None]:
-    """Maximum shares as parts of one; a relative one is what a share of that size would be."""
+    """Maximum shares as parts of 1; a relative maximum counts as a share of that size would."""
     absolute = sum(user.absolute or 0.0 for user in users)
     relative = sum(user.relative or 0.0 for user in users)
-    found: list[float | None] = []
+    maxima: list[float | None] = []
     for user in users:
         if user.limit == "none":
-            found.append(None)
+            maxima.append(None)
         elif user.maximum_absolute is not None:
-            found.append(user.maximum_absolute / 100)
+            maxima.append(user.maximum_absolute / 100)
         else:
             maximum = user.maximum_relative or 0.0
             others = relative - (user.relative or 0.0)
             _, rest = _scale(absolute - (user.absolute or 0.0), others + maximum, absolute_at_most)
-            found.append(rest * maximum / (others + maximum))
-    return found
+            maxima.append(rest * maximum / (others + maximum))
+    return maxima
 
 
-def _filled(
+def _fill(
     capacity: float,
     users: Sequence[User],
     weights: Sequence[float],
@@ -256,7 +256,7 @@ def _filled(
     soft: bool,
     floor: Sequence[float] | None = None,
 ) -> list[float]:
-    """Allocation of each virtual processor. soft: soft limits hold, too; floor: what is kept in any case."""
+    """Allocation of each virtual processor. soft: enforce soft limits, too; floor: amounts always kept."""
     kept = floor or [0.0] * len(caps)
     groups: list[Group] = []
     members: dict[str, list[int | Group]] = {}
@@ -281,34 +281,34 @@ def _filled(
 
 
 def _full_pools(users: Sequence[User], sums: Sequence[float], pools: dict[str, float]) -> set[str]:
-    """CPU pools whose members use all that the pool may."""
+    """CPU pools whose members use the whole limit of the pool."""
     used = dict.fromkeys(pools, 0.0)
     for user, total in zip(users, sums, strict=True):
         if user.pool in used:
             used[user.pool or ""] += total
-    return {name for name, limit in pools.items() if used[name] >= limit - _NOTHING}
+    return {name for name, limit in pools.items() if used[name] >= limit - _NEGLIGIBLE}
 
 
 def _bound(
     user: User, allocation: float, wanted: float, limit: float | None, full: bool, full_pools: set[str]
 ) -> str:
-    """What holds a user: the first of demand, virtual processors, its limit, its pool; else its share."""
-    if allocation >= wanted - _NOTHING:
+    """What limits a user: the first of demand, virtual processors, limit, pool that applies; else share."""
+    if allocation >= wanted - _NEGLIGIBLE:
         asked = sum(user.demands)
-        return "virtual CPUs" if asked > wanted + _NOTHING else "demand"
-    if limit is not None and user.limit == "hard" and allocation >= limit - _NOTHING:
+        return "virtual CPUs" if asked > wanted + _NEGLIGIBLE else "demand"
+    if limit is not None and user.limit == "hard" and allocation >= limit - _NEGLIGIBLE:
         return "LIMITHARD"
     if user.pool in full_pools:
         return f"pool {user.pool}"
-    if limit is not None and full and allocation <= limit + _NOTHING:
-        return "LIMITSOFT" if allocation >= limit - _NOTHING else "share"
+    if limit is not None and full and allocation <= limit + _NEGLIGIBLE:
+        return "LIMITSOFT" if allocation >= limit - _NEGLIGIBLE else "share"
     return "share"
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solves each type of processor for itself."""
+    """Solve each type of processor by itself."""
     users, pools = scenario["user"], scenario["pool"]
-    _together(scenario, users, pools)
+    _check_combinations(scenario, users, pools)
     rows: list[tuple[Any, ...]] = []
     figures: list[Figure] = []
     notes: list[str] = []
@@ -321,11 +321,16 @@ def solve(scenario: Scenario) -> Answer:
         processors = scenario["processors"][kind] - dedicated
         limits = {pool["name"]: _pool_limit(pool, processors) for pool in pools if pool["type"] == kind}
         sharing = [user for user in of_kind if user["dedicated"] < user["virtual_cpus"]]
-        made = [_user(user, processors) for user in sharing]
-        found = allocate(processors, made, limits, absolute_at_most=scenario["absolute_shares_at_most"])
-        by_user = {user["name"]: (one, share) for user, one, share in zip(sharing, made, found, strict=True)}
+        sharing_users = [_user(user, processors) for user in sharing]
+        shares = allocate(
+            processors, sharing_users, limits, absolute_at_most=scenario["absolute_shares_at_most"]
+        )
+        by_user = {
+            user["name"]: (solved, share)
+            for user, solved, share in zip(sharing, sharing_users, shares, strict=True)
+        }
         rows += [_row(user, *by_user.get(user["name"], (None, None))) for user in of_kind]
-        used = sum(share.allocation for share in found)
+        used = sum(share.allocation for share in shares)
         figures += [
             Figure(f"used_{kind.lower()}", used, "% of 1", f"{kind}: used of the shared processors", 1),
             Figure(
@@ -338,11 +343,11 @@ def solve(scenario: Scenario) -> Answer:
         ]
         if sum(user["absolute"] or 0.0 for user in of_kind) > scenario["absolute_shares_at_most"]:
             scaled = True
-        held = [row[0] for row in rows if row[1] == kind and row[-1] == "virtual CPUs"]
-        if held and used < 100.0 * processors - _NOTHING:
+        blocked = [row[0] for row in rows if row[1] == kind and row[-1] == "virtual CPUs"]
+        if blocked and used < 100.0 * processors - _NEGLIGIBLE:
             notes.append(
                 f"{kind}: {100.0 * processors - used:.1f}% of one processor is idle while "
-                f"{', '.join(held[:5])} would use more: "
+                f"{', '.join(blocked[:5])} would use more: "
                 "a virtual processor never has more than one logical processor"
             )
     chart = Chart(
@@ -364,52 +369,56 @@ def solve(scenario: Scenario) -> Answer:
     return Answer("shares", title, [table], figures, [chart], notes, follow=("users", "allocation"))
 
 
-def _together(scenario: Scenario, users: Sequence[dict[str, Any]], pools: Sequence[dict[str, Any]]) -> None:
-    """Keys that are each right, but not together."""
+def _check_combinations(
+    scenario: Scenario, users: Sequence[dict[str, Any]], pools: Sequence[dict[str, Any]]
+) -> None:
+    """Raise an error for keys that are valid but do not fit together."""
     wrong = scenario.problem.wrong
     names = [user["name"] for user in users]
     for name in {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ():
-        raise wrong(f"user {name} is there twice", "give each a name of its own")
-    known = {pool["name"]: pool for pool in pools}
-    if len(known) < len(pools):
-        raise wrong("two pools have the same name", "give each a name of its own")
+        raise wrong(f"user {name} is given twice", "use unique names")
+    by_name = {pool["name"]: pool for pool in pools}
+    if len(by_name) < len(pools):
+        raise wrong("two pools have the same name", "use unique names")
     for user in users:
-        here = f"user.{user['name']}"
+        path = f"user.{user['name']}"
         if (user["relative"] is None) == (user["absolute"] is None):
-            raise wrong(f"{here} has no share or two", "write relative = 100, or absolute = 5")
+            raise wrong(f"{path} needs exactly one share", "write relative = 100, or absolute = 5")
         maxima = [key for key in ("maximum_relative", "maximum_absolute") if user[key] is not None]
         if (user["limit"] == "none") != (not maxima) or len(maxima) > 1:
-            raise wrong(f"{here} has a limit of {user['limit']} and {len(maxima)} maximum shares",
+            raise wrong(f"{path} has a limit of {user['limit']} and {len(maxima)} maximum shares",
                         'write limit = "hard" or "soft" with one maximum share, or neither')  # fmt: skip
         if user["demand"] is not None and user["demands"] is not None:
-            raise wrong(f"{here} has demand and demands", "keep one of them")
+            raise wrong(f"{path} has demand and demands", "keep one of them")
         if user["demands"] is not None and len(user["demands"]) != user["virtual_cpus"] - user["dedicated"]:
-            raise wrong(f"{here}.demands has {len(user['demands'])} values", "write one for each virtual "
+            raise wrong(f"{path}.demands has {len(user['demands'])} values", "give one for each virtual "
                         "processor that is not dedicated")  # fmt: skip
         if user["dedicated"] > user["virtual_cpus"]:
-            raise wrong(f"{here}.dedicated is more than its virtual processors", "make it less")
-        pool = known.get(user["pool"])
+            raise wrong(f"{path}.dedicated exceeds its virtual processors", "reduce it")
+        pool = by_name.get(user["pool"])
         if user["pool"] is not None and (pool is None or pool["type"] != user["type"]):
-            raise wrong(f"{here}.pool is {user['pool']}, and there is no such pool of {user['type']}s",
+            raise wrong(f"{path}.pool is {user['pool']}, but no pool of {user['type']}s has that name",
                         "add [[pool]] with that name and type")  # fmt: skip
     for pool in pools:
         if (pool["limithard"] is None) == (pool["capacity"] is None):
-            raise wrong(f"pool.{pool['name']} has no limit or two", "write limithard = 50, or capacity = 1.5")
+            raise wrong(
+                f"pool.{pool['name']} needs exactly one limit", "write limithard = 50, or capacity = 1.5"
+            )
     for kind, number in scenario["processors"].items():
         if kind not in TYPES:
-            raise wrong(f"processors.{kind} is no type of processor", f"write one of {', '.join(TYPES)}")
+            raise wrong(f"processors.{kind} is not a processor type", f"write one of {', '.join(TYPES)}")
         taken = sum(user["dedicated"] for user in users if user["type"] == kind)
         if taken > number:
             raise wrong(
-                f"{taken} processors of {kind} are dedicated, and there are {number:g}", "dedicate fewer"
+                f"{taken} {kind} processors are dedicated, but only {number:g} exist", "dedicate fewer"
             )
     for kind in {user["type"] for user in users} - set(scenario["processors"]):
-        raise wrong(f"processors has no {kind}, and a user has virtual processors of that type",
+        raise wrong(f"processors has no {kind}, but a user has virtual processors of that type",
                     f"add {kind} = 0 or more to [processors]")  # fmt: skip
 
 
 def _pool_limit(pool: dict[str, Any], processors: float) -> float:
-    """Percent of one processor."""
+    """Limit of a CPU pool, percent of one processor."""
     if pool["capacity"] is not None:
         return 100.0 * float(pool["capacity"])
     return math.inf if pool["limithard"] == 100 else float(pool["limithard"]) * processors
@@ -417,11 +426,11 @@ def _pool_limit(pool: dict[str, Any], processors: float) -> float:
 
 def _user(user: dict[str, Any], processors: float) -> User:
     sharing = user["virtual_cpus"] - user["dedicated"]
-    # Whatever it can get is all of each virtual processor: more than one processor is never had.
-    each = 100.0 if user["demand"] is None else user["demand"] / sharing
+    # Without a demand it wants all it can get, at most one processor for each virtual processor.
+    demand = 100.0 if user["demand"] is None else user["demand"] / sharing
     return User(
         user["name"],
-        tuple(user["demands"] or [each] * sharing),
+        tuple(user["demands"] or [demand] * sharing),
         user["relative"],
         user["absolute"],
         user["limit"],
@@ -431,17 +440,17 @@ def _user(user: dict[str, Any], processors: float) -> User:
     )
 
 
-def _row(user: dict[str, Any], made: User | None, share: Share | None) -> tuple[Any, ...]:
+def _row(user: dict[str, Any], solved: User | None, share: Share | None) -> tuple[Any, ...]:
     of_its_own = 100.0 * user["dedicated"]
-    given = f"REL {user['relative']}" if user["relative"] is not None else f"ABS {user['absolute']:g}%"
+    share_text = f"REL {user['relative']}" if user["relative"] is not None else f"ABS {user['absolute']:g}%"
     begin = (user["name"], user["type"], user["virtual_cpus"])
-    if made is None or share is None:
+    if solved is None or share is None:
         return (*begin, "dedicated", None, of_its_own, None, None, of_its_own, 0.0, 0.0, "dedicated")
-    asked = sum(made.demands) if user["demand"] is not None or user["demands"] is not None else None
-    wanted = sum(min(demand, 100.0) for demand in made.demands) if asked is None else asked
+    asked = sum(solved.demands) if user["demand"] is not None or user["demands"] is not None else None
+    wanted = sum(min(demand, 100.0) for demand in solved.demands) if asked is None else asked
     return (
         *begin,
-        given,
+        share_text,
         share.normalized,
         share.entitlement + of_its_own,
         asked,

@@ -1,1 +1,1 @@
-"""Simultaneous multithreading: the capacity of cores with one and with two threads."""
+"""Simultaneous multithreading: capacity of cores with one and two threads."""

@@ -1,6 +1,6 @@
-"""Arithmetic of multithreading: the metrics of a core, the three CPU times, and what is left.
+"""Arithmetic of multithreading: metrics of a core, the three CPU times, and capacity left.
 
-A core is seen in two states: one thread active, or two. Sources: IBM, "z/VM and simultaneous multithreading",
+A core has two states: one thread active, or two. Sources: IBM, "z/VM and simultaneous multithreading",
 2015 and 2020 (definitions of the metrics and of the three times); RMF CPU Activity and Workload Activity
 reports printed there; IBM's patent US 9417927 (cycles and instructions by thread density); Linux
 arch/s390/kernel/vtime.c; "SMT: What utilization in real?", linux.mainframe.blog (real use from hyptop).
@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a core did in each state.
+    """Time and work of a core in each state.
 
     one, two            time with one and with two threads active, any unit
-    work_one, work_two  work of the core in that time, any unit: both threads together
-    wall                elapsed time in the unit of one and two, None where it is not known
+    work_one, work_two  work of the core in that time, any unit: both threads combined_metrics
+    wall                elapsed time in the unit of one and two; None if unknown
     """
 
     one: float
@@ -32,14 +32,14 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Ratios; None for what cannot be computed.
+    """Ratios; None if they cannot be computed.
 
-    busy          core-busy time of elapsed time
+    busy          core-busy time over elapsed time
     density       threads active on average while the core was busy, 1 to 2
-    factor        work rate of the busy core against its rate with one thread
+    factor        work rate of the busy core relative to its rate with one thread
     maximum       the same with two threads always active
-    productivity  work against what two threads would have done in the core-busy time
-    utilization   work against what two threads would have done in the elapsed time
+    productivity  work relative to that of two threads over the whole core-busy time
+    utilization   work relative to that of two threads over the whole elapsed time
     """
 
     busy: float | None = None
@@ -51,7 +51,7 @@ class Metrics:
 
 
 def counted(threads: Sequence[Sequence[float]], sample: float = 1.0) -> Counted:
-    """From samples of one or two threads: the work of each in each sample, 0 where it was idle.
+    """Time and work from samples of one or two threads: work of each in each sample, 0 if idle.
 
     sample: length of a sample
     """
@@ -69,23 +69,23 @@ def counted(threads: Sequence[Sequence[float]], sample: float = 1.0) -> Counted:
 
 
 def measured(core: Counted, maximum: float | None = None) -> Metrics:
-    """Metrics of a core whose work is known. maximum: its largest capacity factor, if that is known besides.
+    """Metrics of a core whose work is known. maximum: its largest capacity factor, if also known.
 
     IBM's definitions: density = (one + 2 two) / (one + two); factor = work / busy time / rate with one
     thread; maximum = rate with two / rate with one; productivity = work / (busy time x rate with two);
-    utilization the same over elapsed time. Where one state never was, its rate follows from `maximum`.
+    utilization is the same over elapsed time. If a state never occurred, its rate follows from `maximum`.
     """
     busy = core.one + core.two
     if not busy:
-        return Metrics(busy=_over(0.0, core.wall), maximum=maximum, utilization=_over(0.0, core.wall))
-    single = _over(core.work_one, core.one) or None
-    double = _over(core.work_two, core.two) or None
+        return Metrics(busy=_ratio(0.0, core.wall), maximum=maximum, utilization=_ratio(0.0, core.wall))
+    single = _ratio(core.work_one, core.one) or None
+    double = _ratio(core.work_two, core.two) or None
     if maximum is not None:
         single = single or (double and double / maximum)
         double = double or (single and single * maximum)
     work = core.work_one + core.work_two
     return Metrics(
-        busy=_over(busy, core.wall),
+        busy=_ratio(busy, core.wall),
         density=(core.one + 2.0 * core.two) / busy,
         factor=single and work / busy / single,
         maximum=double / single if single and double else maximum,
@@ -98,7 +98,7 @@ def by_density(density: float, maximum: float | None, busy: float | None = None)
     """Metrics from thread density and largest capacity factor by the two-state identity.
 
     factor = 1 + (density - 1)(maximum - 1), productivity = factor / maximum, utilization = busy x that.
-    It holds for the published rows of busy systems, not for nearly idle ones.
+    It is valid for the published rows of busy systems, not for nearly idle ones.
     """
     if maximum is None:
         return Metrics(busy=busy, density=density)
@@ -109,7 +109,7 @@ def by_density(density: float, maximum: float | None, busy: float | None = None)
 
 
 def by_productivity(productivity: float, maximum: float | None, busy: float) -> Metrics:
-    """The same from productivity, as RMF prints it: utilization = busy x productivity."""
+    """The same from productivity as printed by RMF: utilization = busy x productivity."""
     used = busy * productivity
     if maximum is None:
         return Metrics(busy=busy, productivity=productivity, utilization=used)
@@ -119,17 +119,17 @@ def by_productivity(productivity: float, maximum: float | None, busy: float) -> 
 
 
 def density_of(core_busy: float, threads_busy: Sequence[float]) -> float | None:
-    """Thread density from the busy time of a core and of its threads, in one unit; None for an idle core."""
+    """Thread density from busy times of a core and its threads, in the same unit; None for an idle core."""
     return sum(threads_busy) / core_busy if core_busy else None
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """CPU time of whatever ran on threads, in one unit.
+    """CPU time of work on threads, in any one unit.
 
-    raw       on a thread, as ever
-    mt1       MT-1 equivalent: what raw time would have been on a core for itself
-    prorated  prorated core time: half of it where another thread was active beside
+    raw       time on a thread
+    mt1       MT-1 equivalent: raw time if it had been alone on a core
+    prorated  prorated core time: half the time if the other thread was active
     """
 
     raw: float
@@ -138,57 +138,57 @@ class Times:
 
     @property
     def scale(self) -> float | None:
-        """Prorated time of raw time: what Linux multiplies by for its scaled CPU time."""
+        """Prorated over raw time: the factor of Linux's scaled CPU time."""
         return self.prorated / self.raw if self.raw else None
 
 
 def times(alone: float, beside: float, maximum: float | None) -> Times:
-    """The three times of what ran alone on a core and beside another active thread.
+    """The three times of work that ran alone on a core and beside another active thread.
 
-    A thread beside another runs at half the largest capacity factor (the firmware estimates it otherwise).
+    A thread beside another runs at half the largest capacity factor (the firmware's estimate differs).
     """
     mt1 = alone if not beside else None if maximum is None else alone + beside * maximum / 2.0
     return Times(alone + beside, mt1, alone + beside / 2.0)
 
 
 def of_threads(threads: Sequence[Sequence[float]], maximum: float | None, sample: float = 1.0) -> list[Times]:
-    """The three times of each thread of a core from samples of the work of each."""
-    found = []
+    """The three times of each thread of a core from samples of its work."""
+    of_each = []
     for at, works in enumerate(threads):
         others = threads[1 - at] if len(threads) == 2 else [0.0] * len(works)
-        beside = sum(work > 0 and other > 0 for work, other in zip(works, others, strict=True))
+        beside = sum(work > 0 and other_work > 0 for work, other_work in zip(works, others, strict=True))
         alone = sum(work > 0 for work in works) - beside
-        found.append(times(alone * sample, beside * sample, maximum))
-    return found
+        of_each.append(times(alone * sample, beside * sample, maximum))
+    return of_each
 
 
 def appl(mt1: float, interval: float, maximum: float) -> float:
-    """RMF's APPL %, as a ratio: MT-1 equivalent time of the interval at the largest capacity factor."""
+    """RMF's APPL %, as a ratio: MT-1 equivalent time over the interval at the largest capacity factor."""
     return mt1 / (interval * maximum)
 
 
 def real_use(core: float, thread: float, management: float, maximum: float) -> float:
     """Use of cores from core, thread and management time (hyptop).
 
-    Core time with one thread active counts one over the largest capacity factor, with two it counts whole:
-    equal to busy x productivity; and management.
+    Core time with one thread active counts 1 / largest capacity factor, with two it counts fully (which is
+    busy x productivity); management time is added.
     """
     return (2.0 * core - thread) / maximum + (thread - core) + management
 
 
-def together(cores: Sequence[tuple[Metrics, float]]) -> tuple[Metrics, float | None, float | None]:
-    """Cores of one type, each with its share: metrics of all of them, used and available in cores.
+def combined_metrics(cores: Sequence[tuple[Metrics, float]]) -> tuple[Metrics, float | None, float | None]:
+    """Combine cores of one type, each with its share: metrics of all, used and available in cores.
 
     Densities are weighted by busy time, as in RMF's multithreading analysis; available = shares - used.
     """
     alone = [metrics for metrics, _ in cores]
-    busy = _sum([one.busy for one in alone])
-    used = _sum([one.utilization for one in alone])
-    running = [one for one in alone if one.busy != 0]
+    busy = _sum([metrics.busy for metrics in alone])
+    used = _sum([metrics.utilization for metrics in alone])
+    running = [metrics for metrics in alone if metrics.busy != 0]
     density = _weighted(running, "density")
-    maxima = {one.maximum for one in running}
+    maxima = {metrics.maximum for metrics in running}
     maximum = maxima.pop() if len(maxima) == 1 else None
-    whole = Metrics(
+    combined = Metrics(
         busy=None if busy is None else busy / len(cores),
         density=density,
         factor=_weighted(running, "factor"),
@@ -196,26 +196,26 @@ def together(cores: Sequence[tuple[Metrics, float]]) -> tuple[Metrics, float | N
         productivity=used / busy if used is not None and busy else None,
         utilization=None if used is None else used / len(cores),
     )
-    if maximum is None and whole.factor and whole.productivity:
-        whole = replace(whole, maximum=whole.factor / whole.productivity)
+    if maximum is None and combined.factor and combined.productivity:
+        combined = replace(combined, maximum=combined.factor / combined.productivity)
     share = sum(share for _, share in cores)
-    return whole, used, None if used is None else share - used
+    return combined, used, None if used is None else share - used
 
 
 def _weighted(cores: Sequence[Metrics], name: str) -> float | None:
-    """Mean of a metric weighted by core-busy time; None where one of them is not known."""
+    """Mean of a metric weighted by core-busy time; None if any value is unknown."""
     values = [getattr(core, name) for core in cores]
     busy = _sum([core.busy for core in cores])
     if not busy or None in values:
         return None
-    parts = [value * (one.busy or 0.0) for value, one in zip(values, cores, strict=True)]
+    parts = [value * (core.busy or 0.0) for value, core in zip(values, cores, strict=True)]
     return math.fsum(parts) / busy
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    present = [value for value in values if value is not None]
+    return sum(present) if len(present) == len(values) else None
 
 
-def _over(value: float, by: float | None) -> float | None:
+def _ratio(value: float, by: float | None) -> float | None:
     return value / by if by else None

@@ -1,7 +1,6 @@
-"""Multithreading: metrics of cores, the three CPU times, what is left, and bounds on throughput.
+"""Multithreading: metrics of cores, the three CPU times, capacity left, and bounds on throughput.
 
-Arithmetic and its sources: smt_metrics.py and smt_bounds.py; runs and what is predicted of them:
-smt_throughput.py.
+Arithmetic and its sources: metrics.py and bounds.py; runs and predictions: throughput.py.
 """
 
 from __future__ import annotations
@@ -25,31 +24,31 @@ TYPES = processor_types.modeled()
 _SECONDS = Number(0, 1e12)
 _COUNT = Number(0, 1e24)
 _FACTOR = Number(50, 400)
-#: Rounding of printed percentages can lead this far beyond 1 or 2 threads.
+#: Rounding of printed percentages can exceed 1 or 2 threads by this much.
 _ROUNDING = 0.02
 #: A core less busy than this is nearly idle: 1 %.
 _NEARLY_IDLE = 0.01
-#: Capacity left beyond what core busy lets one expect, in cores, that deserves a word.
+#: Capacity left beyond what core busy suggests, in cores, that deserves a note.
 _SURPRISING = 0.1
 
 _CORE = Spec(
     (
         Key("name", Line(), "name of the core"),
         Key("type", Choice(TYPES), "its type", default="IFL"),
-        Key("share", Number(0, 100), "what it is entitled to", "% of a core", default=100.0),
+        Key("share", Number(0, 100), "its entitlement", "% of a core", default=100.0),
         Key(
             "samples",
             Many(Many(Number(0, 1e18), 1), 1),
-            "work of each thread in each sample, 0 where it was idle",
+            "work of each thread in each sample, 0 if idle",
             default=None,
         ),
         Key("sample", Number(0, 1e9, above=True), "length of a sample", "s", default=1.0),
         Key("cycles_one", _COUNT, "core cycles with one thread active", default=None),
-        Key("instructions_one", _COUNT, "instructions in them", default=None),
+        Key("instructions_one", _COUNT, "instructions in those cycles", default=None),
         Key("cycles_two", _COUNT, "core cycles with two threads active", default=None),
-        Key("instructions_two", _COUNT, "instructions in them, of both threads", default=None),
+        Key("instructions_two", _COUNT, "instructions in those cycles, both threads", default=None),
         Key("seconds", Number(0, 1e9, above=True), "length of the interval", "s", default=None),
-        Key("ghz", Number(0, 1000, above=True), "cycles of a second", "10^9/s", default=None),
+        Key("ghz", Number(0, 1000, above=True), "clock rate", "10^9/s", default=None),
         Key("core_busy", Number(0, 100), "core busy (LPAR busy of the core)", "%", default=None),
         Key(
             "threads_busy",
@@ -62,7 +61,7 @@ _CORE = Spec(
         Key(
             "productivity",
             Number(0, 100),
-            "work against two threads always active while it was busy",
+            "work relative to two threads always active while it was busy",
             "%",
             default=None,
         ),
@@ -72,10 +71,10 @@ _CORE = Spec(
 
 _TIME = Spec(
     (
-        Key("name", Line(), "whose time it is"),
-        Key("alone", _SECONDS, "raw time while the core's other thread was idle", "s", default=None),
+        Key("name", Line(), "name of the guest or service class"),
+        Key("alone", _SECONDS, "raw time while the other thread of the core was idle", "s", default=None),
         Key("beside", _SECONDS, "raw time while the other thread was active", "s", default=None),
-        Key("mt1", _SECONDS, "MT-1 equivalent time, where it is known instead", "s", default=None),
+        Key("mt1", _SECONDS, "MT-1 equivalent time instead, if known", "s", default=None),
         Key("interval", Number(0, 1e9, above=True), "length of the interval, for APPL %", "s", default=None),
         Key("max_capacity_factor", _FACTOR, "largest capacity factor", "%", default=None),
     )
@@ -96,9 +95,11 @@ SPEC = Spec(
     (
         Key("core", Many(_CORE), "a core, from samples, counters, busy times or thread density", default=[]),
         Key("time", Many(_TIME), "CPU time of a guest or of a service class", default=[]),
-        Key("hyptop", Many(_HYPTOP), "a partition as hyptop of Linux shows it", default=[]),
-        Key("run", Many(smt_throughput.RUN), "a run of a workload, measured or to be predicted", default=[]),
-        Key("base", Line(), "run that others are held against; the first measured one", default=None),
+        Key("hyptop", Many(_HYPTOP), "a partition as shown by hyptop on Linux", default=[]),
+        Key("run", Many(smt_throughput.RUN), "a run of a workload, measured or to predict", default=[]),
+        Key(
+            "base", Line(), "run that others are compared with; default: the first measured one", default=None
+        ),
     )
 )
 
@@ -107,11 +108,11 @@ EXAMPLE = """\
 model = "smt"
 title = "A core with two threads, and one workload with and without SMT-2"
 
-[[core]]                     # from samples: work of each thread, 0 where it was idle
+[[core]]                     # from samples: work of each thread, 0 if idle
 name = "0"
 samples = [[0, 0, 7, 9, 0], [9, 9, 7, 0, 0]]
 
-[[core]]                     # from busy times, as RMF and SMTMET print them
+[[core]]                     # from busy times as printed by RMF and SMTMET
 name = "1"
 core_busy = 78.23
 threads_busy = [67.24, 58.40]
@@ -134,7 +135,7 @@ name = "clients"
 guests = 3                   # of one virtual CPU each
 busy = 70.5                  # percent of one processor, each guest
 [[run.part]]
-name = "servers"             # without busy: has what is left
+name = "servers"             # without busy: the remainder
 guests = 12
 
 [[run]]                      # measured with SMT-2: gives path factors
@@ -153,11 +154,11 @@ busy = 95.4
 name = "servers"
 guests = 12
 
-[[run]]                      # to be predicted
+[[run]]                      # to predict
 name = "SMT-2, 4 cores"
 cores = 4
 threads = 2
-calibrated_by = "SMT-2"      # left out: bounds only
+calibrated_by = "SMT-2"      # without it: bounds only
 [[run.part]]
 name = "clients"
 guests = 4
@@ -171,11 +172,11 @@ _CORES = (
     Column("type", "Type"),
     Column("core_busy_pct", "Core busy", "%", "of elapsed time", 2),
     Column("thread_density", "Density", "", "threads active while the core was busy", 2),
-    Column("productivity_pct", "Prod", "%", "work against two threads always active while it was busy"),
-    Column("capacity_factor_pct", "CF", "%", "work rate against that with one thread"),
+    Column("productivity_pct", "Prod", "%", "work relative to two threads always active while it was busy"),
+    Column("capacity_factor_pct", "CF", "%", "work rate relative to one thread"),
     Column("max_capacity_factor_pct", "Max CF", "%", "the same with two threads always active"),
     Column("mt_utilization_pct", "MT util", "%", "core busy x productivity", 2),
-    Column("share_pct", "Share", "%", "what it is entitled to"),
+    Column("share_pct", "Share", "%", "its entitlement"),
     Column("available_pct", "Left", "%", "share - MT util", 2),
 )
 _OF_TYPES = (
@@ -186,8 +187,8 @@ _OF_TYPES = (
     Column("productivity_pct", "Prod", "%", "used / core busy"),
     Column("capacity_factor_pct", "CF", "%", "weighted by core-busy time"),
     Column("max_capacity_factor_pct", "Max CF", "%"),
-    Column("used_pct", "Used", "% of 1", "MT util of its cores, added", 2),
-    Column("share_pct", "Share", "% of 1", "shares of its cores, added"),
+    Column("used_pct", "Used", "% of 1", "sum of MT util of its cores", 2),
+    Column("share_pct", "Share", "% of 1", "sum of shares of its cores"),
     Column("available_pct", "Left", "% of 1", "share - used", 2),
 )
 _TIMES = (
@@ -196,41 +197,41 @@ _TIMES = (
     Column("mt1", "MT-1 equiv", "s", "as if alone on a core", 3),
     Column("prorated", "Prorated", "s", "half of it beside another thread", 3),
     Column("scale", "Prorated/raw", "", "the factor of Linux's scaled CPU time", 3),
-    Column("appl_pct", "APPL", "%", "MT-1 equivalent of the interval at the largest capacity factor", 2),
+    Column("appl_pct", "APPL", "%", "MT-1 equivalent over the interval at the largest capacity factor", 2),
 )
 _PARTITIONS = (
     Column("name", "Partition"),
     Column("core_pct", "Core", "% of 1", "core dispatch time", 2),
     Column("thread_pct", "Thread", "% of 1", "thread time", 2),
     Column("thread_density", "Density", "", "threads active while a core was dispatched", 3),
-    Column("used_pct", "Used", "% of 1", "of the capacity of cores, both threads counted", 2),
+    Column("used_pct", "Used", "% of 1", "of the capacity of cores, counting both threads", 2),
     Column("available_pct", "Left", "% of 1", "cores - used", 2),
 )
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Each kind of table that the scenario says something of."""
+    """Add each kind of table that the scenario has entries for."""
     kinds = ("core", "time", "hyptop", "run")
     if not any(scenario[kind] for kind in kinds):
         raise scenario.problem.wrong("the scenario has no core, time, hyptop or run", say("scenario_example"))
     answer = Answer("smt", scenario.title or "Multithreading", [])
-    found = [_metrics(scenario, says) for says in scenario["core"]]
-    cores, of_threads = _cores(scenario, answer, found)
-    times = [*of_threads, *(_time(scenario, says) for says in scenario["time"])]
+    metrics_of_cores = [_metrics(scenario, entry) for entry in scenario["core"]]
+    cores, of_threads = _cores(scenario, answer, metrics_of_cores)
+    times = [*of_threads, *(_time_entry(scenario, entry) for entry in scenario["time"])]
     if any(row[1] != row[3] and row[2] is not None for row in times):
         scenario.assume("smt_mt1_rule")
     if cores:
         answer.tables.append(Table("cores", "Cores", _CORES, cores))
-        _types(scenario, answer, found)
+        _add_types(scenario, answer, metrics_of_cores)
         series = (
-            Series("core busy", [_percent(one.busy) for one in found]),
-            Series("MT utilization", [_percent(one.utilization) for one in found]),
+            Series("core busy", [_percent(metrics.busy) for metrics in metrics_of_cores]),
+            Series("MT utilization", [_percent(metrics.utilization) for metrics in metrics_of_cores]),
         )
         answer.charts.append(Chart("Cores", "bars", [str(row[0]) for row in cores], series, "%"))
     if times:
         answer.tables.append(Table("times", "CPU time", _TIMES, times))
     if scenario["hyptop"]:
-        rows = [_partition(scenario, says) for says in scenario["hyptop"]]
+        rows = [_partition(scenario, entry) for entry in scenario["hyptop"]]
         answer.tables.append(Table("partitions", "Partitions by hyptop", _PARTITIONS, rows))
     if scenario["run"]:
         smt_throughput.extend(answer, scenario)
@@ -241,198 +242,215 @@ def solve(scenario: Scenario) -> Answer:
 def _cores(
     scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]
 ) -> tuple[list[tuple[Value, ...]], list[tuple[Value, ...]]]:
-    """A row for each core, and one for the time of each thread whose samples there are."""
+    """A row for each core, and one for the time of each thread with samples."""
     rows: list[tuple[Value, ...]] = []
     times: list[tuple[Value, ...]] = []
     unseen, idle = [], []
-    for says, found in zip(scenario["core"], metrics, strict=True):
-        given = _part(says["max_capacity_factor"])
-        if says["samples"] is not None:
-            threads = smt_metrics.of_threads(says["samples"], found.maximum, says["sample"])
+    for core, core_metrics in zip(scenario["core"], metrics, strict=True):
+        maximum_given = _ratio(core["max_capacity_factor"])
+        if core["samples"] is not None:
+            threads = smt_metrics.of_threads(core["samples"], core_metrics.maximum, core["sample"])
             times += [
-                _times(f"core {says['name']} thread {at}", one, None, None) for at, one in enumerate(threads)
+                _time_row(f"core {core['name']} thread {at}", time, None, None)
+                for at, time in enumerate(threads)
             ]
-        if found.density is not None and found.maximum is None:
-            unseen.append(says["name"])
-        elif given and found.busy is not None and 0 < found.busy < _NEARLY_IDLE and says["samples"] is None:
-            idle.append(says["name"])
-        used = _percent(found.utilization)
+        if core_metrics.density is not None and core_metrics.maximum is None:
+            unseen.append(core["name"])
+        elif (
+            maximum_given
+            and core_metrics.busy is not None
+            and 0 < core_metrics.busy < _NEARLY_IDLE
+            and core["samples"] is None
+        ):
+            idle.append(core["name"])
+        used = _percent(core_metrics.utilization)
         rows.append(
-            (says["name"], says["type"], *_of(found), used, says["share"], _left(says["share"], used))
+            (
+                core["name"],
+                core["type"],
+                *_metric_cells(core_metrics),
+                used,
+                core["share"],
+                _left(core["share"], used),
+            )
         )
     if unseen:
         answer.notes.append(
-            f"core {', '.join(unseen[:5])}: no largest capacity factor, without which not all is computed; "
-            "give max_capacity_factor, or samples or counters of times with one and with two threads active"
+            f"core {', '.join(unseen[:5])}: no largest capacity factor, so some values cannot be computed; "
+            "give max_capacity_factor, or samples or counters with both one and two threads active"
         )
     if idle:
         answer.notes.append(
-            f"core {', '.join(idle[:5])}: nearly idle; printed capacity factors of such systems depart from "
+            f"core {', '.join(idle[:5])}: nearly idle; printed capacity factors of such systems differ from "
             "those computed from thread density (IBM's idle system: 103 % printed, 112 % computed)"
         )
     return rows, times
 
 
-def _metrics(scenario: Scenario, says: Mapping[str, Any]) -> Metrics:
-    """From the one kind of numbers that a core gives."""
-    wrong, here = scenario.problem.wrong, f"core.{says['name']}"
+def _metrics(scenario: Scenario, core: Mapping[str, Any]) -> Metrics:
+    """Metrics of a core from the one kind of data it gives."""
+    wrong, path = scenario.problem.wrong, f"core.{core['name']}"
     counters = ("cycles_one", "instructions_one", "cycles_two", "instructions_two")
-    counts = [says[key] for key in counters]
+    counts = [core[key] for key in counters]
     kinds = [
-        says["samples"] is not None,
+        core["samples"] is not None,
         any(count is not None for count in counts),
-        says["threads_busy"] is not None,
-        says["thread_density"] is not None,
-        says["productivity"] is not None,
+        core["threads_busy"] is not None,
+        core["thread_density"] is not None,
+        core["productivity"] is not None,
     ]
     if sum(kinds) != 1:
         raise wrong(
-            f"{here} has {sum(kinds)} kinds of numbers",
+            f"{path} has {sum(kinds)} kinds of data",
             "give one of them",
             "samples; counters; threads_busy or productivity, with core_busy; or thread_density",
         )
-    maximum = _part(says["max_capacity_factor"])
-    busy = _part(says["core_busy"])
-    if says["samples"] is not None:
-        _rectangle(scenario, says)
-        return smt_metrics.measured(smt_metrics.counted(says["samples"], says["sample"]), maximum)
+    maximum = _ratio(core["max_capacity_factor"])
+    busy = _ratio(core["core_busy"])
+    if core["samples"] is not None:
+        _check_samples(scenario, core)
+        return smt_metrics.measured(smt_metrics.counted(core["samples"], core["sample"]), maximum)
     if kinds[1]:
         if None in counts:
-            raise wrong(f"{here} lacks {counters[counts.index(None)]}", "give all four counters")
-        known = says["seconds"] is not None and says["ghz"] is not None
-        wall = says["seconds"] * says["ghz"] * 1e9 if known else None
+            raise wrong(f"{path} has no {counters[counts.index(None)]}", "give all four counters")
+        has_wall = core["seconds"] is not None and core["ghz"] is not None
+        wall = core["seconds"] * core["ghz"] * 1e9 if has_wall else None
         if wall is not None and counts[0] + counts[2] > wall * (1.0 + _ROUNDING):
             raise wrong(
-                f"{here}: more core cycles than {says['seconds']:g} s at {says['ghz']:g} GHz have",
-                "cycles are of the core: add no two threads",
+                f"{path}: more core cycles than {core['seconds']:g} s at {core['ghz']:g} GHz",
+                "give cycles of the core: do not add those of two threads",
             )
         return smt_metrics.measured(Counted(counts[0], counts[2], counts[1], counts[3], wall), maximum)
     if kinds[2]:
-        if busy is None or len(says["threads_busy"]) > 2:
-            raise wrong(f"{here}.threads_busy needs core_busy and one or two threads", "add core_busy")
-        density = smt_metrics.density_of(says["core_busy"], says["threads_busy"])
+        if busy is None or len(core["threads_busy"]) > 2:
+            raise wrong(f"{path}.threads_busy needs core_busy and one or two threads", "add core_busy")
+        density = smt_metrics.density_of(core["core_busy"], core["threads_busy"])
         if density is None:
             return Metrics(busy=0.0, maximum=maximum, utilization=0.0)
         if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
             raise wrong(
-                f"{here}: its threads sum to {density:.2f} of core_busy",
-                "threads_busy and core_busy must be of one interval",
+                f"{path}: its threads sum to {density:.2f} of core_busy",
+                "threads_busy and core_busy must be from the same interval",
                 "1 to 2",
             )
         return smt_metrics.by_density(min(2.0, max(1.0, density)), maximum, busy)
     if kinds[3]:
-        return smt_metrics.by_density(says["thread_density"], maximum, busy)
+        return smt_metrics.by_density(core["thread_density"], maximum, busy)
     if busy is None:
-        raise wrong(f"{here}.productivity needs core_busy", "add core_busy")
-    return smt_metrics.by_productivity(says["productivity"] / 100.0, maximum, busy)
+        raise wrong(f"{path}.productivity needs core_busy", "add core_busy")
+    return smt_metrics.by_productivity(core["productivity"] / 100.0, maximum, busy)
 
 
-def _rectangle(scenario: Scenario, says: Mapping[str, Any]) -> None:
-    samples = says["samples"]
+def _check_samples(scenario: Scenario, core: Mapping[str, Any]) -> None:
+    samples = core["samples"]
     if len(samples) > 2 or len({len(thread) for thread in samples}) > 1:
         raise scenario.problem.wrong(
-            f"core.{says['name']}.samples has {len(samples)} threads of "
+            f"core.{core['name']}.samples has {len(samples)} threads of "
             f"{', '.join(str(len(thread)) for thread in samples[:3])} samples",
-            "give one list for each thread, all of one length",
+            "give one list for each thread, all of the same length",
             "one or two lists",
         )
 
 
-def _of(found: Metrics) -> tuple[float | None, ...]:
-    """Metrics as the columns have them, without utilization."""
+def _metric_cells(metrics: Metrics) -> tuple[float | None, ...]:
+    """Metrics as in the columns, without utilization."""
     return (
-        _percent(found.busy),
-        found.density,
-        _percent(found.productivity),
-        _percent(found.factor),
-        _percent(found.maximum),
+        _percent(metrics.busy),
+        metrics.density,
+        _percent(metrics.productivity),
+        _percent(metrics.factor),
+        _percent(metrics.maximum),
     )
 
 
-def _types(scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]) -> None:
-    """A row and figures for each type of core."""
+def _add_types(scenario: Scenario, answer: Answer, metrics: Sequence[Metrics]) -> None:
+    """Add a row and figures for each type of core."""
     of_types: list[tuple[Value, ...]] = []
     for kind in TYPES:
         cores = [
-            (found, says["share"] / 100.0)
-            for says, found in zip(scenario["core"], metrics, strict=True)
-            if says["type"] == kind
+            (core_metrics, core["share"] / 100.0)
+            for core, core_metrics in zip(scenario["core"], metrics, strict=True)
+            if core["type"] == kind
         ]
         if not cores:
             continue
-        whole, used, left = smt_metrics.together(cores)
+        combined, used, left = smt_metrics.combined_metrics(cores)
         share = sum(share for _, share in cores)
-        of_types.append((kind, len(cores), *_of(whole), _percent(used), 100.0 * share, _percent(left)))
+        of_types.append(
+            (kind, len(cores), *_metric_cells(combined), _percent(used), 100.0 * share, _percent(left))
+        )
         texts = {
-            "used": f"{kind}: used of its cores, both threads counted",
+            "used": f"{kind}: used of its cores, counting both threads",
             "left": f"{kind}: left of their shares",
         }
         for key, value in (("used", used), ("left", left)):
             answer.figures.append(Figure(f"{key}_{kind.lower()}", _percent(value), "% of 1", texts[key]))
         if (
-            whole.busy is not None
+            combined.busy is not None
             and left is not None
-            and left - len(cores) * (1.0 - whole.busy) > _SURPRISING
+            and left - len(cores) * (1.0 - combined.busy) > _SURPRISING
         ):
             answer.notes.append(
-                f"{kind}: {100.0 * left:.0f} % of one core is left of {len(cores)} though they "
-                f"were {100.0 * whole.busy:.0f} % busy: second threads were idle, and only more virtual "
-                "processors at once can use them"
+                f"{kind}: {100.0 * left:.0f} % of one core is left of {len(cores)} although they "
+                f"were {100.0 * combined.busy:.0f} % busy: second threads were idle, and only more "
+                "concurrent virtual processors can use them"
             )
     answer.tables.append(Table("types", "Types of cores", _OF_TYPES, of_types))
 
 
-def _time(scenario: Scenario, says: Mapping[str, Any]) -> tuple[Value, ...]:
-    parts = says["alone"] is not None or says["beside"] is not None
-    if parts == (says["mt1"] is not None):
+def _time_entry(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ...]:
+    parts = entry["alone"] is not None or entry["beside"] is not None
+    if parts == (entry["mt1"] is not None):
         raise scenario.problem.wrong(
-            f"time.{says['name']} has {'both raw and MT-1 equivalent time' if parts else 'no time'}",
+            f"time.{entry['name']} has {'both raw and MT-1 equivalent time' if parts else 'no time'}",
             "give alone and beside, or mt1",
         )
-    maximum = _part(says["max_capacity_factor"])
-    if says["interval"] is not None and maximum is None:
+    maximum = _ratio(entry["max_capacity_factor"])
+    if entry["interval"] is not None and maximum is None:
         raise scenario.problem.wrong(
-            f"time.{says['name']} has an interval without max_capacity_factor",
-            "add it; 100 where one thread is active on each core",
+            f"time.{entry['name']} has an interval without max_capacity_factor",
+            "add it; 100 for cores with one active thread",
         )
     if parts:
-        found = smt_metrics.times(says["alone"] or 0.0, says["beside"] or 0.0, maximum)
-        return _times(says["name"], found, says["interval"], maximum)
+        times = smt_metrics.times(entry["alone"] or 0.0, entry["beside"] or 0.0, maximum)
+        return _time_row(entry["name"], times, entry["interval"], maximum)
     appl = (
-        _percent(smt_metrics.appl(says["mt1"], says["interval"], maximum))
-        if says["interval"] and maximum
+        _percent(smt_metrics.appl(entry["mt1"], entry["interval"], maximum))
+        if entry["interval"] and maximum
         else None
     )
-    return (says["name"], None, says["mt1"], None, None, appl)  # fmt: skip
+    return (entry["name"], None, entry["mt1"], None, None, appl)  # fmt: skip
 
 
-def _times(name: str, found: Times, interval: float | None, maximum: float | None) -> tuple[Value, ...]:
+def _time_row(name: str, times: Times, interval: float | None, maximum: float | None) -> tuple[Value, ...]:
     appl = (
-        smt_metrics.appl(found.mt1, interval, maximum)
-        if found.mt1 is not None and interval and maximum
+        smt_metrics.appl(times.mt1, interval, maximum)
+        if times.mt1 is not None and interval and maximum
         else None
     )
-    return (name, found.raw, found.mt1, found.prorated, found.scale, _percent(appl))
+    return (name, times.raw, times.mt1, times.prorated, times.scale, _percent(appl))
 
 
-def _partition(scenario: Scenario, says: Mapping[str, Any]) -> tuple[Value, ...]:
-    core, thread = says["core"], says["thread"]
-    density = smt_metrics.density_of(core, [thread])
-    if thread > 2.0 * core * (1.0 + _ROUNDING) or thread < core * (1.0 - _ROUNDING):
+def _partition(scenario: Scenario, entry: Mapping[str, Any]) -> tuple[Value, ...]:
+    core_time, thread_time = entry["core"], entry["thread"]
+    density = smt_metrics.density_of(core_time, [thread_time])
+    if thread_time > 2.0 * core_time * (1.0 + _ROUNDING) or thread_time < core_time * (1.0 - _ROUNDING):
         raise scenario.problem.wrong(
-            f"hyptop.{says['name']}: thread time is not between once and twice core time",
+            f"hyptop.{entry['name']}: thread time is not between 1 and 2 times core time",
             "copy both from the same line of hyptop",
         )
-    used = smt_metrics.real_use(core, thread, says["management"], says["max_capacity_factor"] / 100.0)
-    left = None if says["cores"] is None else 100.0 * says["cores"] - used
-    return (says["name"], core, thread, density, used, left)
+    used = smt_metrics.real_use(
+        core_time, thread_time, entry["management"], entry["max_capacity_factor"] / 100.0
+    )
+    left = None if entry["cores"] is None else 100.0 * entry["cores"] - used
+    return (entry["name"], core_time, thread_time, density, used, left)
 
 
 def _left(share: float, used: float | None) -> float | None:
     return None if used is None else share - used
 
 
-def _part(percent: float | None) -> float | None:
+def _ratio(percent: float | None) -> float | None:
     return None if percent is None else percent / 100.0
 
 

@@ -1,7 +1,7 @@
-"""What a measured interval could do with multithreading switched on, or off: bounds, hardly ever a point.
+"""Throughput of a measured interval with multithreading switched on or off: bounds, rarely a point value.
 
-All work is taken to grow as it was mixed in that interval, whose throughput is 1. Arithmetic and its
-sources: models/smt/bounds.py; what speaks against a point value: models/smt/throughput.py.
+All work is assumed to grow in the mix of that interval, whose throughput is 1. Arithmetic and its sources:
+models/smt/bounds.py; why there is no point value: models/smt/throughput.py.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from zlens.schema.kinds import Integer, Number
 
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
-#: Bounds of a type of cores that are shown: the lowest ones.
+#: Most bounds shown for a type of cores, the lowest ones.
 _MOST_BOUNDS = 12
-#: The part that is nobody's: CP for itself, and guests that the data do not tell of.
+#: Name of the remainder: CP itself, and guests that the data do not report.
 _REST = ""
 
 _CHANGES = (
     Column("type", "Type"),
-    Column("cores", "Cores", text="measured: cores online", decimals=0),
+    Column("cores", "Cores", text="measured: online cores", decimals=0),
     Column("threads_now", "Threads", "now", "threads of a core in the interval", 0),
     Column("threads_then", "Threads", "then", "threads of a core after the switch", 0),
     Column("most_now", "At most", "now", "solved: lowest bound; throughput of the interval is 1", 3),
     Column("most_then", "At most", "then", "solved: lowest bound; throughput of the interval is 1", 3),
-    Column("ratio", "Then/now", "", "solved: of the bounds, not of throughput", 3),
-    Column("held_by", "Held by", text="solved: what the lowest bound is of then"),
+    Column("ratio", "Then/now", "", "solved: ratio of bounds, not of throughput", 3),
+    Column("held_by", "Limited by", text="solved: what the lowest bound is for then"),
     Column("serial", "If serial", "then", "at most, if the busiest virtual CPU's work cannot move", 3),
     Column("density", "Density", "then", "solved: threads active on a busy core at that bound", 2),
     Column("predicted", "Predicted", "then/now", "point value; only with path factors", 3),
@@ -48,18 +48,18 @@ _CHANGES = (
 _BOUNDS = (
     Column("type", "Type"),
     Column("held_by", "Bound"),
-    Column("work", "Work", "cores", "CPU time of a second, as if alone on cores", 3),
+    Column("work", "Work", "cores", "CPU time per second, as if alone on cores", 3),
     Column("at_once", "At once", "then", "threads, or virtual CPUs", 0),
     Column("most_now", "At most", "now", "solved; throughput of the interval is 1", 3),
     Column("most_then", "At most", "then", "solved; throughput of the interval is 1", 3),
-    Column("how", "Rests on", text="what of it is measured and what assumed"),
+    Column("how", "Rests on", text="what is measured and what assumed"),
 )
 _NUMBERS = (
     Column("type", "Type"),
     Column("number", "Number"),
     Column("value", "Value", decimals=3),
     Column("unit", "Unit"),
-    Column("how", "How", text="measured, solved, assumed, or not known"),
+    Column("how", "How", text="measured, solved, assumed, or unknown"),
     Column("where", "From"),
 )
 _PUBLISHED = (
@@ -74,9 +74,9 @@ _PUBLISHED = (
 
 @dataclass(slots=True)
 class Settings:
-    """What settings say. Factors are ratios.
+    """Parsed settings. Factors are ratios.
 
-    path, serial, at_once  of guests by name; under "" of all of them
+    path, serial, at_once  by name of guest; "" is all guests
     """
 
     maximum: float | None = None
@@ -96,8 +96,8 @@ class Settings:
 class Cores:
     """Cores of one type in the interval. raw: threads busy on average. Factors are ratios.
 
-    slowing  raw time of a piece of work against its time alone on a core
-    numbers  what is said of each number: name, value, unit, how, where from
+    slowing  raw time of work over its time alone on a core
+    numbers  rows of numbers: name, value, unit, how, source
     """
 
     kind: str
@@ -115,7 +115,7 @@ class Cores:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Virtual processors of one type of a guest: how many, processors they used, and the busiest of them."""
+    """Virtual processors of one type of a guest: number, processors used, and use of the busiest."""
 
     name: str
     virtual_cpus: int
@@ -126,91 +126,91 @@ class User:
 def switched(
     session: Asked, system: str, end: dt.datetime, threads: int, settings: Sequence[str] = ()
 ) -> Answer:
-    """What throughput an interval could have at most with so many threads on each core.
+    """Bounds on the throughput of an interval with a number of threads on each core.
 
     settings: `max_capacity_factor=130` (percent), `path=1.6`, `guest.NAME.path=1.6`, `guest.NAME.serial=40`
     (percent of its CPU time), `guest.NAME.serial_at_once=2`.
     """
     if threads not in (1, 2):
-        raise QueryError(f"{threads} threads on a core", expected="1 or 2", cure="say smt=on or smt=off")
-    told = _told(settings)
+        raise QueryError(f"{threads} threads on a core", expected="1 or 2", cure="use smt=on or smt=off")
+    chosen = _parse_settings(settings)
     where = at_end(system, end)
     sources = [str(row[0]) for row in session.sql(f"SELECT DISTINCT source FROM cpu WHERE {where}").rows]
     source = min(sources, default="")
     where += f" AND source = {literal(source)}"
     switch = "on" if threads == 2 else "off"
     title = (
-        f"Multithreading {switch}: what {system} could do, by the interval that ended {moments.shown(end)}"
+        f"Multithreading {switch}: possible throughput of {system}, interval that ended {moments.shown(end)}"
     )
     answer = Answer("smt", title, [])
-    found = list(_cores(session, where, system, told))
-    changing = [one for one in found if one.threads != threads and one.raw is not None]
-    changing = _can(answer, changing, threads, source)
-    _left_out(answer, found, changing, threads)
+    types_of_cores = list(_cores(session, where, system, chosen))
+    changing = [cores for cores in types_of_cores if cores.threads != threads and cores.raw is not None]
+    changing = _switchable(answer, changing, threads, source)
+    _note_left_out(answer, types_of_cores, changing, threads)
     if not changing:
-        answer.notes.append(f"no cores of this interval can have multithreading switched {switch}")
+        answer.notes.append(f"multithreading cannot be switched {switch} for any cores of this interval")
         return answer
-    users, blind = _users(session, where, [one.kind for one in found])
+    users, blind = _users(session, where, [cores.kind for cores in types_of_cores])
     names = {user.name for of_type in users.values() for user in of_type}
-    unknown = {*told.path, *told.serial, *told.at_once} - {"", *names}
+    unknown = {*chosen.path, *chosen.serial, *chosen.at_once} - {"", *names}
     if unknown:
         raise QueryError(
             f"no guest {min(unknown)} in this interval",
-            expected=", ".join(sorted(names)[:20]) or "no guest that the data tell of",
+            expected=", ".join(sorted(names)[:20]) or "no guest in the data",
             cure="leave it out",
         )
     changes: list[tuple[Value, ...]] = []
     bounds: list[tuple[Value, ...]] = []
-    for one in changing:
-        own = users.get(one.kind, [])
-        change, rows = _switch(answer, one, own, threads, told)
+    for cores in changing:
+        own = users.get(cores.kind, [])
+        change, rows = _switch_type(answer, cores, own, threads, chosen)
         changes.append(change)
         bounds += rows
         if not own:
             answer.notes.append(
-                f"{one.kind}: the data tell of no virtual CPUs, so there is no bound by them or by "
-                "serialization; that of processors alone is shown"
+                f"{cores.kind}: the data report no virtual CPUs, so only the bound of processors is "
+                "shown, none of virtual CPUs or serialization"
             )
     answer.tables += [
         Table("changes", f"Multithreading {switch}", _CHANGES, changes),
         Table("bounds", "Bounds on throughput", _BOUNDS, bounds),
-        Table("numbers", "Numbers", _NUMBERS, [row for one in changing for row in one.numbers]),
+        Table("numbers", "Numbers", _NUMBERS, [row for cores in changing for row in cores.numbers]),
         _published(threads),
     ]
-    _transactions(session, where, answer, changes)
-    _notes(answer, changing, threads, told, blind)
+    _add_transactions(session, where, answer, changes)
+    _add_notes(answer, changing, threads, chosen, blind)
     return answer
 
 
-def _told(settings: Sequence[str]) -> Settings:
-    """Settings, each checked."""
-    problem, told = scenarios.Problem(None), Settings()
+def _parse_settings(settings: Sequence[str]) -> Settings:
+    """Parse and check the settings."""
+    problem, chosen = scenarios.Problem(None), Settings()
     factor = Number(0, 1000, above=True)
     for setting in settings:
         key, _, text = setting.partition("=")
         key = key.strip()
-        given: float | str = Number().read(text)
+        value: float | str = Number().read(text)
         kind, _, rest = key.partition(".")
         name, _, last = rest.rpartition(".")
         if key == "max_capacity_factor":
-            told.maximum = Number(100, 200).check(given, key, problem) / 100.0
+            chosen.maximum = Number(100, 200).check(value, key, problem) / 100.0
         elif key == "path":
-            told.path[""] = factor.check(given, key, problem)
+            chosen.path[""] = factor.check(value, key, problem)
         elif kind == "guest" and name and last == "path":
-            told.path[name] = factor.check(given, key, problem)
+            chosen.path[name] = factor.check(value, key, problem)
         elif kind == "guest" and name and last == "serial":
-            told.serial[name] = Number(0, 100, above=True).check(given, key, problem) / 100.0
+            chosen.serial[name] = Number(0, 100, above=True).check(value, key, problem) / 100.0
         elif kind == "guest" and name and last == "serial_at_once":
-            whole = int(given) if isinstance(given, float) and given == int(given) else given
-            told.at_once[name] = Integer(1, 100_000).check(whole, key, problem)
+            count = int(value) if isinstance(value, float) and value == int(value) else value
+            chosen.at_once[name] = Integer(1, 100_000).check(count, key, problem)
         else:
-            known = ("guest.NAME.path", "guest.NAME.serial", "guest.NAME.serial_at_once")
-            raise problem.unknown(key, key, ("max_capacity_factor", "path", *known))
-    return told
+            guest_keys = ("guest.NAME.path", "guest.NAME.serial", "guest.NAME.serial_at_once")
+            raise problem.unknown(key, key, ("max_capacity_factor", "path", *guest_keys))
+    return chosen
 
 
-def _cores(session: Asked, where: str, system: str, told: Settings) -> Iterator[Cores]:
-    """Cores of each type: how many, how busy, and how their threads slow each other."""
+def _cores(session: Asked, where: str, system: str, chosen: Settings) -> Iterator[Cores]:
+    """Cores of each type: number, busy, and slowing of their threads."""
     sampled = {
         row[0]: row[1:]
         for row in session.sql(
@@ -228,89 +228,91 @@ def _cores(session: Asked, where: str, system: str, told: Settings) -> Iterator[
         f"FROM cpu WHERE {where} AND cpu_type IS NOT NULL AND coalesce(online_pct, 100) > 0 "
         "GROUP BY cpu_type ORDER BY cpu_type"
     ).rows
-    for kind, cores, processors, busy, threads_busy, whole in rows:
+    for kind, cores, processors, busy, threads_busy, all_measured in rows:
         of_type = sampled.get(kind, (None,) * 6)
         activated = of_type[0] or level.get(kind)
         threads = int(activated or (2 if processors > cores else 1))
-        raw = (threads_busy if threads == 2 else busy) if whole else None
-        one = Cores(kind, int(cores), threads, raw, entitled=of_type[4])
-        one.number("cores", cores, "cores", "measured", "processors online, by their cores")
+        raw = (threads_busy if threads == 2 else busy) if all_measured else None
+        cores_of_type = Cores(kind, int(cores), threads, raw, entitled=of_type[4])
+        cores_of_type.number("cores", cores, "cores", "measured", "online processors, by core")
         if activated or processors > cores:
-            one.number("threads", threads, "per core", "measured", "threads activated, or seen")
+            cores_of_type.number("threads", threads, "per core", "measured", "threads activated or observed")
         else:
-            one.number("threads", threads, "per core", "assumed", "the data tell of no threads")
-        one.number(
+            cores_of_type.number("threads", threads, "per core", "assumed", "the data report no threads")
+        cores_of_type.number(
             "threads busy",
             raw,
             "processors",
-            "not known" if raw is None else "measured",
+            "unknown" if raw is None else "measured",
             "busy of processors",
         )
-        _slowing(one, of_type, told)
-        yield one
+        _slowing(cores_of_type, of_type, chosen)
+        yield cores_of_type
 
 
-def _slowing(one: Cores, of_type: Sequence[Any], told: Settings) -> None:
-    """How threads slowed each other, and the largest capacity factor."""
-    density, factor, recorded = of_type[1], _part(of_type[2]), _part(of_type[3])
-    one.maximum = told.maximum or recorded
-    if told.maximum:
-        one.number("max CF", 100 * told.maximum, "%", "assumed", "set: max_capacity_factor")
+def _slowing(cores: Cores, of_type: Sequence[Any], chosen: Settings) -> None:
+    """Set how much threads slowed each other, and the largest capacity factor."""
+    density, factor, recorded = of_type[1], _ratio(of_type[2]), _ratio(of_type[3])
+    cores.maximum = chosen.maximum or recorded
+    if chosen.maximum:
+        cores.number("max CF", 100 * chosen.maximum, "%", "assumed", "set: max_capacity_factor")
     elif recorded:
-        one.number("max CF", 100 * recorded, "%", "measured", "as the system recorded it")
+        cores.number("max CF", 100 * recorded, "%", "measured", "recorded by the system")
     else:
-        one.number(
-            "max CF", 100 * _TWICE, "%", "assumed", "not known; no two threads can do more: an upper bound"
+        cores.number(
+            "max CF", 100 * _TWICE, "%", "assumed", "unknown; two threads cannot do more: an upper bound"
         )
-    if one.threads == 1 or not one.raw:
+    if cores.threads == 1 or not cores.raw:
         return
     how = "measured"
     if density is None and of_type[5]:
-        density, how = one.raw / (one.cores * of_type[5] / 100.0), "solved"
+        density, how = cores.raw / (cores.cores * of_type[5] / 100.0), "solved"
     if density is None:
         density, how = _TWICE, "assumed"
     density = min(_TWICE, max(1.0, density))
     source = {
-        "measured": "as the system recorded it",
+        "measured": "recorded by the system",
         "solved": "busy of threads / busy of cores",
-        "assumed": "not known; all threads active: an upper bound",
+        "assumed": "unknown; all threads active: an upper bound",
     }
-    one.number("density", density, "threads", how, source[how])
-    how, where = "measured", "as the system recorded it"
-    if factor is None and one.maximum is not None:
-        factor = 1.0 + (density - 1.0) * (one.maximum - 1.0)
+    cores.number("density", density, "threads", how, source[how])
+    how, where = "measured", "recorded by the system"
+    if factor is None and cores.maximum is not None:
+        factor = 1.0 + (density - 1.0) * (cores.maximum - 1.0)
         how, where = "solved", "1 + (density - 1)(max CF - 1)"
     if factor is None:
-        factor, how, where = 1.0, "assumed", "not known; second threads added nothing: an upper bound"
-    one.number("CF", 100 * factor, "%", how, where)
-    one.slowing = smt_bounds.slowing(density, factor)
+        factor, how, where = 1.0, "assumed", "unknown; second threads added nothing: an upper bound"
+    cores.number("CF", 100 * factor, "%", how, where)
+    cores.slowing = smt_bounds.slowing(density, factor)
 
 
-def _can(answer: Answer, changing: Sequence[Cores], threads: int, source: str) -> list[Cores]:
-    """Those whose cores can have second threads."""
+def _switchable(answer: Answer, changing: Sequence[Cores], threads: int, source: str) -> list[Cores]:
+    """The types whose cores can be switched."""
     if threads == 1:
         return list(changing)
     under = "z/VM" if source == "zvm-monitor" else "z/OS"
     types, publication = smt_tables.second_thread(under)
     answer.notes.append(f"Cores that can have two threads under {under}: {', '.join(types)} ({publication})")
-    return [one for one in changing if one.kind in types]
+    return [cores for cores in changing if cores.kind in types]
 
 
-def _left_out(answer: Answer, found: Sequence[Cores], changing: Sequence[Cores], threads: int) -> None:
-    for one in found:
-        if one in changing:
+def _note_left_out(
+    answer: Answer, types_of_cores: Sequence[Cores], changing: Sequence[Cores], threads: int
+) -> None:
+    for cores in types_of_cores:
+        if cores in changing:
             continue
-        if one.threads == threads:
+        if cores.threads == threads:
             why = f"has {threads} thread{'s' * (threads > 1)} on each core already"
-        elif one.raw is None:
-            why = "the data do not tell how busy its processors were"
+        elif cores.raw is None:
+            why = "the data do not report how busy its processors were"
         else:
-            why = "its cores run one thread only"
-        answer.notes.append(f"{one.kind} left out: {why}")
+            why = "its cores support one thread only"
+        answer.notes.append(f"{cores.kind} left out: {why}")
 
 
 def _users(session: Asked, where: str, kinds: Sequence[str]) -> tuple[dict[str, list[User]], list[str]]:
-    """Guests by type of their virtual processors, and those whose use is not known."""
+    """Guests by type of their virtual processors, and those whose use is unknown."""
     only = kinds[0] if len(kinds) == 1 else None
     rows = session.sql(
         "SELECT userid, cpu_type, count(*), sum(cpu_pct) / 100, max(cpu_pct) / 100, "
@@ -319,215 +321,230 @@ def _users(session: Asked, where: str, kinds: Sequence[str]) -> tuple[dict[str, 
     ).rows
     users: dict[str, list[User]] = {}
     blind = []
-    for userid, kind, virtual, used, busiest, whole in rows:
-        of = kind or only
-        if of is None or not whole:
+    for userid, kind, virtual, used, busiest, all_measured in rows:
+        type_of = kind or only
+        if type_of is None or not all_measured:
             blind.append(str(userid))
             continue
-        users.setdefault(of, []).append(User(str(userid), int(virtual), used, busiest))
+        users.setdefault(type_of, []).append(User(str(userid), int(virtual), used, busiest))
     return users, blind
 
 
-def _parts(one: Cores, users: Sequence[User], told: Settings) -> list[Part]:
-    """Work of a second of each guest and of the rest, in cores with one thread active."""
-    raw = one.raw or 0.0
+def _parts(cores: Cores, users: Sequence[User], chosen: Settings) -> list[Part]:
+    """Work per second of each guest and of the remainder, in cores with one thread active."""
+    raw = cores.raw or 0.0
     parts = []
     for user in users:
         if not user.used:
             continue
-        serial = told.serial.get(user.name, user.busiest / user.used if user.virtual_cpus > 1 else 0.0)
+        serial = chosen.serial.get(user.name, user.busiest / user.used if user.virtual_cpus > 1 else 0.0)
         parts.append(
             Part(
                 user.name,
-                user.used / one.slowing,
+                user.used / cores.slowing,
                 user.virtual_cpus,
                 serial,
-                told.at_once.get(user.name, 1),
+                chosen.at_once.get(user.name, 1),
             )
         )
     rest = max(0.0, raw - sum(user.used for user in users))
-    return [*parts, Part(_REST, rest / one.slowing, 2 * one.cores)]
+    return [*parts, Part(_REST, rest / cores.slowing, 2 * cores.cores)]
 
 
-def _switch(
-    answer: Answer, one: Cores, users: Sequence[User], threads: int, told: Settings
+def _switch_type(
+    answer: Answer, cores: Cores, users: Sequence[User], threads: int, chosen: Settings
 ) -> tuple[tuple[Value, ...], list[tuple[Value, ...]]]:
-    """The row of a type of cores, and those of its bounds."""
-    parts = _parts(one, users, told)
-    maximum = one.maximum or _TWICE
+    """The row of a type of cores, and the rows of its bounds."""
+    parts = _parts(cores, users, chosen)
+    maximum = cores.maximum or _TWICE
     work = sum(part.demand for part in parts)
-    one.number(
+    cores.number(
         "work",
         work,
         "cores",
-        "measured" if one.threads == 1 else "solved",
-        "threads busy" if one.threads == 1 else "threads busy / (density / CF)",
+        "measured" if cores.threads == 1 else "solved",
+        "threads busy" if cores.threads == 1 else "threads busy / (density / CF)",
     )
-    now = smt_bounds.work_bounds(parts, one.cores, one.threads, maximum)
-    then = smt_bounds.work_bounds(parts, one.cores, threads, maximum)
-    pairs = [(before, after) for before, after in zip(now, then, strict=True) if _shown(after)]
-    sure = [(before, after) for before, after in pairs if not _assumed(after, told)]
-    held_now = smt_bounds.binding([before for before, _ in sure])
-    held = smt_bounds.binding([after for _, after in sure])
+    bounds_now = smt_bounds.work_bounds(parts, cores.cores, cores.threads, maximum)
+    bounds_then = smt_bounds.work_bounds(parts, cores.cores, threads, maximum)
+    pairs = [
+        (before, after) for before, after in zip(bounds_now, bounds_then, strict=True) if _is_shown(after)
+    ]
+    sure = [(before, after) for before, after in pairs if not _is_assumed(after, chosen)]
+    limiting_now = smt_bounds.binding([before for before, _ in sure])
+    limiting = smt_bounds.binding([after for _, after in sure])
     serial = smt_bounds.binding([after for _, after in pairs])
-    most_now, most = _most(held_now), _most(held)
-    predicted = _predicted(answer, one, parts, threads, told, most_now)
+    bound_now, bound_then = _value_of(limiting_now), _value_of(limiting)
+    predicted = _predicted(answer, cores, parts, threads, chosen, bound_now)
     density = None
-    if held is not None and held.demand and threads == 2:
-        density = max(1.0, held.at_once * work / held.demand / one.cores)
+    if limiting is not None and limiting.demand and threads == 2:
+        density = max(1.0, limiting.at_once * work / limiting.demand / cores.cores)
     for key, value, text in (
-        ("most", most, f"{one.kind}: at most, with the throughput of the interval as 1"),
-        ("ratio", most / most_now if most and most_now else None, f"{one.kind}: that bound against now's"),
-        *((("predicted", predicted, f"{one.kind}: predicted, then / now"),) if told.point else ()),
+        ("most", bound_then, f"{cores.kind}: at most, relative to the throughput of the interval"),
+        (
+            "ratio",
+            bound_then / bound_now if bound_then and bound_now else None,
+            f"{cores.kind}: that bound over the current one",
+        ),
+        *((("predicted", predicted, f"{cores.kind}: predicted, then / now"),) if chosen.point else ()),
     ):
-        answer.figures.append(Figure(f"{key}_{one.kind.lower()}", value, "", text, 3))
+        answer.figures.append(Figure(f"{key}_{cores.kind.lower()}", value, "", text, 3))
     row = (
-        one.kind,
-        one.cores,
-        one.threads,
+        cores.kind,
+        cores.cores,
+        cores.threads,
         threads,
-        most_now,
-        most,
-        most / most_now if most and most_now else None,
-        held.held_by if held else None,
-        _most(serial),
+        bound_now,
+        bound_then,
+        bound_then / bound_now if bound_then and bound_now else None,
+        limiting.held_by if limiting else None,
+        _value_of(serial),
         density,
         predicted,
     )
-    pairs.sort(key=lambda pair: (pair[1].held_by != "processors", _most(pair[1]) or 0.0))
+    pairs.sort(key=lambda pair: (pair[1].held_by != "processors", _value_of(pair[1]) or 0.0))
     rows: list[tuple[Value, ...]] = [
         (
-            one.kind,
+            cores.kind,
             after.held_by,
             after.demand,
             after.at_once,
             before.most,
             after.most,
-            _rests_on(after, told),
+            _rests_on(after, chosen),
         )
         for before, after in pairs[:_MOST_BOUNDS]
     ]
     if len(pairs) > _MOST_BOUNDS:
-        answer.notes.append(f"{one.kind}: {len(pairs) - _MOST_BOUNDS} bounds that are higher are not shown")
+        answer.notes.append(f"{cores.kind}: {len(pairs) - _MOST_BOUNDS} higher bounds are not shown")
     return row, rows
 
 
 def _predicted(
-    answer: Answer, one: Cores, parts: Sequence[Part], threads: int, told: Settings, most_now: float | None
+    answer: Answer,
+    cores: Cores,
+    parts: Sequence[Part],
+    threads: int,
+    chosen: Settings,
+    bound_now: float | None,
 ) -> float | None:
-    """Throughput against now's, at the same part of the bound; None without path factors."""
-    if not told.point or not most_now:
+    """Throughput relative to now, at the same part of the bound; None without path factors."""
+    if not chosen.point or not bound_now:
         return None
-    if one.maximum is None:
+    if cores.maximum is None:
         answer.notes.append(
-            f"{one.kind}: no point value without the largest capacity factor; max_capacity_factor=... "
-            "gives it"
+            f"{cores.kind}: no point value without the largest capacity factor; set max_capacity_factor=..."
         )
         return None
-    grown = [replace(part, demand=part.demand * told.path_of(part.name)) for part in parts]
-    bounds = smt_bounds.work_bounds(grown, one.cores, threads, one.maximum)
-    held = smt_bounds.binding([bound for bound in bounds if _shown(bound) and not _assumed(bound, told)])
-    return None if held is None or held.most is None else held.most / most_now
+    grown = [replace(part, demand=part.demand * chosen.path_of(part.name)) for part in parts]
+    bounds = smt_bounds.work_bounds(grown, cores.cores, threads, cores.maximum)
+    limiting = smt_bounds.binding(
+        [bound for bound in bounds if _is_shown(bound) and not _is_assumed(bound, chosen)]
+    )
+    return None if limiting is None or limiting.most is None else limiting.most / bound_now
 
 
-def _shown(bound: Bound) -> bool:
-    """Not the virtual processors of what has none."""
+def _is_shown(bound: Bound) -> bool:
+    """Whether to show a bound: not those of virtual processors of the remainder."""
     return bound.most is not None and bound.held_by != f"virtual CPUs of {_REST}"
 
 
-def _of(bound: Bound) -> str:
+def _part_name(bound: Bound) -> str:
     return bound.held_by.partition(" of ")[2]
 
 
-def _assumed(bound: Bound, told: Settings) -> bool:
-    """Serialization that is only read off the busiest virtual processor."""
-    return bound.held_by.startswith("serialization") and _of(bound) not in told.serial
+def _is_assumed(bound: Bound, chosen: Settings) -> bool:
+    """Whether a bound is serialization only inferred from the busiest virtual processor."""
+    return bound.held_by.startswith("serialization") and _part_name(bound) not in chosen.serial
 
 
-def _rests_on(bound: Bound, told: Settings) -> str:
+def _rests_on(bound: Bound, chosen: Settings) -> str:
     if bound.held_by == "processors":
         return "measured use of all"
     if bound.held_by.startswith("virtual"):
-        return "measured use, spread over them evenly"
-    if _of(bound) in told.serial:
+        return "measured use, spread evenly over them"
+    if _part_name(bound) in chosen.serial:
         return "assumed: serial is set"
-    return "measured use of its busiest virtual CPU; assumed: that cannot move to others"
+    return "measured use of its busiest virtual CPU, assumed unable to move to others"
 
 
 def _published(threads: int) -> Table:
-    """IBM's ranges of throughput, the other way round where threads are switched off."""
+    """IBM's published ranges of throughput, inverted if threads are switched off."""
     rows: list[tuple[Value, ...]] = []
-    for one in smt_tables.ranges():
-        if "throughput" not in one["what"]:
+    for row in smt_tables.ranges():
+        if "throughput" not in row["what"]:
             continue
-        low, high, mean = one["low"], one["high"], one.get("mean")
+        low, high, mean = row["low"], row["high"], row.get("mean")
         if threads == 1:
             low, high, mean = 1.0 / high, 1.0 / low, None
-        rows.append((one["what"], one["machine"], low, high, mean, one["publication"]))
+        rows.append((row["what"], row["machine"], low, high, mean, row["publication"]))
     return Table("published", "", _PUBLISHED, rows)
 
 
-def _transactions(session: Asked, where: str, answer: Answer, changes: Sequence[tuple[Value, ...]]) -> None:
-    """What the bounds are in transactions, where the input tells of them."""
+def _add_transactions(
+    session: Asked, where: str, answer: Answer, changes: Sequence[tuple[Value, ...]]
+) -> None:
+    """Note the bounds in transactions, if the input reports them."""
     rows = session.sql(f"SELECT etr FROM load WHERE {where} AND etr IS NOT NULL").rows
     if len(rows) != 1:
         return
     for change in changes:
-        most = change[5]
-        if isinstance(most, float):
+        bound = change[5]
+        if isinstance(bound, float):
             answer.notes.append(
-                f"{change[0]}: {rows[0][0]:,.1f} transactions/s were measured; at most "
-                f"{rows[0][0] * most:,.1f}/s then"
+                f"{change[0]}: {rows[0][0]:,.1f} transactions/s measured; at most "
+                f"{rows[0][0] * bound:,.1f}/s then"
             )
 
 
-def _notes(
-    answer: Answer, changing: Sequence[Cores], threads: int, told: Settings, blind: Sequence[str]
+def _add_notes(
+    answer: Answer, changing: Sequence[Cores], threads: int, chosen: Settings, blind: Sequence[str]
 ) -> None:
-    if not told.point:
+    if not chosen.point:
         answer.notes.append(
-            "No point value, only bounds: throughput may well go down, and no lower bound follows from these "
-            f"data. {MISSES}. path=FACTOR (or guest.NAME.path), calibrated on a measured pair of runs, "
-            "gives one"
+            "No point value, only bounds: throughput may well decrease, and these data give no lower bound. "
+            f"{MISSES}. For a point value set path=FACTOR (or guest.NAME.path), calibrated on a measured "
+            "pair of runs"
         )
     else:
         answer.assumptions.append(constant("smt_bound_reached").assumed())
         answer.notes.append(
-            "Path factors are assumed as given: they hold for the work and the configuration they were "
+            "Path factors are assumed as given: they apply to the work and the configuration they were "
             "measured in"
         )
-    if threads == 2 or any(one.threads == 2 for one in changing):
+    if threads == 2 or any(cores.threads == 2 for cores in changing):
         answer.assumptions.append(constant("smt_idle_cores_first").assumed())
     if threads == 1:
         answer.notes.append(
-            "The bounds take a transaction to need as much work without second threads as with them. Where "
-            "threads spin or spoil each other's caches it needs less, and they are too low: the bound of "
-            "IBM's published SMT-2 run of serialized work says 1.01, and 1 / 0.649 = 1.54 was measured"
+            "The bounds assume that a transaction needs as much work without second threads as with them. If "
+            "threads spin or pollute each other's caches it needs less, and the bounds are too low: for "
+            "IBM's published SMT-2 run of serialized work the bound is 1.01, but 1 / 0.649 = 1.54 was "
+            "measured"
         )
-    for one in changing:
-        if one.maximum is None and threads == 2:
+    for cores in changing:
+        if cores.maximum is None and threads == 2:
             answer.notes.append(
-                f"{one.kind}: the data know no largest capacity factor, and the bounds are those of 200 %; "
-                "max_capacity_factor=130 tries another"
+                f"{cores.kind}: the data have no largest capacity factor, so the bounds assume 200 %; "
+                "try another with max_capacity_factor=130"
             )
-        if one.entitled is not None and one.entitled < 100 * one.cores - 1:
+        if cores.entitled is not None and cores.entitled < 100 * cores.cores - 1:
             answer.notes.append(
-                f"{one.kind}: the partition is entitled to {one.entitled / 100:.2f} of its {one.cores} "
-                "cores; the bounds are of all of them, as where other partitions leave theirs idle"
+                f"{cores.kind}: the partition is entitled to {cores.entitled / 100:.2f} of its {cores.cores} "
+                "cores; the bounds are for all of them, as if other partitions left theirs idle"
             )
     answer.notes.append(
-        "Assumed: the mix of work stays as it was, so that every guest does more or less in one proportion"
+        "Assumed: the mix of work stays the same, so every guest grows or shrinks in the same proportion"
     )
     if blind:
         answer.notes.append(
-            f"use or type of virtual CPUs not known, so no bound by them: {', '.join(blind[:5])}"
+            f"use or type of virtual CPUs unknown, so no bound of them: {', '.join(blind[:5])}"
             f"{', ...' if len(blind) > 5 else ''}"
         )
 
 
-def _most(bound: Bound | None) -> float | None:
+def _value_of(bound: Bound | None) -> float | None:
     return None if bound is None else bound.most
 
 
-def _part(percent: float | None) -> float | None:
+def _ratio(percent: float | None) -> float | None:
     return None if percent is None else percent / 100.0

@@ -1,7 +1,7 @@
-"""Throughput of runs with and without multithreading: what was measured, what bounds it, what is predicted.
+"""Throughput of runs with and without multithreading: measured values, bounds and predictions.
 
 A point value is given only with path factors, calibrated from a measured pair of runs or given by hand:
-capacity factors say how fast cores work, not how much work a transaction becomes.
+capacity factors give the speed of cores, not the work that a transaction takes.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from zlens.models.smt.tables import AGAINST, BOUNDS, DEMANDS, RUNS, published
 from zlens.present.charts import Chart, Series
 from zlens.schema.kinds import Integer, Key, Line, Many, Number, Spec
 
-#: Rounding of printed percentages can lead this far beyond 1 or 2 threads.
+#: Rounding of printed percentages can exceed 1 or 2 threads by this much.
 _ROUNDING = 0.02
 #: Two threads never do more than twice the work of one.
 _TWICE = 2.0
-#: More runs than this make no figures: nobody reads a sweep of so many.
+#: Most runs with figures: a sweep of more is unreadable.
 _MOST_FIGURES = 20
 MISSES = (
-    "Capacity factors do not predict throughput: for IBM's published serialization workload they say 1.05 of "
-    "the run without SMT, and 0.649 was measured"
+    "Capacity factors do not predict throughput: for IBM's published serialization workload they give 1.05 "
+    "times the run without SMT, but 0.649 was measured"
 )
-_MOVED = "between IBM's published SMT-2 runs of one workload predictions miss by 12 % to 28 % with them"
-#: A run this far above its own bound is none that the bound can hold for.
+_MOVED = "between IBM's published SMT-2 runs of one workload, predictions with them are off by 12 % to 28 %"
+#: A run this far above its own bound shows that the bound does not apply.
 _BEYOND = 1.02
 
 PART = Spec(
@@ -40,14 +40,20 @@ PART = Spec(
         Key(
             "busy",
             Number(0, 12_800),
-            "measured busy of each guest; one part may leave it out and has what is left",
+            "measured busy of each guest; one part may leave it out and gets the remainder",
             "% of one logical processor",
             default=None,
         ),
-        Key("demand", Number(0, 1e9), "raw CPU time of a transaction instead", "s", default=None),
-        Key("path", Number(0, 1000, above=True), "path factor against the base run", default=None),
-        Key("serial", Number(0, 100), "what of it runs only so many at once", "% of its demand", default=0.0),
-        Key("serial_at_once", Integer(1, 100_000), "how many run that at once", default=1),
+        Key("demand", Number(0, 1e9), "raw CPU time per transaction instead", "s", default=None),
+        Key("path", Number(0, 1000, above=True), "path factor relative to the base run", default=None),
+        Key(
+            "serial",
+            Number(0, 100),
+            "part that only serial_at_once virtual CPUs can run at once",
+            "% of its demand",
+            default=0.0,
+        ),
+        Key("serial_at_once", Integer(1, 100_000), "virtual CPUs that can run that part at once", default=1),
     )
 )
 
@@ -65,19 +71,19 @@ RUN = Spec(
             default=None,
         ),
         Key("core_busy", Number(0, 100), "measured busy, mean of all cores", "%", default=None),
-        Key("thread_density", Number(1, 2), "measured; else from both kinds of busy", default=None),
-        Key("capacity_factor", Number(50, 400), "measured; else from thread density", "%", default=None),
+        Key("thread_density", Number(1, 2), "measured; default: from both kinds of busy", default=None),
+        Key("capacity_factor", Number(50, 400), "measured; default: from thread density", "%", default=None),
         Key("max_capacity_factor", Number(100, 200), "its largest capacity factor", "%", default=None),
         Key("in_system", Number(0, 1e12), "transactions in the system, mean", default=None),
-        Key("calibrated_by", Line(), "measured run whose path factors hold for this one", default=None),
-        Key("part", Many(PART, least=1), "who runs a part of each transaction"),
+        Key("calibrated_by", Line(), "measured run whose path factors apply to this one", default=None),
+        Key("part", Many(PART, least=1), "a part of each transaction and who runs it"),
     )
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run and what follows from what it says. Factors are ratios; work is None where it cannot be known."""
+    """A run with its derived values. Factors are ratios; work is None if unknown."""
 
     says: Mapping[str, Any]
     raw: tuple[float, ...] | None
@@ -99,7 +105,7 @@ class Run:
 
     @property
     def work(self) -> tuple[float, ...] | None:
-        """Demand of each part as if alone on a core: MT-1 equivalent."""
+        """MT-1 equivalent demand of each part: as if alone on a core."""
         if self.raw is None or self.density is None or self.factor is None:
             return None
         slowing = smt_bounds.slowing(self.density, self.factor)
@@ -120,92 +126,100 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is expected of a run. predicted: None without path factors. paths: of each part, None without."""
+    """What is expected of a run. predicted: None without path factors."""
 
     bounds: list[Bound]
-    held: Bound | None
+    limiting: Bound | None
     demands: str
     predicted: float | None = None
     density: float | None = None
 
 
 def extend(answer: Answer, scenario: Scenario) -> None:
-    """Adds what there is to say of the runs of a scenario."""
+    """Add tables, figures and notes on the runs of a scenario."""
     runs = [_run(scenario, says) for says in scenario["run"]]
-    _together(scenario, runs)
-    known = {run.name: run for run in runs if run.raw is not None}
-    base = _base(scenario, known)
-    expected = [_expected(scenario, answer, run, base, known) for run in runs]
+    _check_combinations(scenario, runs)
+    with_demands = {run.name: run for run in runs if run.raw is not None}
+    base = _base(scenario, with_demands)
+    expected = [_expected(scenario, answer, run, base, with_demands) for run in runs]
     pairs = list(zip(runs, expected, strict=True))
     answer.tables += [
-        Table("runs", "Throughput", RUNS, [_row(run, one) for run, one in pairs]),
-        Table("bounds", "Bounds", BOUNDS, [row for run, one in pairs for row in _bound_rows(run, one)]),
+        Table("runs", "Throughput", RUNS, [_row(run, expected_) for run, expected_ in pairs]),
+        Table(
+            "bounds",
+            "Bounds",
+            BOUNDS,
+            [row for run, expected_ in pairs for row in _bound_rows(run, expected_)],
+        ),
     ]
     measured = [run for run in runs if run.measured]
     if measured:
         of = base if base is not None and base.measured else measured[0]
         rows = [_against(run, of) for run in measured]
-        answer.tables.append(Table("against", f"Measured, against {of.name}", AGAINST, rows))
+        answer.tables.append(Table("against", f"Measured, relative to {of.name}", AGAINST, rows))
         rows = [row for run in measured for row in _demand_rows(run, of)]
         answer.tables.append(Table("demands", "Demands", DEMANDS, rows))
     if any(run.says["threads"] == 2 for run in runs):
         answer.tables.append(published())
-    for run, one in pairs if len(pairs) <= _MOST_FIGURES else ():
-        most = one.held.most if one.held else None
-        answer.figures.append(Figure(f"bound_{run.name}", most, "1/s", f"{run.name}: throughput at most", 3))
-        if one.predicted is not None:
+    for run, outlook in pairs if len(pairs) <= _MOST_FIGURES else ():
+        bound = outlook.limiting.most if outlook.limiting else None
+        answer.figures.append(Figure(f"bound_{run.name}", bound, "1/s", f"{run.name}: throughput at most", 3))
+        if outlook.predicted is not None:
             answer.figures.append(
-                Figure(f"predicted_{run.name}", one.predicted, "1/s", f"{run.name}: throughput predicted", 3)
+                Figure(
+                    f"predicted_{run.name}", outlook.predicted, "1/s", f"{run.name}: throughput predicted", 3
+                )
             )
-        if run.measured and most and run.says["etr"] > most * _BEYOND:
+        if run.measured and bound and run.says["etr"] > bound * _BEYOND:
             answer.notes.append(
-                f"{run.name}: measured throughput is above the bound of {one.held and one.held.held_by}: its "
-                "numbers do not belong together, or a part has more virtual processors than the scenario says"
+                f"{run.name}: measured throughput is above the bound of "
+                f"{outlook.limiting and outlook.limiting.held_by}: its data are inconsistent, or a part "
+                "has more virtual processors than the scenario gives"
             )
     answer.charts.append(_chart(pairs))
 
 
 def _run(scenario: Scenario, says: Mapping[str, Any]) -> Run:
-    wrong, here = scenario.problem.wrong, f"run.{says['name']}"
+    wrong, path = scenario.problem.wrong, f"run.{says['name']}"
     measured = says["etr"] is not None
     if measured != (says["processor_busy"] is not None):
-        there, lacks = ("etr", "processor_busy") if measured else ("processor_busy", "etr")
-        raise wrong(f"{here} has {there} without {lacks}", f"add {lacks}, or leave {there} out")
+        has, lacks = ("etr", "processor_busy") if measured else ("processor_busy", "etr")
+        raise wrong(f"{path} has {has} without {lacks}", f"add {lacks}, or leave {has} out")
     for part in says["part"]:
         if part["busy"] is not None and not measured:
             raise wrong(
-                f"{here}.part.{part['name']}.busy of a run that was not measured",
+                f"{path}.part.{part['name']}.busy is given, but the run was not measured",
                 "add etr and processor_busy, or leave it out",
             )
-    given = [part["demand"] for part in says["part"]]
+    demands = [part["demand"] for part in says["part"]]
     raw: Sequence[float] | None = None
-    if None not in given:
-        raw = given
-    elif any(demand is not None for demand in given):
-        raise wrong(f"{here} has a demand of some parts only", "give the demand of each part, or none")
+    if None not in demands:
+        raw = demands
+    elif any(demand is not None for demand in demands):
+        raise wrong(f"{path} has demands of some parts only", "give the demand of each part, or none")
     elif measured:
-        known = [
+        used_by_part = [
             None if part["busy"] is None else part["guests"] * part["busy"] / 100.0 for part in says["part"]
         ]
-        if known.count(None) > 1:
-            raise wrong(f"{here} has more than one part without busy", "add busy to all parts but one")
+        if used_by_part.count(None) > 1:
+            raise wrong(f"{path} has more than one part without busy", "add busy to all parts but one")
         processors = says["cores"] * says["threads"]
-        raw = smt_bounds.split(says["etr"], processors, says["processor_busy"] / 100.0, known)
+        raw = smt_bounds.split(says["etr"], processors, says["processor_busy"] / 100.0, used_by_part)
         if raw is None:
             raise wrong(
-                f"{here}: its parts were busier than its {processors} processors",
-                "busy is of each guest, in percent of one processor",
+                f"{path}: its parts were busier than its {processors} processors",
+                "give busy of each guest, in percent of one processor",
             )
     return Run(says, None if raw is None else tuple(raw), *_state(scenario, says))
 
 
 def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
-    """Thread density, capacity factor and its largest value, each measured or from the others."""
+    """Thread density, capacity factor and largest capacity factor, measured or derived from the others."""
     if says["threads"] == 1:
         for key in ("thread_density", "capacity_factor"):
             if says[key] is not None:
                 raise scenario.problem.wrong(
-                    f"run.{says['name']}.{key} of a run with one thread on a core",
+                    f"run.{says['name']}.{key} is given, but the run has one thread per core",
                     "write threads = 2, or leave it out",
                 )
         return 1.0, 1.0, 1.0
@@ -215,7 +229,7 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
         if not 1.0 - _ROUNDING <= density <= 2.0 + _ROUNDING:
             raise scenario.problem.wrong(
                 f"run.{says['name']}: its threads sum to {density:.2f} of core_busy",
-                "processor_busy and core_busy must be of one interval",
+                "processor_busy and core_busy must be from the same interval",
                 "1 to 2",
             )
         density = min(2.0, max(1.0, density))
@@ -228,42 +242,44 @@ def _state(scenario: Scenario, says: Mapping[str, Any]) -> tuple[float | None, f
     return density, factor, maximum
 
 
-def _together(scenario: Scenario, runs: Sequence[Run]) -> None:
+def _check_combinations(scenario: Scenario, runs: Sequence[Run]) -> None:
     wrong = scenario.problem.wrong
     if len({run.name for run in runs}) < len(runs):
-        raise wrong("two runs have the same name", "give each a name of its own")
+        raise wrong("two runs have the same name", "use unique names")
     for run in runs:
         parts = run.says["part"]
         if len({part["name"] for part in parts}) < len(parts):
-            raise wrong(f"two parts of run.{run.name} have the same name", "give each a name of its own")
+            raise wrong(f"two parts of run.{run.name} have the same name", "use unique names")
         paths = [part["path"] is not None for part in parts]
         if any(paths) and not all(paths) and run.says["calibrated_by"] is None:
-            raise wrong(f"run.{run.name} has a path of some parts only", "give each a path, or calibrated_by")
+            raise wrong(f"run.{run.name} has paths of some parts only", "give each a path, or calibrated_by")
 
 
-def _base(scenario: Scenario, known: Mapping[str, Run]) -> Run | None:
-    """The named one; else the first measured run, one without multithreading before others."""
+def _base(scenario: Scenario, with_demands: Mapping[str, Run]) -> Run | None:
+    """The base run: the named one, else the first measured one, preferring runs without multithreading."""
     name = scenario["base"]
     if name is None:
-        return min(known.values(), key=lambda run: (not run.measured, run.says["threads"]), default=None)
-    return _named(scenario, known, name, "base")
-
-
-def _named(scenario: Scenario, known: Mapping[str, Run], name: str, where: str) -> Run:
-    found = known.get(name)
-    if found is None:
-        raise scenario.problem.wrong(
-            f"{where} is {name}, and no measured run is called so",
-            "name another run",
-            ", ".join(list(known)[:20]) or "a run with etr and processor_busy",
+        return min(
+            with_demands.values(), key=lambda run: (not run.measured, run.says["threads"]), default=None
         )
-    return found
+    return _find_run(scenario, with_demands, name, "base")
+
+
+def _find_run(scenario: Scenario, with_demands: Mapping[str, Run], name: str, where: str) -> Run:
+    run = with_demands.get(name)
+    if run is None:
+        raise scenario.problem.wrong(
+            f"{where} is {name}, but no measured run has that name",
+            "name another run",
+            ", ".join(list(with_demands)[:20]) or "a run with etr and processor_busy",
+        )
+    return run
 
 
 def _expected(
-    scenario: Scenario, answer: Answer, run: Run, base: Run | None, known: Mapping[str, Run]
+    scenario: Scenario, answer: Answer, run: Run, base: Run | None, with_demands: Mapping[str, Run]
 ) -> Expected:
-    """Bounds from its own demands where it has any, else from the base run's; a point with path factors."""
+    """Bounds from its own demands, else from those of the base run; a point value with path factors."""
     point = any(part["path"] for part in run.says["part"]) or run.says["calibrated_by"] is not None
     own = None
     if run.raw is not None:
@@ -277,39 +293,39 @@ def _expected(
             "add a run with etr, processor_busy and busy of its parts, or demand to each part",
         )
     by = run.says["calibrated_by"]
-    from_run = base if by is None else _named(scenario, known, by, f"run.{run.name}.calibrated_by")
+    from_run = base if by is None else _find_run(scenario, with_demands, by, f"run.{run.name}.calibrated_by")
     if point and not from_run.measured:
         raise scenario.problem.wrong(
-            f"run.{run.name} is to be predicted from run.{from_run.name}, which was not measured",
+            f"run.{run.name} is predicted from run.{from_run.name}, which was not measured",
             f"add etr and processor_busy to run.{from_run.name}",
         )
     if by is not None and from_run.says["threads"] != run.says["threads"]:
         raise scenario.problem.wrong(
             f"run.{run.name}.calibrated_by is {by}, which was measured with threads = "
             f"{from_run.says['threads']}, not {run.says['threads']}",
-            "path factors come from a measured run with as many threads; leave it out for bounds alone",
+            "path factors must come from a measured run with as many threads; leave it out for bounds only",
         )
-    work, paths = _of_parts(scenario, run, base), None
+    work, paths = _work_of_parts(scenario, run, base), None
     if point:
-        grown = _of_parts(scenario, run, from_run)
+        grown = _work_of_parts(scenario, run, from_run)
         paths = [
-            part["path"] or (other / alone if alone else 1.0)
-            for part, other, alone in zip(run.says["part"], grown, work, strict=True)
+            part["path"] or (grown_demand / alone if alone else 1.0)
+            for part, grown_demand, alone in zip(run.says["part"], grown, work, strict=True)
         ]
         work = [demand * path for demand, path in zip(work, paths, strict=True)]
     parts = run.parts(work)
     maximum = _maximum(answer, run, from_run, base)
     if maximum is None and point:
         raise scenario.problem.wrong(
-            f"run.{run.name} is to be predicted without max_capacity_factor",
-            "add it; without it there are bounds alone",
+            f"run.{run.name} is predicted, but has no max_capacity_factor",
+            "add it, or leave out path factors for bounds only",
         )
     maximum = maximum or _TWICE
     cores, threads = run.says["cores"], run.says["threads"]
     if threads == 2:
         scenario.assume("smt_idle_cores_first")
     bounds = smt_bounds.work_bounds(parts, cores, threads, maximum)
-    held = smt_bounds.binding(bounds)
+    limiting = smt_bounds.binding(bounds)
     density = smt_bounds.density_at(parts, cores, threads, maximum)
     demands = f"of {base.name}" + (f", path of {by}" if by else ", path given" if point else "")
     if not point:
@@ -317,110 +333,113 @@ def _expected(
             answer.notes.append(_no_point(run))
         else:
             answer.notes.append(
-                f"{run.name}: no point value without path factors; name the run that they are of "
+                f"{run.name}: no point value without path factors; name the run to take them from "
                 f"(calibrated_by), or give each part a path"
             )
-        return Expected(bounds, held, demands, None, density)
-    reached = _reached(scenario, from_run)
-    most = held.most if held else None
-    predicted = None if reached is None or most is None else reached * most
+        return Expected(bounds, limiting, demands, None, density)
+    reached = _part_of_bound_reached(scenario, from_run)
+    bound = limiting.most if limiting else None
+    predicted = None if reached is None or bound is None else reached * bound
     if predicted is not None:
         scenario.assume("smt_bound_reached")
     _path_notes(answer, run, from_run, by, paths or [])
     if own is not None:
         return replace(own, predicted=predicted, density=density)
-    return Expected(bounds, held, demands, predicted, density)
+    return Expected(bounds, limiting, demands, predicted, density)
 
 
-def _of_parts(scenario: Scenario, run: Run, of: Run) -> list[float]:
-    """Work of each part of a run as another run has it, by the parts' names."""
-    if of.work is None:
+def _work_of_parts(scenario: Scenario, run: Run, source: Run) -> list[float]:
+    """Work of each part of a run, taken from another run by part name."""
+    if source.work is None:
         raise scenario.problem.wrong(
-            f"run.{of.name} does not say how its threads slowed each other",
+            f"run.{source.name} does not give how much its threads slowed each other",
             "add thread_density (or core_busy), and max_capacity_factor or capacity_factor",
         )
-    known = {part["name"]: demand for part, demand in zip(of.says["part"], of.work, strict=True)}
+    demands = {part["name"]: demand for part, demand in zip(source.says["part"], source.work, strict=True)}
     for part in run.says["part"]:
-        if part["name"] not in known:
+        if part["name"] not in demands:
             raise scenario.problem.wrong(
-                f"run.{run.name}.part.{part['name']} is no part of run.{of.name}",
-                "name it like that one's",
-                ", ".join(known),
+                f"run.{run.name}.part.{part['name']} is not a part of run.{source.name}",
+                "use the same part names",
+                ", ".join(demands),
             )
-    if len(known) > len(run.says["part"]):
-        missing = set(known) - {part["name"] for part in run.says["part"]}
+    if len(demands) > len(run.says["part"]):
+        missing = set(demands) - {part["name"] for part in run.says["part"]}
         raise scenario.problem.wrong(
-            f"run.{run.name} lacks part {min(missing)} of run.{of.name}",
+            f"run.{run.name} has no part {min(missing)} of run.{source.name}",
             "add it: its demand is part of a transaction",
         )
-    return [known[part["name"]] for part in run.says["part"]]  # fmt: skip
+    return [demands[part["name"]] for part in run.says["part"]]  # fmt: skip
 
 
 def _maximum(answer: Answer, run: Run, from_run: Run, base: Run) -> float | None:
-    """Largest capacity factor of a run: its own, else of the run its path factors are of, or of the base."""
+    """Largest capacity factor of a run: its own, or of the run with its path factors, or of the base."""
     if run.says["threads"] == 1:
         return 1.0
     if run.maximum is not None:
         return run.maximum
-    for other in (from_run, base):
-        if other.says["threads"] == 2 and other.maximum is not None:
+    for source in (from_run, base):
+        if source.says["threads"] == 2 and source.maximum is not None:
             answer.notes.append(
-                f"{run.name}: its max_capacity_factor is that of {other.name}, {100 * other.maximum:.0f} %; "
-                "other work on the threads has another one"
+                f"{run.name}: its max_capacity_factor is that of {source.name}, {100 * source.maximum:.0f} "
+                "%; other work on the threads has a different one"
             )
-            return other.maximum
+            return source.maximum
     answer.notes.append(
-        f"{run.name}: without max_capacity_factor its bounds are those of 200 %, the most two threads can do"
+        f"{run.name}: without max_capacity_factor its bounds assume 200 %, the most two threads can do"
     )
     return None
 
 
-def _reached(scenario: Scenario, run: Run) -> float | None:
-    """What part of its own bound a measured run reached."""
+def _part_of_bound_reached(scenario: Scenario, run: Run) -> float | None:
+    """Part of its own bound that a measured run reached."""
     if run.work is None:
         return None
     if run.maximum is None:
         raise scenario.problem.wrong(f"run.{run.name} has no max_capacity_factor", "add it to calibrate with")
     bounds = smt_bounds.work_bounds(run.parts(run.work), run.says["cores"], run.says["threads"], run.maximum)
-    held = smt_bounds.binding(bounds)
-    return run.says["etr"] / held.most if held is not None and held.most else None
+    limiting = smt_bounds.binding(bounds)
+    return run.says["etr"] / limiting.most if limiting is not None and limiting.most else None
 
 
 def _no_point(run: Run) -> str:
     return (
-        f"{run.name}: no point value, only bounds, for no path factor is calibrated (calibrated_by). {MISSES}"
+        f"{run.name}: no point value, only bounds, because no path factor is calibrated (calibrated_by). "
+        f"{MISSES}"
     )
 
 
 def _path_notes(answer: Answer, run: Run, from_run: Run, by: str | None, paths: Sequence[float]) -> None:
     if by is None and run.says["threads"] == 2 and all(path == 1.0 for path in paths):
-        answer.notes.append(f"{run.name}: path factors of 1 leave nothing but the capacity factor. {MISSES}")
+        answer.notes.append(
+            f"{run.name}: with path factors of 1 the prediction rests on the capacity factor alone. {MISSES}"
+        )
     elif by is not None and by != run.name:
         answer.notes.append(
-            f"{run.name}: path factors hold for the configuration they were measured in ({from_run.name}); "
+            f"{run.name}: path factors apply to the configuration they were measured in ({from_run.name}); "
             f"{_MOVED}"
         )
 
 
-def _row(run: Run, one: Expected) -> tuple[Value, ...]:
+def _row(run: Run, expected: Expected) -> tuple[Value, ...]:
     etr = run.says["etr"]
-    most = one.held.most if one.held else None
+    bound = expected.limiting.most if expected.limiting else None
     return (
         run.name,
         run.says["cores"],
         run.says["threads"],
         etr,
-        most,
-        one.held.held_by if one.held else None,
-        100.0 * etr / most if etr is not None and most else None,
-        one.demands,
-        one.predicted,
-        100.0 * (one.predicted / etr - 1.0) if one.predicted is not None and etr else None,
-        one.density,
+        bound,
+        expected.limiting.held_by if expected.limiting else None,
+        100.0 * etr / bound if etr is not None and bound else None,
+        expected.demands,
+        expected.predicted,
+        100.0 * (expected.predicted / etr - 1.0) if expected.predicted is not None and etr else None,
+        expected.density,
     )
 
 
-def _bound_rows(run: Run, one: Expected) -> list[tuple[Value, ...]]:
+def _bound_rows(run: Run, expected: Expected) -> list[tuple[Value, ...]]:
     return [
         (
             run.name,
@@ -428,9 +447,9 @@ def _bound_rows(run: Run, one: Expected) -> list[tuple[Value, ...]]:
             bound.demand,
             bound.at_once,
             bound.most,
-            "binds" if bound is one.held else "",
+            "binds" if bound is expected.limiting else "",
         )
-        for bound in one.bounds
+        for bound in expected.bounds
     ]
 
 
@@ -438,8 +457,8 @@ def _against(run: Run, base: Run) -> tuple[Value, ...]:
     says = run.says
     ratio = says["etr"] / base.says["etr"]
     raw, before = sum(run.raw or ()), sum(base.work or ())
-    known = run.density is not None and run.factor is not None
-    slowing = smt_bounds.slowing(run.density or 1.0, run.factor or 1.0) if known else None
+    has_factors = run.density is not None and run.factor is not None
+    slowing = smt_bounds.slowing(run.density or 1.0, run.factor or 1.0) if has_factors else None
     return (
         run.name,
         ratio,
@@ -449,7 +468,7 @@ def _against(run: Run, base: Run) -> tuple[Value, ...]:
         None if run.factor is None else 100.0 * run.factor,
         None if run.maximum is None else 100.0 * run.maximum,
         slowing,
-        smt_bounds.path_factor(raw, before, run.density or 1.0, run.factor or 1.0) if known else None,
+        smt_bounds.path_factor(raw, before, run.density or 1.0, run.factor or 1.0) if has_factors else None,
         None if says["in_system"] is None else says["in_system"] / says["etr"],
     )
 
@@ -476,8 +495,8 @@ def _demand_rows(run: Run, base: Run) -> list[tuple[Value, ...]]:
 def _chart(pairs: Sequence[tuple[Run, Expected]]) -> Chart:
     series = [
         Series("measured", [run.says["etr"] for run, _ in pairs]),
-        Series("at most", [one.held.most if one.held else None for _, one in pairs]),
+        Series("at most", [expected.limiting.most if expected.limiting else None for _, expected in pairs]),
     ]
-    if any(one.predicted is not None for _, one in pairs):
-        series.append(Series("predicted", [one.predicted for _, one in pairs]))
+    if any(expected.predicted is not None for _, expected in pairs):
+        series.append(Series("predicted", [expected.predicted for _, expected in pairs]))
     return Chart("Throughput", "bars", [run.name for run, _ in pairs], tuple(series), "1/s")

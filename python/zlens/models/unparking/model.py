@@ -1,4 +1,4 @@
-"""Unparking: how many cores of a vertical partition the system runs in, by the rules of three systems."""
+"""Unparking: number of cores that a system in a vertical partition runs in, by the rules of three systems."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PARTITION = Spec(
         Key("weight", Number(0, 1_000_000), "its weight"),
         Key("entitlement", _CORE, "its entitlement", _ONE),
         Key("used", _CORE, "what it uses", _ONE),
-        Key("demand", _CORE, "what it would use; left out: what it uses", _ONE, default=None),
+        Key("demand", _CORE, "what it would use; if left out, what it uses", _ONE, default=None),
     )
 )
 
@@ -41,7 +41,7 @@ _INTERVAL = Spec(
             "part",
             Number(0, 1),
             "this partition's part of that: its weight among those that want more than their entitlement",
-            "of one",
+            "of 1",
             default=1.0,
         ),
     )
@@ -49,27 +49,27 @@ _INTERVAL = Spec(
 
 SPEC = Spec(
     (
-        Key("policy", Choice(("zvm", "linux", "zos")), "whose rules", default="zvm"),
-        Key("highs", Integer(0, 1000), "vertical-high cores that are online"),
+        Key("policy", Choice(("zvm", "linux", "zos")), "rules to apply", default="zvm"),
+        Key("highs", Integer(0, 1000), "online vertical-high cores"),
         Key("mediums", Integer(0, 1000), "vertical-medium cores", default=0),
-        Key("medium_share", Number(0, 100, above=True), "entitlement of each of them", _ONE, default=None),
+        Key("medium_share", Number(0, 100, above=True), "entitlement of each", _ONE, default=None),
         Key("lows", Integer(0, 1000), "vertical-low cores", default=0),
         Key("used", _CORE, "z/VM: what the partition uses", _ONE, default=None),
         Key(
             "history",
             Many(_CORE, 1),
-            "z/VM: what it used in each interval of two seconds; a decision follows each",
+            "z/VM: use in each interval of two seconds; a decision follows each",
             _ONE,
             default=None,
         ),
-        Key("projection", _CORE, "z/VM: what it is expected to use, where you know", _ONE, default=None),
+        Key("projection", _CORE, "z/VM: expected use, if known", _ONE, default=None),
         Key(
             "projection_factor",
             Number(0, 10),
             "z/VM: expected use for each percent used",
             constant="unpark_projection_factor",
         ),
-        Key("projection_base", _CORE, "z/VM: added to it", _ONE, constant="unpark_projection_base"),
+        Key("projection_base", _CORE, "z/VM: added to that", _ONE, constant="unpark_projection_base"),
         Key("unparking", Choice(_LMS), "SET SRM UNPARKING", constant="unparking_model"),
         Key(
             "excessuse",
@@ -80,15 +80,15 @@ SPEC = Spec(
         Key("excessuse_high", _PERCENT, "part of the excess that HIGH takes", "%", constant="excessuse_high"),
         Key("excessuse_medium", _PERCENT, "part that MEDIUM takes", "%", constant="excessuse_medium"),
         Key("excessuse_low", _PERCENT, "part that LOW takes", "%", constant="excessuse_low"),
-        Key("global_performance_data", Flag(), "z/VM: whether it sees the other partitions", default=True),
-        Key("cpupad", Number(0, 8000), "SET SRM CPUPAD, for use without that data", _ONE, default=100.0),
+        Key("global_performance_data", Flag(), "z/VM: whether it sees other partitions", default=True),
+        Key("cpupad", Number(0, 8000), "SET SRM CPUPAD, applies without that data", _ONE, default=100.0),
         Key(
             "pad_beyond_entitlement",
             Flag(),
-            "whether the pad takes z/VM past its entitlement",
+            "whether the pad can exceed the entitlement",
             constant="unpark_pad_beyond_entitlement",
         ),
-        Key("excess", _CORE, "z/VM: power beyond entitlement that there is for it", _ONE, default=None),
+        Key("excess", _CORE, "z/VM: power available to it beyond its entitlement", _ONE, default=None),
         Key(
             "lows_power",
             Many(_PERCENT),
@@ -98,23 +98,23 @@ SPEC = Spec(
         ),
         Key("weight", Number(0, 1_000_000), "z/VM: its weight, with [[partition]]", default=None),
         Key("partition", Many(_PARTITION), "z/VM: another partition, instead of excess", default=[]),
-        Key("low_powered", _PERCENT, "power of a low that counts", _ONE, constant="unpark_low_powered"),
+        Key("low_powered", _PERCENT, "least power of a low that counts", _ONE, constant="unpark_low_powered"),
         Key(
             "lows_filled",
             Choice(("one after another", "evenly")),
-            "how excess is expected on vertical-lows",
+            "how excess is expected to spread over vertical-lows",
             constant="unpark_lows_filled",
         ),
         Key(
             "steal",
             Many(_PERCENT, 1),
-            "Linux: steal in each quarter of a second, mean of mediums and lows",
+            "Linux: steal time in each quarter of a second, mean of mediums and lows",
             "%",
             default=None,
         ),
         Key("steal_threshold", Integer(0, 100), "Linux: hd_steal_threshold", "%", default=30),
-        Key("lows_unparked", Integer(0, 1000), "z/OS: vertical-lows that run at first", default=0),
-        Key("interval", Many(_INTERVAL), "z/OS: two seconds", default=[]),
+        Key("lows_unparked", Integer(0, 1000), "z/OS: vertical-lows unparked at the start", default=0),
+        Key("interval", Many(_INTERVAL), "z/OS: an interval of two seconds", default=[]),
         Key("wlm_unpark_busy", _PERCENT, "z/OS: MVS busy that unparks", "%", constant="wlm_unpark_busy"),
         Key("wlm_park_busy", _PERCENT, "z/OS: MVS busy that parks", "%", constant="wlm_park_busy"),
     )
@@ -149,7 +149,7 @@ used = 690
 demand = 900                 # what it would use if it could
 """
 
-#: Constants that the rules of each system rest on.
+#: Constants that the rules of each system use.
 _OF = {
     "zvm": (
         "unpark_projection_factor",
@@ -166,17 +166,17 @@ _OF = {
     "linux": (),
     "zos": ("wlm_unpark_busy", "wlm_park_busy"),
 }
-#: Weight of what was in the kernel's average of steal (HD_STEAL_AVG_WEIGHT).
+#: Weight of the previous value in the kernel's average of steal time (HD_STEAL_AVG_WEIGHT).
 _STEAL_WEIGHT = int(number("linux_steal_weight"))
 
 _MODELS = (
     Column("name", "Model"),
-    Column("unparked", "Unparked", "cores", "cores that run, on average over the decisions"),
+    Column("unparked", "Unparked", "cores", "cores that run, mean over the decisions"),
     Column("highs", "Vh", "cores"),
     Column("mediums", "Vm", "cores"),
     Column("lows", "Vl", "cores"),
     Column("parked", "Parked", "cores"),
-    Column("busy", "Busy", "%", "what is used, over the unparked cores"),
+    Column("busy", "Busy", "%", "use over the unparked cores"),
     Column("in_effect", "In effect"),
 )
 _DECISIONS = (
@@ -188,7 +188,7 @@ _TICKS = (
     Column("name", "Tick"),
     Column("time", "Time", "s", decimals=2),
     Column("steal", "Steal", "%"),
-    Column("average", "Average", "%", "as the kernel keeps it, in whole numbers"),
+    Column("average", "Average", "%", "as the kernel keeps it, an integer"),
     Column("cores", "High capacity", "cores"),
 )
 _INTERVALS = (
@@ -204,11 +204,11 @@ _INTERVALS = (
 
 
 def solve(scenario: Scenario) -> Answer:
-    """By the rules of one system."""
+    """Solve by the rules of one system."""
     policy = scenario["policy"]
     cores = _cores(scenario)
-    for of, names in _OF.items():
-        for name in names if of != policy else ():
+    for system, names in _OF.items():
+        for name in names if system != policy else ():
             scenario.unused(name)
     answer = {"zvm": _zvm, "linux": _linux, "zos": _zos}[policy](scenario, cores)
     if scenario.title:
@@ -223,28 +223,26 @@ def _cores(scenario: Scenario) -> policies.Cores:
         raise wrong("medium_share is missing: mediums have an entitlement", "add medium_share = 78")
     cores = policies.Cores(scenario["highs"], scenario["mediums"], scenario["lows"], share or 0.0)
     if not cores.online:
-        raise wrong("there is no core", "write highs = 1 or more")
+        raise wrong("the partition has no cores", "write highs = 1 or more")
     if scenario["lows_unparked"] > cores.lows:
-        raise wrong(
-            f"lows_unparked is {scenario['lows_unparked']}, and there are {cores.lows} lows", "lower it"
-        )
+        raise wrong(f"lows_unparked is {scenario['lows_unparked']}, but lows is {cores.lows}", "reduce it")
     return cores
 
 
 def _zvm(scenario: Scenario, cores: policies.Cores) -> Answer:
-    given = [key for key in ("used", "history", "projection") if scenario[key] is not None]
-    if len(given) != 1:
+    sources = [key for key in ("used", "history", "projection") if scenario[key] is not None]
+    if len(sources) != 1:
         raise scenario.problem.wrong(
-            f"what is used is given {len(given)} times", "write one of used, history, projection"
+            f"use is given {len(sources)} times", "give one of used, history, projection"
         )
     uses: list[float | None] = scenario["history"] or [scenario["used"]]
     wanted = [_projection(scenario, used) for used in uses]
-    if given == ["projection"]:
+    if sources == ["projection"]:
         scenario.unused("unpark_projection_factor")
         scenario.unused("unpark_projection_base")
     if scenario["global_performance_data"]:
         return _with_data(scenario, cores, uses, wanted)
-    return _alone(scenario, cores, uses, wanted)
+    return _without_data(scenario, cores, uses, wanted)
 
 
 def _projection(scenario: Scenario, used: float | None) -> float:
@@ -259,24 +257,24 @@ def _with_data(
     scenario.unused("unpark_pad_beyond_entitlement")
     notes: list[str] = []
     powers, figures = _lows(scenario, cores, notes)
-    found = [policies.zvm(cores, powers, one, scenario["low_powered"]) for one in wanted]
+    unparked = [policies.zvm(cores, powers, power, scenario["low_powered"]) for power in wanted]
     counts = {
-        "LARGE": [one.large for one in found],
-        "MEDIUM": [one.medium for one in found],
-        "SMALL": [one.small for one in found],
+        "LARGE": [cores_of.large for cores_of in unparked],
+        "MEDIUM": [cores_of.medium for cores_of in unparked],
+        "SMALL": [cores_of.small for cores_of in unparked],
     }
     effect = scenario["unparking"]
     rows = [_model(name, cores, of_it, uses, name == effect) for name, of_it in counts.items()]
     figures = [
-        Figure("unparked", fmean(counts[effect]), "cores", f"unparked by {effect}, which is in effect", 1),
-        Figure("projection", fmean(wanted), "% of 1", "expected to be used", 1),
+        Figure("unparked", fmean(counts[effect]), "cores", f"unparked by {effect}, the setting in effect", 1),
+        Figure("projection", fmean(wanted), "% of 1", "projected use", 1),
         Figure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
-        Figure("powered", float(found[0].powered), "cores", "cores that appear powered", 0),
+        Figure("powered", float(unparked[0].powered), "cores", "cores that appear powered", 0),
         *figures,
     ]
-    if short := max(one.short for one in found):
+    if short := max(result.short for result in unparked):
         notes.append(
-            f"what is projected is up to {short:.1f}% of one core more than the power of all powered cores: "
+            f"the projection exceeds the power of all powered cores by up to {short:.1f}% of one core: "
             "all of them are unparked, and work waits"
         )
     if len(uses) > 1:
@@ -284,11 +282,11 @@ def _with_data(
         behind = sum(used is not None and used > 100.0 * small for used, small in later)
         if behind:
             notes.append(
-                f"SMALL: {behind:,} of {len(uses) - 1:,} intervals used more than what was unparked for them"
+                f"SMALL: {behind:,} of {len(uses) - 1:,} intervals used more than the cores unparked for them"
             )
     if rows[2][6] is not None and rows[2][6] > 60 and rows[2][1] < rows[0][1]:
         notes.append(
-            "SMALL makes the cores it keeps busier, and virtual CPUs wait longer to be dispatched: in IBM's "
+            "With SMALL the remaining cores are busier and virtual CPUs wait longer for dispatch: in IBM's "
             "measurement of 80 processors the servers' mean wait went from 1.8 to 257 microseconds"
         )
     tables = [Table("models", "Cores by model", _MODELS, rows), *_decisions(uses, wanted, counts)]
@@ -304,10 +302,10 @@ def _with_data(
 def _decisions(
     uses: Sequence[float | None], wanted: Sequence[float], counts: dict[str, list[int]]
 ) -> list[Table]:
-    """What was decided after each interval of a history."""
+    """The decisions after each interval of a history."""
     if len(uses) < 2:
         return []
-    rows = [(at, *one) for at, one in enumerate(zip(uses, wanted, *counts.values(), strict=True), 1)]
+    rows = [(at, *values) for at, values in enumerate(zip(uses, wanted, *counts.values(), strict=True), 1)]
     columns = (*_DECISIONS, *(Column(name.lower(), name, "cores") for name in counts))
     return [Table("decisions", "Decisions, one after each interval of two seconds", columns, rows)]
 
@@ -317,7 +315,7 @@ def _over_time(uses: Sequence[float | None], counts: dict[str, list[int]]) -> li
         return []
     places = [policies.ZVM_SECONDS * at for at in range(1, len(uses) + 1)]
     series = [Series("used", [None if used is None else used / 100 for used in uses])]
-    series += [Series(name, [float(one) for one in of_it]) for name, of_it in counts.items()]
+    series += [Series(name, [float(count) for count in of_it]) for name, of_it in counts.items()]
     return [Chart("Use and unparked cores", "lines", places, tuple(series), "cores", "seconds")]
 
 
@@ -325,12 +323,12 @@ def _lows(scenario: Scenario, cores: policies.Cores, notes: list[str]) -> tuple[
     """Power that each vertical-low appears to have."""
     wrong = scenario.problem.wrong
     setting = scenario["excessuse"]
-    given = [key for key in ("excess", "lows_power") if scenario[key] is not None]
-    given += ["partition"] if scenario["partition"] else []
-    if len(given) > 1:
-        raise wrong(f"{' and '.join(given)} say the same in other ways", "keep one of them")
+    sources = [key for key in ("excess", "lows_power") if scenario[key] is not None]
+    sources += ["partition"] if scenario["partition"] else []
+    if len(sources) > 1:
+        raise wrong(f"{' and '.join(sources)} are alternatives", "keep one of them")
     for level in ("HIGH", "MEDIUM", "LOW"):
-        if level != setting or given in ([], ["lows_power"]) or not cores.lows:
+        if level != setting or sources in ([], ["lows_power"]) or not cores.lows:
             scenario.unused(f"excessuse_{level.lower()}")
     if not cores.lows:
         for name in ("excessuse_setting", "unpark_low_powered", "unpark_lows_filled"):
@@ -338,26 +336,25 @@ def _lows(scenario: Scenario, cores: policies.Cores, notes: list[str]) -> tuple[
     power = scenario["lows_power"]
     if power is not None:
         if len(power) != cores.lows:
-            raise wrong(
-                f"lows_power has {len(power)} values, and there are {cores.lows} lows", "write one for each"
-            )
+            raise wrong(f"lows_power has {len(power)} values, but lows is {cores.lows}", "give one for each")
         scenario.unused("unpark_lows_filled")
         scenario.unused("excessuse_setting")
         return [0.0] * cores.lows if setting == "NONE" else power, []
     excess, figures = scenario["excess"], []
     if scenario["partition"]:
         if scenario["weight"] is None:
-            raise wrong("weight is missing: excess goes by weight", "add weight = 100")
+            raise wrong("weight is missing: excess is shared by weight", "add weight = 100")
         others = [
-            (one["weight"], one["entitlement"], one["used"],
-             one["used"] if one["demand"] is None else max(one["demand"], one["used"]))
-            for one in scenario["partition"]
+            (partition["weight"], partition["entitlement"], partition["used"],
+             partition["used"] if partition["demand"] is None
+             else max(partition["demand"], partition["used"]))
+            for partition in scenario["partition"]
         ]  # fmt: skip
         spare, excess = policies.excess_power(scenario["weight"], 100.0 * cores.lows, others)
         figures = [Figure("spare", spare, "% of 1", "entitlement that the others leave", 1)]
     if excess is None:
         if cores.lows:
-            notes.append("no excess power is given: vertical-lows count as without power")
+            notes.append("no excess power is given: vertical-lows count as having no power")
         for name in ("excessuse_setting", "unpark_low_powered", "unpark_lows_filled"):
             scenario.unused(name)
         return [0.0] * cores.lows, figures
@@ -369,30 +366,30 @@ def _lows(scenario: Scenario, cores: policies.Cores, notes: list[str]) -> tuple[
     return policies.low_power(counted, cores.lows, evenly=scenario["lows_filled"] == "evenly"), figures
 
 
-def _alone(
+def _without_data(
     scenario: Scenario, cores: policies.Cores, uses: Sequence[float | None], wanted: Sequence[float]
 ) -> Answer:
-    """Global Performance Data off: projection and CPUPAD."""
+    """Solve with Global Performance Data off: projection and CPUPAD."""
     for name in _OF["zvm"][2:]:
         if name != "unpark_pad_beyond_entitlement":
             scenario.unused(name)
     if cores.lows:
         scenario.assume("unpark_lows_without_data")
     pad, beyond = scenario["cpupad"], scenario["pad_beyond_entitlement"]
-    with_pad = [policies.padded(one, pad, cores.entitlement, beyond=beyond) for one in wanted]
-    if all(one + pad <= cores.entitlement for one in wanted):
+    with_pad = [policies.padded(projection, pad, cores.entitlement, beyond=beyond) for projection in wanted]
+    if all(projection + pad <= cores.entitlement for projection in wanted):
         scenario.unused("unpark_pad_beyond_entitlement")
-    counts = [policies.zvm_alone(cores, one) for one in with_pad]
+    counts = [policies.zvm_alone(cores, power) for power in with_pad]
     row = _model("GPD off", cores, counts, uses, True)
     figures = [
         Figure("unparked", fmean(counts), "cores", "unparked", 1),
-        Figure("projection", fmean(wanted), "% of 1", "expected to be used", 1),
+        Figure("projection", fmean(wanted), "% of 1", "projected use", 1),
         Figure("padded", fmean(with_pad), "% of 1", "with CPUPAD", 1),
         Figure("entitlement", cores.entitlement, "% of 1", "entitlement", 1),
     ]
     notes = [
         "without Global Performance Data z/VM goes by its own use and CPUPAD: "
-        "UNPARKING and EXCESSUSE are not asked"
+        "UNPARKING and EXCESSUSE have no effect"
     ]
     table = Table("models", "Cores", _MODELS, [row])
     by_name = {"Unparked": counts}
@@ -405,10 +402,10 @@ def _alone(
 def _model(
     name: str, cores: policies.Cores, counts: Sequence[int], uses: Sequence[float | None], in_effect: bool
 ) -> tuple[Any, ...]:
-    """Means over the decisions; cores go highs first, then mediums, then lows."""
+    """Row of means over the decisions; cores are taken as highs, then mediums, then lows."""
     mean = fmean(counts)
-    known = [used for used in uses if used is not None]
-    busy = min(100.0, fmean(known) / mean) if known and mean else None
+    reported = [used for used in uses if used is not None]
+    busy = min(100.0, fmean(reported) / mean) if reported and mean else None
     return (
         name,
         mean,
@@ -423,21 +420,21 @@ def _model(
 
 def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
     if scenario["steal"] is None:
-        raise scenario.problem.wrong("steal is missing: Linux goes by it", "add steal = [0, 10, 40]")
+        raise scenario.problem.wrong("steal is missing: Linux decides by it", "add steal = [0, 10, 40]")
     threshold = scenario["steal_threshold"]
     ticks = policies.linux(cores.entitled, cores.online, scenario["steal"], threshold, _STEAL_WEIGHT)
     rows = [
-        (at, at * policies.LINUX_SECONDS, one.steal, one.average, one.cores)
-        for at, one in enumerate(ticks, 1)
+        (at, at * policies.LINUX_SECONDS, tick.steal, tick.average, tick.cores)
+        for at, tick in enumerate(ticks, 1)
     ]
     before = [cores.online, *(tick.cores for tick in ticks)]
-    changes = [at for at, (one, other) in enumerate(pairwise(before), 1) if one != other]
+    changes = [at for at, (previous, current) in enumerate(pairwise(before), 1) if previous != current]
     first = policies.LINUX_SECONDS * changes[0] if changes else None
     figures = [
         Figure("unparked", float(ticks[-1].cores), "cores", "cores of high capacity at the end", 0),
         Figure("entitled", float(cores.entitled), "cores", "cores with entitlement", 0),
-        Figure("changes", float(len(changes)), "", "times that it changed", 0),
-        Figure("first_change", first, "s", "the first time after", 2),
+        Figure("changes", float(len(changes)), "", "number of changes", 0),
+        Figure("first_change", first, "s", "first change after", 2),
     ]
     notes = ["Linux parks no core: vertical-lows of low capacity get work last"]
     if not cores.entitled or not cores.lows:
@@ -447,9 +444,9 @@ def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
     elif not changes and threshold <= max(tick.steal for tick in ticks) < threshold + _STEAL_WEIGHT - 1:
         out = threshold + _STEAL_WEIGHT - 1
         notes.append(
-            f"the average is cut to whole percent and stops up to {_STEAL_WEIGHT - 1} points below a steal "
-            f"that stays the same: {f'from {out}% on steady steal' if out <= 100 else 'no steady steal'} "
-            f"takes vertical-lows out, and below {threshold}% lets them in again"
+            f"the average is truncated to whole percent and stops up to {_STEAL_WEIGHT - 1} points below a "
+            f"constant steal time: {f'from {out}% on steady steal' if out <= 100 else 'no steady steal'} "
+            f"takes vertical-lows out, and below {threshold}% brings them back"
         )
     series = (
         Series("steal", [float(tick.steal) for tick in ticks]),
@@ -463,13 +460,13 @@ def _linux(scenario: Scenario, cores: policies.Cores) -> Answer:
 
 def _zos(scenario: Scenario, cores: policies.Cores) -> Answer:
     if not scenario["interval"]:
-        raise scenario.problem.wrong("interval is missing: WLM goes by what was used", "add [[interval]]")
+        raise scenario.problem.wrong("interval is missing: WLM decides by past use", "add [[interval]]")
     limits = policies.Wlm(scenario["wlm_unpark_busy"], scenario["wlm_park_busy"])
     scenario.assume("wlm_order")
     lows = scenario["lows_unparked"]
     rows = []
-    for at, one in enumerate(scenario["interval"], 1):
-        interval = policies.Interval(**one)
+    for at, values in enumerate(scenario["interval"], 1):
+        interval = policies.Interval(**values)
         decision = policies.zos(cores, lows, interval, limits)
         lows = decision.lows
         above = interval.used - cores.entitlement
@@ -490,6 +487,6 @@ def _zos(scenario: Scenario, cores: policies.Cores) -> Answer:
         Figure("lows", float(lows), "cores", "vertical-lows of them", 0),
         Figure("guaranteed", cores.entitlement, "% of 1", "guaranteed capacity", 1),
     ]
-    notes = ["WLM never parks vertical-highs and -mediums; what PR/SM caps is not in these rules"]
+    notes = ["WLM never parks vertical-highs and -mediums; these rules do not cover capping by PR/SM"]
     table = Table("intervals", "Intervals of two seconds", _INTERVALS, rows)
     return Answer("unparking", "HiperDispatch of z/OS", [table], figures, [], notes)

@@ -1,10 +1,10 @@
-"""How many cores to run in: the rules of z/VM, of Linux and of z/OS, as plain functions.
+"""Number of cores to run in: the rules of z/VM, Linux and z/OS as plain functions.
 
 Power and use are percent of one core. Sources: IBM, "z/VM 6.4 Performance Update" (VM66063: the three
-heuristics; UNPARKING and EXCESSUSE hold with Global Performance Data on); IBM, z/VM 6.3 Performance Report
+heuristics; UNPARKING and EXCESSUSE apply with Global Performance Data on); IBM, z/VM 6.3 Performance Report
 (CPUPAD, a decision every two seconds); Linux, arch/s390/kernel/hiperdispatch.c; IBM SMF Explorer, texts of
-the fields of SMF 99 subtype 12. How z/VM projects its use and what power it expects of vertical-lows is on no
-public page at hand: those rules are ours (facts/models/constants.toml).
+the fields of SMF 99 subtype 12. No known public source says how z/VM projects its use and what power
+it expects of vertical-lows: those rules are ours (facts/models/constants.toml).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from itertools import accumulate
 from zlens.models.fill import water_fill
 from zlens.models.published import number
 
-#: How often z/VM and Linux decide.
+#: Seconds between decisions of z/VM and Linux.
 ZVM_SECONDS, LINUX_SECONDS = number("zvm_decides_each"), number("linux_decides_each")
-#: Less than this of a core is nothing.
-_NOTHING = 1e-9
+#: Less than this much of a core is negligible.
+_NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Cores:
 
     @property
     def entitled(self) -> int:
-        """Cores that have entitlement."""
+        """Number of cores with entitlement."""
         return self.highs + self.mediums
 
     @property
@@ -47,11 +47,11 @@ class Cores:
 
 @dataclass(frozen=True, slots=True)
 class Unparked:
-    """Cores that z/VM runs in by each model, and what decides.
+    """Cores that z/VM runs in by each model, and the values behind them.
 
     powered  cores that appear powered
-    needed   the fewest of them whose power reaches what is projected; all where they do not
-    short    power that is missing then
+    needed   the fewest of them whose power reaches the projection; all if they do not
+    short    power missing in that case
     """
 
     large: int
@@ -63,49 +63,53 @@ class Unparked:
 
 
 def projected(used: float, factor: float, base: float) -> float:
-    """What the next interval is expected to use, from what the last one used (rule of ours)."""
+    """Expected use of the next interval from the use of the last one (our rule)."""
     return factor * used + base
 
 
 def padded(projection: float, pad: float, entitlement: float, *, beyond: bool) -> float:
-    """CPUPAD on top of the projection; without `beyond` it takes nobody past the entitlement."""
+    """The projection plus CPUPAD; without `beyond` the pad does not go past the entitlement."""
     if beyond:
         return projection + pad
     return max(projection, min(projection + pad, entitlement))
 
 
 def excess_power(
-    weight: float, most: float, others: Sequence[tuple[float, float, float, float]]
+    weight: float, most_wanted: float, others: Sequence[tuple[float, float, float, float]]
 ) -> tuple[float, float]:
-    """What the others leave of their entitlement, and what of it this partition may have.
+    """Entitlement that the others leave unused, and this partition's part of it.
 
-    others: weight, entitlement, use and demand of each other partition. What is left goes by weight to those
-    who want more than their entitlement, as PR/SM shares excess; this partition would have `most`.
+    others: weight, entitlement, use and demand of each other partition. Unused entitlement goes by weight to
+    those that want more than theirs, as PR/SM shares excess; this partition wants `most_wanted`.
     """
     spare = sum(max(0.0, entitlement - used) for _, entitlement, used, _ in others)
-    hungry = [(one, demand - entitled) for one, entitled, _, demand in others if demand > entitled]
-    found = water_fill(
-        spare, [weight, *(one for one, _ in hungry)], [most, *(wanted for _, wanted in hungry)]
+    hungry = [
+        (other_weight, demand - entitled) for other_weight, entitled, _, demand in others if demand > entitled
+    ]
+    fills = water_fill(
+        spare,
+        [weight, *(other_weight for other_weight, _ in hungry)],
+        [most_wanted, *(wanted for _, wanted in hungry)],
     )
-    return spare, found[0]
+    return spare, fills[0]
 
 
 def low_power(excess: float, lows: int, *, evenly: bool) -> list[float]:
-    """Power of each vertical-low: the excess evenly, or a whole core each as long as there is any."""
+    """Power of each vertical-low: the excess spread evenly, or a full core each while it lasts."""
     if evenly:
         return [min(100.0, excess / lows)] * lows
     return [min(100.0, max(0.0, excess - 100.0 * at)) for at in range(lows)]
 
 
-def zvm(cores: Cores, lows: Sequence[float], wanted: float, least: float) -> Unparked:
+def zvm(cores: Cores, lows: Sequence[float], wanted: float, powered_from: float) -> Unparked:
     """The three models of z/VM with Global Performance Data on.
 
-    lows    power that each vertical-low appears to have
-    wanted  power that is projected to be needed
-    least   power below which a vertical-low does not count as powered
+    lows          power that each vertical-low appears to have
+    wanted        projected power needed
+    powered_from  least power of a vertical-low that counts as powered
     """
     powers = [100.0] * cores.highs + [cores.medium] * cores.mediums
-    powers += sorted((power for power in lows if power >= least), reverse=True)
+    powers += sorted((power for power in lows if power >= powered_from), reverse=True)
     needed = _fewest(powers, wanted)
     small = max(needed, min(1, cores.online))
     powered = max(len(powers), min(1, cores.online))
@@ -114,16 +118,16 @@ def zvm(cores: Cores, lows: Sequence[float], wanted: float, least: float) -> Unp
 
 
 def zvm_alone(cores: Cores, wanted: float) -> int:
-    """Cores that z/VM runs in with Global Performance Data off: it takes vertical-lows to have full power."""
+    """Cores that z/VM runs in with Global Performance Data off, assuming full power of vertical-lows."""
     powers = [100.0] * cores.highs + [cores.medium] * cores.mediums + [100.0] * cores.lows
     return max(_fewest(powers, wanted), min(1, cores.online))
 
 
 def _fewest(powers: Iterable[float], wanted: float) -> int:
-    """How many of the powers, from the first, reach what is wanted; all where they do not."""
+    """How many powers from the first on reach what is wanted; all if they do not."""
     count = 0
     for reached in accumulate(powers, initial=0.0):
-        if reached >= wanted - _NOTHING:
+        if reached >= wanted - _NEGLIGIBLE:
             return count
         count += 1
     return count - 1
@@ -131,7 +135,7 @@ def _fewest(powers: Iterable[float], wanted: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A quarter of a second of Linux: steal as the kernel sees it, its average, cores of high capacity."""
+    """A quarter of a second of Linux: steal as seen by the kernel, its average, cores of high capacity."""
 
     steal: int
     average: int
@@ -142,12 +146,12 @@ def linux(entitled: int, online: int, steals: Iterable[float], threshold: int, w
     """Cores of full capacity after each tick, in the kernel's integer arithmetic.
 
     steals: mean steal time of the vertical-mediums and -lows in each tick, percent. Without an entitled core
-    the kernel leaves all of them at high capacity.
+    the kernel leaves all cores at high capacity.
     """
     average = 0
     ticks = []
     for steal in steals:
-        # Percent is cut off, and so is the average: it cannot rise by less than one.
+        # Both percent and average are truncated: the average cannot rise by less than one.
         average = (average * (weight - 1) + int(steal)) // weight
         all_high = average < threshold or not entitled
         ticks.append(Tick(int(steal), average, online if all_high else entitled))
@@ -156,7 +160,7 @@ def linux(entitled: int, online: int, steals: Iterable[float], threshold: int, w
 
 @dataclass(frozen=True, slots=True)
 class Wlm:
-    """Thresholds of WLM, percent: see constants.toml of the first two, published.toml of the others."""
+    """Thresholds of WLM, percent: see constants.toml for the first two, published.toml for the others."""
 
     unpark_busy: float
     park_busy: float
@@ -173,7 +177,7 @@ class Interval:
     used    what the partition used
     free    what the machine had free
     unused  entitlement that the other partitions left
-    part    this partition's part of that, of one: its weight among those that want more than theirs
+    part    this partition's part of that, 0 to 1: its weight among those that want more than theirs
     """
 
     busy: float
@@ -185,14 +189,14 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What WLM does after an interval: vertical-lows that run from now on, and why."""
+    """WLM's decision after an interval: vertical-lows that run from then on, and why."""
 
     lows: int
     why: str
 
 
 def zos(cores: Cores, lows: int, interval: Interval, rules: Wlm) -> Decision:
-    """The next number of unparked vertical-lows, from those that run now."""
+    """The next number of unparked vertical-lows from the current number."""
     guaranteed = cores.entitlement
     above = interval.used - guaranteed
     if interval.busy >= rules.unpark_busy:
@@ -201,7 +205,7 @@ def zos(cores: Cores, lows: int, interval: Interval, rules: Wlm) -> Decision:
         if interval.free > rules.unpark_busy:
             return Decision(lows + 1, "busy, and the machine has free capacity")
         if interval.unused and interval.used < guaranteed + interval.unused * interval.part:
-            return Decision(lows + 1, "busy, and others leave some of theirs")
+            return Decision(lows + 1, "busy, and others leave entitlement unused")
         return Decision(lows, "busy, but the machine has no free capacity")
     if not lows:
         return Decision(0, "not busy, and no vertical-low is unparked")
@@ -214,4 +218,4 @@ def zos(cores: Cores, lows: int, interval: Interval, rules: Wlm) -> Decision:
     outside = interval.used - 100.0 * cores.highs
     if cores.highs and outside < rules.effect / 100 * 100.0 * (cores.mediums + lows):
         return Decision(lows - 1, f"less than {rules.effect:g}% of Vm and Vl is used")
-    return Decision(lows, "nothing to change")
+    return Decision(lows, "no change")
