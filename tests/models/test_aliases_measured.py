@@ -58,7 +58,7 @@ def test_published_interval() -> None:
     assert [rows[name]["error"] for name in ("MDISK", "PAGING")] == pytest.approx([-0.37, 0.37])
     assert "pool 0 of control unit 0600, the busiest of this interval" in answer.notes[0]
     assert "1 (0700)" in answer.notes[1]
-    assert "VM1, pool 0 of control unit 0600, interval that ended 2016-09-01 22:02:18 UTC" in answer.title
+    assert "VM1, pool 0 of control unit 0600, interval that ended 2016-09-01 22:02:18 (UTC)" in answer.title
 
 
 @pytest.mark.parametrize("pool", ["1", "0700"])

@@ -52,7 +52,7 @@ def test_entitled_used_and_what_could_be_had() -> None:
     assert [rows[name]["could_get"] for name in "AB"] == pytest.approx([8, 2.5])
     assert [rows[name]["held_by"] for name in "AB"] == ["cores", "weight"]
     assert answer.figure("worst") == pytest.approx(0)
-    assert "Partitions as VM1 saw them, interval that ended 2024-05-14 09:00:00 UTC" in answer.title
+    assert "Partitions as VM1 saw them, interval that ended 2024-05-14 09:00:00 (UTC)" in answer.title
 
 
 def test_who_got_more_than_the_model_gives_is_an_error_that_shows() -> None:

@@ -26,7 +26,7 @@ def test_a_what_if_before_and_after(served, at):
     listed = told(served.post("plan", system="ZLDEMO", at=at))["answer"]
     setting = listed["tables"][0]["rows"][0][1].removeprefix("--set ")
     answer = told(served.post("plan", system="ZLDEMO", at=at, set=[setting]))["answer"]
-    assert "07:45:00 UTC" in answer["title"]
+    assert "08:45:00 (UTC+01:00)" in answer["title"]
     assert {column["key"] for table in answer["tables"] for column in table["columns"]} >= {"before", "after"}
 
 

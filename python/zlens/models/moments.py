@@ -30,9 +30,10 @@ def at_end(system: str, end: dt.datetime) -> str:
     return f"system = {literal(system)} AND interval_end = TIMESTAMPTZ '{end.isoformat()}'"
 
 
-def shown(end: dt.datetime) -> str:
-    """The end of an interval as shown in titles: 2024-05-14 08:24:00 UTC."""
-    return f"{end.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+def local_time(session: Asked, system: str, when: dt.datetime) -> str:
+    """A time as answers show it and --at takes it back: 2024-05-14 10:24:00 (UTC+02:00), the system's own."""
+    local = session.display(when.astimezone(dt.UTC), system)
+    return f"{local:%Y-%m-%d %H:%M:%S} ({local.tzname() or 'UTC'})"
 
 
 def system(session: Asked, table: str, wanted: str | None) -> str:
@@ -68,7 +69,7 @@ def moment(session: Asked, name: str, at: Moment | None, busy: str = BUSY) -> dt
         rows = [row for row in rows if row[0] - dt.timedelta(seconds=row[1]) < when <= row[0]]
         if not rows:
             raise QueryError(
-                f"{name} has no complete interval at {shown(when)}",
+                f"{name} has no complete interval at {local_time(session, name, when)}",
                 cure=say("times_of_data"),
             )
     busiest = max(rows, key=lambda row: -1.0 if row[2] is None else row[2])

@@ -11,7 +11,6 @@ from zlens.catalog.expressions import literal
 from zlens.errors import ScenarioError
 from zlens.models import moments
 from zlens.models.answer import Assumption, Value
-from zlens.models.constants import constant
 from zlens.models.partitions import measured as partitions
 from zlens.models.partitions.measured import Pair
 from zlens.models.scenario import Problem
@@ -98,11 +97,13 @@ class Asked:
 class Situation:
     """A measured interval: scenarios of the machine and of the guests, None if the data do not report them.
 
-    own: the partition that the data are from; threads: logical processors per core of a type, for guests.
+    shown: the end in the system's local time; own: the partition that the data are from; threads: logical
+    processors per core of a type, for guests.
     """
 
     system: str
     end: dt.datetime
+    shown: str
     own: str | None
     machine: partitions.Measured | None
     guests: shares.Measured | None
@@ -119,7 +120,7 @@ def situation(session: moments.Asked, system: str, end: dt.datetime) -> Situatio
     machine = partitions.measured(session, system, end) if rows("partition") else None
     guests = None
     if rows("guest_cpu"):
-        guests = shares.measured(session, system, end, hungry_above=constant("hungry_above").default)
+        guests = shares.measured(session, system, end)
     lpar = [
         row[0]
         for row in session.sql(
@@ -128,7 +129,8 @@ def situation(session: moments.Asked, system: str, end: dt.datetime) -> Situatio
     ]
     query = f"SELECT cpu_type, max(threads) FROM core WHERE {where} AND threads > 0 GROUP BY cpu_type"
     threads = session.sql(query).rows if guests is not None else []
-    return Situation(system, end, str(lpar[0]) if lpar else None, machine, guests, dict(threads))
+    shown = moments.local_time(session, system, end)
+    return Situation(system, end, shown, str(lpar[0]) if lpar else None, machine, guests, dict(threads))
 
 
 @dataclass(slots=True)

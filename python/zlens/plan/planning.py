@@ -246,7 +246,7 @@ def listed(session: Any | None = None, *, system: str | None = None, at: str | N
         )
     if _has_rows(session, "cpu"):
         rows.append((smt.KEY, say("set", what=f"{smt.KEY}=on"), smt.VALUE, None))
-    title = f"What-ifs for {name}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
+    title = f"What-ifs for {name}, interval that ended {interval.shown}"
     columns = (*_FORMS[:3], Column("now", "Current, measured"))
     if interval.machine is not None:
         names = list(partitions.shown(interval.machine.scenario))

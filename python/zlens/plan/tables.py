@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from zlens import models
 from zlens.models.answer import Answer, Assumption, Column, Figure, Table, Value, by_name
-from zlens.models.constants import constant
 from zlens.models.partitions import measured as partitions
 from zlens.models.partitions.measured import Pair
 from zlens.plan.case import Case
@@ -91,7 +89,7 @@ _SHARES = (
 )
 _GETS = (
     *_USERS,
-    Column("hungry", "Hungry", "VCPUs", "measured: virtual processors that waited too often", 0),
+    Column("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
     Column("used", "Used", "% of 1", "measured: of one logical processor"),
     *_three("% of 1", "what it should get", 1, "points"),
     *_LIMIT,
@@ -126,7 +124,7 @@ def solved(values: dict[str, Any]) -> Solved:
 def answer(case: Case, *, machine: bool) -> Answer:
     """The answer before and after. machine: whether partitions or cores are affected."""
     interval = case.situation
-    title = f"Plan for {interval.system}, interval that ended {interval.end.astimezone(dt.UTC):%F %T} UTC"
+    title = f"Plan for {interval.system}, interval that ended {interval.shown}"
     result = Answer("plan", title, [])
     if case.changes:
         result.tables.append(Table("changes", "Settings", _CHANGES, case.changes))
@@ -321,11 +319,11 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
         limits = [_share(values, str(name)) for values in (old, new)]
         shares.append((*begin, *limits, *entitled))
         user = str(name)
-        gets.append((*begin, interval.guests.hungry.get(user), interval.guests.observed.get(user), *got,
+        gets.append((*begin, interval.guests.waited.get(user), interval.guests.observed.get(user), *got,
                      before_row["bound_by"], after_row["bound_by"]))  # fmt: skip
     alike = sum(abs(_number(_subtract(row[4], row[3]))) < _NEGLIGIBLE for row in gets)
     result.notes.append(
-        f"Expected before equals Used for {alike} of {len(gets)} guests; the others are hungry, or limited "
+        f"Expected before equals Used for {alike} of {len(gets)} guests; the others waited, or are limited "
         "by those that are"
     )
     more = sum(_number(row[6]) for row in gets)
@@ -334,7 +332,7 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
     )
     if more > _NEGLIGIBLE and before is not None:
         result.notes.append(
-            f"Hungry guests of {interval.own} would use more than it used, which the Expected of "
+            f"Guests of {interval.own} that waited would use more than it used, which the Expected of "
             f"{interval.own} does not include"
         )
     shares.sort(key=lambda row: -abs(_number(row[-1])))
@@ -343,13 +341,12 @@ def _add_guests(result: Answer, case: Case, before: Solved | None, after: Solved
         Table("shares", "Guests, entitled: by shares", _SHARES, shares),
         Table("guests", "Guests, expected: what each should get", _GETS, gets),
     ]
-    result.notes += [note for note in interval.guests.notes if not note.startswith("limits and CPU pools")]
+    result.notes += [note for note in interval.guests.notes if not note.startswith("limits ")]
     result.notes.append("Current limits and CPU pools are not in these data: none is assumed")
     result.notes.append(
-        "A guest's demand is its use; only a hungry virtual processor wants a full logical one. Without "
-        "hungry guests, more processors or shares change nothing that these data show"
+        "A guest's demand is what it used and what it waited for. Where none waited, more processors or "
+        "shares change nothing that these data show"
     )
-    result.assumptions.append(constant("hungry_above").assumed())
     if before is not None and interval.own is not None:
         many = ", ".join(f"{number} on each core of type {kind}" for kind, number in interval.threads.items())
         result.assumptions.append(

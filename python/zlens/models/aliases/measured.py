@@ -15,7 +15,7 @@ from zlens.catalog.expressions import literal
 from zlens.errors import QueryError
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer
-from zlens.models.moments import Asked, at_end
+from zlens.models.moments import Asked, at_end, local_time
 from zlens.schema.wording import say
 
 TABLE = "alias_pool"
@@ -48,7 +48,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         f"AND ssid IS NOT DISTINCT FROM {'NULL' if ssid is None else literal(ssid)} ORDER BY io_type"
     ).rows
     name = f"pool {pool} of control unit {ssid}"
-    title = f"HyperPAV aliases of {system}, {name}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
+    title = f"HyperPAV aliases of {system}, {name}, interval that ended {local_time(session, system, end)}"
     notes = [f"Pool: {name}{', the busiest of this interval' if wanted is None and others else ''}"]
     if others:
         notes.append(f"other pools of this interval: {', '.join(others)}; choose one with pool=...")

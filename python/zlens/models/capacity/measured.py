@@ -17,7 +17,7 @@ from zlens.errors import QueryError, ScenarioError
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value
 from zlens.models.capacity import measured_curve
-from zlens.models.moments import BUSY, Asked, at_end
+from zlens.models.moments import BUSY, Asked, at_end, local_time
 from zlens.schema.wording import say
 
 TABLE = "cpu"
@@ -42,7 +42,7 @@ def busy(_settings: Sequence[str] = ()) -> str:
 
 def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Capability beside use. settings: `machine=z14-m05`, or other values of the scenario."""
-    title = f"Capability of {system}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
+    title = f"Capability of {system}, interval that ended {local_time(session, system, end)}"
     types, unit_text = _processors(session, at_end(system, end))
     number = round(sum(row[1] for row in types))
     if not number:

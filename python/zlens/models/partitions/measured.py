@@ -18,7 +18,7 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value
-from zlens.models.moments import Asked, at_end
+from zlens.models.moments import Asked, at_end, local_time
 from zlens.models.partitions.model import TYPES
 
 TABLE = "partition"
@@ -186,7 +186,7 @@ def _partition_notes(
 def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Expected beside observed. settings: values of the scenario, as of --set."""
     measurement = measured(session, system, end)
-    title = f"Partitions as {system} saw them, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
+    title = f"Partitions as {system} saw them, interval that ended {local_time(session, system, end)}"
     values = measurement.scenario
     if not values["partition"]:
         return Answer("partitions", title, [], notes=measurement.notes)

@@ -1,8 +1,7 @@
-"""CP shares of a measured interval: expected beside observed use of each guest.
+"""CP's shares of a measured interval: what each guest should have got beside what it got.
 
-A virtual processor counts as hungry if it waited for a processor (or in the limit list) in more than a
-given part of its non-idle samples; its demand is then a full logical processor. Otherwise its demand is what
-it used. CP's own time is deducted from the processors first.
+The demand of a virtual processor is what it used and what it waited for: CPU time, CPU wait and limit wait,
+at most all of a logical processor. What CP used for itself is deducted from the processors first.
 """
 
 from __future__ import annotations
@@ -15,20 +14,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zlens import models
+from zlens.catalog.expressions import literal
 from zlens.models import moments
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value, by_name
-from zlens.models.constants import constant
 from zlens.models.moments import BUSY, Asked, at_end
-from zlens.schema.kinds import Number
 
 TABLE = "guest"
+#: Idle processors that are worth a note.
+_IDLE = 0.1
 
 _COLUMNS = (
     Column("name", "User"),
     Column("type", "Type"),
     Column("entitlement", "Entitled", "% of 1", "solved: share of what guests could use"),
-    Column("hungry", "Hungry", "VCPUs", "measured: virtual processors that waited too often", 0),
+    Column("waited", "Waited", "% of 1", "measured: CPU wait and limit wait of its samples"),
     Column("expected", "Expected", "% of 1", "solved"),
     Column("observed", "Observed", "% of 1", "measured"),
     Column("error", "Error", "points", "observed less expected"),
@@ -47,23 +47,22 @@ class Measured:
 
     scenario: dict[str, Any]
     observed: dict[str, float] = field(default_factory=dict)
-    hungry: dict[str, int] = field(default_factory=dict)
+    waited: dict[str, float | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: float) -> Measured:
-    """The scenario of one interval. hungry_above: percent of non-idle samples."""
+def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
+    """The scenario of one interval."""
     where = at_end(system, end)
     processors = _processors(session, where)
     shares = {
-        userid: (kind, share)
-        for userid, kind, share in session.sql(
-            f"SELECT userid, share_kind, share FROM guest WHERE {where} AND basis = 'sample'"
+        userid: (kind, share, pool)
+        for userid, kind, share, pool in session.sql(
+            f"SELECT userid, share_kind, share, cpu_pool FROM guest WHERE {where} AND basis = 'sample'"
         ).rows
     }
     rows = session.sql(
-        "SELECT userid, cpu_type, vcpu, cpu_pct, "
-        "100 - dormant_pct - coalesce(test_idle_pct, 0) AS awake, cpu_wait_pct + coalesce(limit_wait_pct, 0) "
+        "SELECT userid, cpu_type, vcpu, cpu_pct, cpu_wait_pct + coalesce(limit_wait_pct, 0) "
         f"FROM guest_cpu WHERE {where} AND basis = 'sample' ORDER BY 1, 2, 3"
     ).rows
     measurement = Measured({"model": "shares", "processors": processors, "user": []})
@@ -76,9 +75,10 @@ def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: flo
     left_out: list[str] = []
     unknown: dict[str, list[str]] = {}
     blind = 0
+    pools = _pools(session, system, end)
     for (userid, kind), virtual in by_user.items():
         used = [row[3] for row in virtual if row[3] is not None]
-        share_kind, share = shares.get(userid, (None, None))
+        share_kind, share, pool = shares.get(userid, (None, None, None))
         if kind is None or kind not in processors or len(used) < len(virtual):
             left_out.append(userid)
             continue
@@ -87,19 +87,38 @@ def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: flo
             unknown.setdefault(kind, []).append(userid)
             continue
         name = f"{userid}/{kind}" if kinds[userid] > 1 else userid
-        wants = [_hungry(row[4], row[5], hungry_above) for row in virtual]
-        blind += wants.count(None)
-        measurement.scenario["user"].append(
-            {
-                "name": name,
-                "type": kind,
-                "virtual_cpus": len(virtual),
-                "relative": round(share),
-                "demands": [100.0 if want else use for want, use in zip(wants, used, strict=True)],
-            }
-        )
+        waits = [row[4] for row in virtual]
+        blind += waits.count(None)
+        user = {
+            "name": name,
+            "type": kind,
+            "virtual_cpus": len(virtual),
+            "relative": round(share),
+            "demands": [min(100.0, use + (wait or 0.0)) for use, wait in zip(used, waits, strict=True)],
+        }
+        if pool in pools and pools[pool]["type"] == kind:
+            user["pool"] = pool
+        measurement.scenario["user"].append(user)
         measurement.observed[name] = sum(used)
-        measurement.hungry[name] = wants.count(True)
+        measurement.waited[name] = None if None in waits else sum(waits)
+    occupied = {user["pool"] for user in measurement.scenario["user"] if "pool" in user}
+    if occupied:
+        measurement.scenario["pool"] = [pools[name] for name in sorted(occupied)]
+    for kind, number in processors.items():
+        idle = (
+            number
+            - sum(
+                measurement.observed[user["name"]]
+                for user in measurement.scenario["user"]
+                if user["type"] == kind
+            )
+            / 100
+        )
+        if idle > _IDLE and measurement.observed:
+            measurement.notes.append(
+                f"{kind}: {idle:.2f} of the {number:.2f} processors for guests were idle: guests waited to "
+                "be dispatched, not for lack of processors"
+            )
     if not measurement.scenario["user"]:
         measurement.notes.append("the data report no guest with a relative share in this interval")
     for kind, users in unknown.items():
@@ -119,8 +138,33 @@ def measured(session: Asked, system: str, end: dt.datetime, *, hungry_above: flo
         measurement.notes.append(
             f"{blind} virtual processors have no samples of states: their demand is taken to be their use"
         )
-    measurement.notes.append("limits and CPU pools are not in these data; add them with settings")
+    empty = [name for name in sorted(pools) if name not in occupied]
+    if empty:
+        measurement.notes.append(
+            f"CPU pools {', '.join(empty)}: the data do not say which guests are in them; add them with "
+            "settings"
+        )
+    measurement.notes.append(
+        "limits of guests are not in these data; add them with settings"
+        if pools
+        else "limits and CPU pools are not in these data; add them with settings"
+    )
     return measurement
+
+
+def _pools(session: Asked, system: str, end: dt.datetime) -> dict[str, dict[str, Any]]:
+    """The CPU pools that limit their users at that time, as a scenario has them."""
+    rows = session.sql(
+        "SELECT pool, arg_max(cpu_type, tod), arg_max(limit_kind, tod), arg_max(limit_amount, tod) "
+        f"FROM role.cpu_pool_configuration WHERE system = {literal(system)} "
+        f"AND tod <= {literal(end.isoformat())}::TIMESTAMPTZ AND pool IS NOT NULL GROUP BY pool"
+    ).rows
+    limits = {"LIMITHARD": "limithard", "CAPACITY": "capacity"}
+    return {
+        pool: {"name": pool, "type": kind or "CP", limits[limit]: float(amount)}
+        for pool, kind, limit, amount in rows
+        if limit in limits and amount is not None
+    }
 
 
 def _processors(session: Asked, where: str) -> dict[str, float]:
@@ -133,29 +177,17 @@ def _processors(session: Asked, where: str) -> dict[str, float]:
     return {kind: max(0.0, number or 0.0) for kind, number in rows}
 
 
-def _hungry(awake: float | None, waited: float | None, above: float) -> bool | None:
-    """Whether a virtual processor waited in more than `above` percent of its non-idle samples."""
-    if awake is None or waited is None:
-        return None
-    return awake > 0 and 100 * waited / awake > above
-
-
 def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
-    """Expected beside observed. settings: `hungry_above=20`, or values of the scenario, as of --set."""
-    threshold = constant("hungry_above")
-    above, rest = threshold.default, []
-    for setting in settings:
-        key, _, text = setting.partition("=")
-        if key.strip() == "hungry_above":
-            above = Number(0, 100).check(Number().read(text), "hungry_above", scenarios.Problem(None))
-        else:
-            rest.append(setting)
-    measurement = measured(session, system, end, hungry_above=above)
+    """Expected beside observed. settings: values of the scenario, as of --set."""
+    measurement = measured(session, system, end)
+    title = f"CP shares of {system}, interval that ended {moments.local_time(session, system, end)}"
     values = measurement.scenario
-    for setting in rest:
+    for setting in settings:
         values = scenarios.changed(values, setting)
     if not values["user"]:
-        return Answer("shares", f"{system} {moments.shown(end)}", [], notes=measurement.notes)
+        return Answer(
+            "shares", f"{system} {moments.local_time(session, system, end)}", [], notes=measurement.notes
+        )
     solved = models.solve("shares", values)
     rows: list[tuple[Value, ...]] = []
     errors = []
@@ -171,7 +203,7 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
                 name,
                 row["type"],
                 row["entitlement"],
-                measurement.hungry.get(str(name)),
+                measurement.waited.get(str(name)),
                 expected,
                 observed,
                 error,
@@ -180,29 +212,26 @@ def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[st
         )
     rows.sort(key=lambda row: -abs(row[6]) if isinstance(row[6], float) else 1.0)
     capacity_pct = 100.0 * sum(values["processors"].values())
+    beyond = sum(max(error, 0.0) for error in errors)
     figures = [
         Figure("worst", max(map(abs, errors), default=None), "points", "Largest error of a guest", 1),
         Figure("rms", _rms(errors), "points", "Root mean square of the errors", 1),
         Figure(
             "misplaced",
-            100.0 * sum(map(abs, errors)) / 2 / capacity_pct if capacity_pct and errors else None,
+            100.0 * beyond / capacity_pct if capacity_pct and errors else None,
             "% of the processors",
-            "Used by guests other than expected",
+            "Got by guests beyond what they should have",
             2,
         ),
     ]
     table = Table("compared", "Expected beside observed", _COLUMNS, rows)
-    title = f"CP shares of {system}, interval that ended {moments.shown(end)}"
-    assumptions = [*solved.assumptions]
-    if above == threshold.default:
-        assumptions.append(threshold.assumed())
     capacity = ", ".join(f"{number:.2f} {kind}" for kind, number in values["processors"].items())
     notes = [
         f"Processors for guests, measured: {capacity} (online and not parked, less CP's own time)",
         *measurement.notes,
-        *(f"changed: {setting}" for setting in rest),
+        *(f"changed: {setting}" for setting in settings),
     ]
-    return Answer("shares", title, [table], figures, [], notes, assumptions)
+    return Answer("shares", title, [table], figures, [], notes, solved.assumptions)
 
 
 def _rms(errors: Sequence[float]) -> float | None:

@@ -15,7 +15,7 @@ from zlens import models
 from zlens.catalog.expressions import literal
 from zlens.models import scenario as scenarios
 from zlens.models.answer import Answer, Column, Figure, Table, Value
-from zlens.models.moments import Asked, at_end
+from zlens.models.moments import Asked, at_end, local_time
 from zlens.models.smt.model import TYPES
 from zlens.models.smt.switch import switched
 
@@ -191,7 +191,7 @@ def _thread_data(
 def compare(session: Asked, system: str, end: dt.datetime, settings: Sequence[str] = ()) -> Answer:
     """Solved beside recorded. settings: `max_capacity_factor=130` of all cores, or values of the scenario."""
     measurement = measured(session, system, end)
-    title = f"Multithreading of {system}, interval that ended {end.astimezone(dt.UTC):%F %T} UTC"
+    title = f"Multithreading of {system}, interval that ended {local_time(session, system, end)}"
     values = measurement.scenario
     if not values["core"]:
         notes = [*_merged_notes(measurement), "the data report no threads of cores in this interval"]

@@ -139,9 +139,8 @@ def switched(
     source = min(sources, default="")
     where += f" AND source = {literal(source)}"
     switch = "on" if threads == 2 else "off"
-    title = (
-        f"Multithreading {switch}: possible throughput of {system}, interval that ended {moments.shown(end)}"
-    )
+    ended = moments.local_time(session, system, end)
+    title = f"Multithreading {switch}: possible throughput of {system}, interval that ended {ended}"
     answer = Answer("smt", title, [])
     types_of_cores = list(_cores(session, where, system, chosen))
     changing = [cores for cores in types_of_cores if cores.threads != threads and cores.raw is not None]
