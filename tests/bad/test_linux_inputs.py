@@ -65,7 +65,7 @@ class Said:
         self._capsys.readouterr()
         status = cli.main([command, *map(str, words)])
         captured = self._capsys.readouterr()
-        assert "fault of zlens" not in captured.err
+        assert "bug in zlens" not in captured.err
         return status, captured.out, captured.err
 
     def refused(self, path: Path) -> str:

@@ -57,13 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return complain(f"{where}{error.strerror or error}")
     except MemoryError:
-        return complain("there is not enough memory for this; narrow the question with --from and --to")
+        return complain("out of memory; narrow the query with --from and --to")
     except Exception as error:
         if debug:
             raise
         return complain(
-            f"unexpected {type(error).__name__}: {_one_line(str(error))}; this is a fault of zlens: "
-            "please report it with the command (ZLENS_DEBUG=1 shows where it arose)"
+            f"unexpected {type(error).__name__}: {_one_line(str(error))}; this is a bug in zlens: "
+            "please report it with the command (ZLENS_DEBUG=1 shows the traceback)"
         )
 
 

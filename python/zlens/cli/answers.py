@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser, plural: str, file: str, setting: str) -> None:
     """The options of both, in the words of each: `models`, `a scenario of the model`, an example of --set."""
-    parser.add_argument("--list", action="store_true", help=f"list the {plural} there are")
-    parser.add_argument("--example", action="store_true", help=f"print {file} to begin with")
-    parser.add_argument("--keys", action="store_true", help=f"print what {file} may say")
+    parser.add_argument("--list", action="store_true", help=f"list all {plural}")
+    parser.add_argument("--example", action="store_true", help=f"print an example of {file}")
+    parser.add_argument("--keys", action="store_true", help=f"list the keys of {file}")
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help=f"another value for a key: {setting}; may be repeated",
+        help=f"set a key to another value: {setting}; may be repeated",
     )
 
 
 def configure_output(parser: argparse.ArgumentParser) -> None:
     """Form and place of the answer."""
     parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
 

@@ -11,8 +11,8 @@ from zlens.cli import inputs
 from zlens.errors import CatalogError, QueryError
 
 DESCRIPTION = """\
-Show and check the facts zlens works by, find out which of IBM's monitor record pages would add fields for a
-file and what its reports lack, and import such pages as a layout pack for a release of z/VM.
+Show and check the facts that zlens works by, list which of IBM's monitor record pages would add fields for a
+file and what its reports lack, and import such pages as a layout pack for a z/VM release.
 """
 EXAMPLES = """\
 Examples:
@@ -39,24 +39,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
             allow_abbrev=False,
         )
 
-    show = action("show", "what the catalog holds, or one record, measure or role", "zlens catalog show D0R2")
+    show = action(
+        "show", "contents of the catalog or of one record, measure or role", "zlens catalog show D0R2"
+    )
     show.add_argument(
         "name", metavar="NAME", nargs="?", help="record (D0R2, MRSYTPRP, SMF70), its table, measure or role"
     )
     show.add_argument("--release", metavar="R", help="only the layout of this release")
     show.set_defaults(act=_show)
-    check = action("check", "whether the catalog and your packs agree with themselves", "zlens catalog check")
+    check = action("check", "check the catalog and your packs for consistency", "zlens catalog check")
     check.set_defaults(act=_check)
     needs = action(
-        "needs", "which pages would add fields, and what reports lack", "zlens catalog needs monwrite.data"
+        "needs",
+        "pages that would add fields, and gaps of reports",
+        "zlens catalog needs monwrite.data",
     )
     inputs.add_inputs(needs)
     needs.set_defaults(act=_needs)
     pages = action("import", "make a layout pack from saved record pages", "zlens catalog import mon730/")
     pages.add_argument("pages", metavar="PAGES", nargs="*", help="saved pages, folders or zips of them")
-    pages.add_argument("--release", metavar="R", help="release of pages that do not say theirs")
-    pages.add_argument("--dry-run", action="store_true", help="say what would be imported; write nothing")
-    pages.add_argument("--replace", action="store_true", help="drop records that the pages do not hold")
+    pages.add_argument("--release", metavar="R", help="release of pages that do not name one")
+    pages.add_argument("--dry-run", action="store_true", help="show what would be imported; write nothing")
+    pages.add_argument("--replace", action="store_true", help="drop records that are not on the pages")
     pages.add_argument("--all", action="store_true", help="list everything, however long")
     pages.set_defaults(act=_import)
 

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from zlens.progress import Progress
 
 DESCRIPTION = """\
-Hold BASE against one OTHER or several, parted by --: values side by side, differences beyond the noise first,
-what the change of a transaction's CPU time is made of, and what makes the runs not comparable.
+Compare BASE with one or more OTHER sides, separated by --: values side by side, differences beyond the noise
+first, the parts that make up the change in CPU time per transaction, and anything that makes the runs not
+comparable.
 
-Every INPUT of a side is a run; a folder or a quoted pattern is one run, and so are inputs joined by a plus
-sign (run1.monwrite + run1.smf). Options that choose data (--system, --from, --to, --shift, --peak,
---throughput..., --tz, --leap, --name) belong to the side that they stand at; those of BASE hold for a side
-too that has none of the kind, and so do its inputs for a side that names none. All other options hold for
-all sides, wherever they stand.
+Each INPUT of a side is a run; so is a folder, a quoted pattern, or inputs joined by a plus sign
+(run1.monwrite + run1.smf). Options that select data (--system, --from, --to, --shift, --peak,
+--throughput..., --tz, --leap, --name) apply to the side they follow. A side without such options uses those
+of BASE, and a side without inputs uses the inputs of BASE. All other options apply to every side.
 """
 EXAMPLES = """\
 Examples:
@@ -51,11 +51,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "zlens compare BASE... [options] -- OTHER... [options] [-- OTHER...]"
     inputs.add_inputs(parser, required=False)
     how = parser.add_argument_group("how it is compared")
-    how.add_argument("--name", metavar="NAME", help="what this side is called")
+    how.add_argument("--name", metavar="NAME", help="name of this side")
     how.add_argument(
         "--against",
         choices=("first", "previous"),
-        help="against BASE (first: cumulative) or the side before (previous: incremental)",
+        help="compare with BASE (first: cumulative) or with the side before (previous: incremental)",
     )
     how.add_argument(
         "--form",
@@ -68,10 +68,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--across-generations",
         action="store_true",
-        help="compare everything, though the machines are of different generations",
+        help="compare everything even if the machines are of different generations",
     )
-    how.add_argument("--seed", type=int, metavar="N", help="seed of what is drawn for the tests (1)")
-    parser.add_argument("--format", choices=("text", "csv", "json", "html"), help="form of the output (text)")
+    how.add_argument("--seed", type=int, metavar="N", help="seed of the random draws of the tests (1)")
+    parser.add_argument("--format", choices=("text", "csv", "json", "html"), help="output format (text)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     inputs.add_options(parser)
 

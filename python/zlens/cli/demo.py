@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 
 DESCRIPTION = """\
-Write sample files into a folder and show what is in them: an hour of a z/VM system with four processors
-(MONWRITE), the RMF report and the SMF records of a z/OS system on the same machine, and an hour of a z/VM
-system with multithreading on another one, for what is known to be recorded and not where in the records.
-The files are made: nothing in them was measured anywhere.
+Write sample files into a folder and show what they contain: an hour of a z/VM system with four processors
+(MONWRITE), the RMF report and SMF records of a z/OS system on the same machine, and an hour of a z/VM system
+with multithreading on another machine. The data are synthetic: nothing in them was measured.
 """
 EXAMPLES = """\
 Examples:
@@ -22,10 +21,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="DIR", nargs="?", default="zlens-demo", help="folder to write into (zlens-demo)"
     )
-    parser.add_argument(
-        "--seed", type=int, default=530, metavar="N", help="another hour of the machine (530)"
-    )
-    parser.add_argument("--quiet", action="store_true", help="write the files, print their names only")
+    parser.add_argument("--seed", type=int, default=530, metavar="N", help="seed of the random load (530)")
+    parser.add_argument("--quiet", action="store_true", help="write the files and print only their names")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from zlens.inputs.options import Options
 
 DESCRIPTION = """\
-Hold the rules of the catalog and your own against the input and print the ones that hold, worst first. Rules
-of thumb of our own (class ours) are asked only with --all, --class or --baseline.
+Check the input against the built-in rules and your own, and print those that hold, worst first. Rules of
+thumb of our own (class ours) are checked only with --all, --class or --baseline.
 """
 EXAMPLES = """\
 Examples:
@@ -36,12 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument(
         "--rule", dest="only", action="append", metavar="ID", help="this rule (may be repeated)"
     )
-    chosen.add_argument("--rules", action="append", default=[], metavar="DIR", help="a folder of rules more")
-    chosen.add_argument("--baseline", metavar="INPUT", help="hold the input against this one")
+    chosen.add_argument("--rules", action="append", default=[], metavar="DIR", help="folder with more rules")
+    chosen.add_argument("--baseline", metavar="INPUT", help="compare the input with this baseline")
     parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
     )
-    parser.add_argument("--missing", action="store_true", help="list the rules that cannot be computed here")
+    parser.add_argument("--missing", action="store_true", help="list the rules without data in this input")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     inputs.add_options(parser)
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from zlens.lake import Added
 
 DESCRIPTION = """\
-Decode files and keep their raw tables, with the differences of their counters, in a folder: as Parquet, by
-table, system and day. A lake is an input like any other. What is in it already is not imported again, and the
-order of imports does not matter. An import that was interrupted leaves nothing: give the same command again.
+Decode files and store their raw tables, with counter differences, as Parquet files in a folder, by table,
+system and day. A lake is an input like any other. Data already in the lake are skipped, and the order of
+imports does not matter. After an interruption, run the same command again: nothing partial is kept.
 """
 EXAMPLES = """\
 Examples:
@@ -29,7 +29,7 @@ Examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
-    parser.add_argument("--lake", required=True, metavar="DIR", help="folder of the lake; made if need be")
+    parser.add_argument("--lake", required=True, metavar="DIR", help="folder of the lake; created if missing")
     inputs.add_options(parser, selection=False, throughput=False)
 
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from zlens.inputs.source import InventoryRow, Source, SystemInfo
 
 DESCRIPTION = """\
-Tell what the input holds, file by file and system by system: format, machine, release, partition, the times
-covered and what was assumed about them, the records by type, and what could not be read as it stands.
+Show what the input contains, by file and system: format, machine, release, partition, time span and the
+assumptions behind it, records by type, and problems.
 
-SMF dumps packed with gzip, ZIP or Zstandard are unpacked into the folder TMPDIR, to at most a hundred times
-their size, or 1 GiB if that is more; ZLENS_UNPACK_LIMIT=BYTES says otherwise.
+SMF dumps compressed with gzip, ZIP or Zstandard are unpacked into TMPDIR, up to a hundred times their size or
+1 GiB, whichever is more; ZLENS_UNPACK_LIMIT=BYTES changes the limit.
 """
 EXAMPLES = """\
 Examples:
@@ -43,9 +43,7 @@ TOP = 8
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
     parser.add_argument("--all", action="store_true", help="every record type and every kind of problem")
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="form of the output (text)"
-    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
     parser.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
     inputs.add_options(parser, selection=False)
 

@@ -54,38 +54,36 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
         chosen.add_argument("--to", dest="end", metavar="TIME", help="intervals up to TIME")
         chosen.add_argument("--shift", metavar="HOURS", help="only these hours: 'Mon-Fri 08:00-17:00'")
         chosen.add_argument(
-            "--peak", metavar="LENGTH", help="only the busiest stretch of each system: 60m, 2h"
+            "--peak", metavar="LENGTH", help="only the busiest period of each system: 60m, 2h"
         )
-        chosen.add_argument("--every", metavar="LENGTH", help="sum intervals up to this length: 15m, 1h")
+        chosen.add_argument("--every", metavar="LENGTH", help="combine intervals up to this length: 15m, 1h")
     time = parser.add_argument_group("time")
     time.add_argument(
-        "--tz", metavar="ZONE", help="zone of sources with local times only: Europe/Berlin, -05:00"
+        "--tz", metavar="ZONE", help="time zone of sources that record local time only: Europe/Berlin, -05:00"
     )
     if selection:
         time.add_argument("--utc", action="store_true", help="show UTC instead of the system's local time")
-    time.add_argument("--leap", metavar="N", help="leap seconds contained in TOD values: 27")
+    time.add_argument("--leap", metavar="N", help="leap seconds included in TOD values: 27")
     if selection:
         shown = parser.add_argument_group("groups")
         shown.add_argument(
             "--group",
             metavar="FILE",
-            help="show guests, devices, volumes and partitions as groups: lines like "
+            help="combine guests, devices, volumes and partitions into groups: lines like "
             '"LNX*" = "linux" under [guest], [device], [volume] or [partition]',
         )
         formulas = parser.add_argument_group("formulas")
         formulas.add_argument(
             "--allow-unverified",
             action="store_true",
-            help="give metrics too whose formula no source confirms",
+            help="include metrics whose formula no source confirms",
         )
         formulas.add_argument(
-            "--weights", metavar="FILE", help="your own numbers for RNI and finite CPI: explain cpumf.rni"
+            "--weights", metavar="FILE", help="your own weights for RNI and finite CPI; see explain cpumf.rni"
         )
     if throughput:
         _add_throughput(parser)
-    parser.add_argument(
-        "--strict", action="store_true", help="exit status 1 when something could not be read as it stands"
-    )
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 if there are problems")
 
 
 def _add_throughput(parser: argparse.ArgumentParser) -> None:
@@ -93,22 +91,22 @@ def _add_throughput(parser: argparse.ArgumentParser) -> None:
     beside.add_argument(
         "--throughput",
         metavar="FILE",
-        help="CSV of what an application achieved: time (or start, end), transactions (or rate), response",
+        help="CSV of application throughput: time (or start, end), transactions (or rate), response",
     )
     beside.add_argument(
         "--throughput-columns",
         metavar="LIST",
-        help="which of its columns is what: 'time=When,rate=Load:per min,response=RT:ms'",
+        help="map its columns: 'time=When,rate=Load:per min,response=RT:ms'",
     )
     beside.add_argument(
         "--throughput-offset",
         metavar="TIME",
-        help="what to add to its times to fit the system's clock: 90, -1h; info suggests it",
+        help="offset added to its times to match the system's clock: 90, -1h; info suggests one",
     )
     beside.add_argument(
         "--as-published",
         action="store_true",
-        help="ITR from busy rounded to 0.1 %%, as published tables have it",
+        help="compute ITR from busy rounded to 0.1 %%, as published tables do",
     )
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _MOST = 20
 
 DESCRIPTION = """\
-Show what is in a lake that `zlens import` made, hold every file of it against its checksum, or remove what
-is no longer wanted.
+Show the contents of a lake written by `zlens import`, verify its files against their checksums, or remove
+data.
 """
 EXAMPLES = """\
 Examples:
@@ -49,8 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show = action("show", "systems, days, tables, rows, bytes, inputs", "", "zlens lake show lake --days")
     show.add_argument("--days", action="store_true", help="each day of each system")
     show.add_argument("--tables", action="store_true", help="each table of each system")
-    show.add_argument("--inputs", action="store_true", help="each input, as it was named at its import")
-    show.add_argument("--format", choices=("text", "json"), default="text", help="form of the output (text)")
+    show.add_argument("--inputs", action="store_true", help="each input, by its name at import")
+    show.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
     show.set_defaults(act=_show)
     check = action(
         "check",
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "\nExit status 1 when a file is missing, changed or belongs to nothing.",
         "zlens lake check lake",
     )
-    check.add_argument("--all", action="store_true", help="list everything that is wrong, however long")
+    check.add_argument("--all", action="store_true", help="list all faults, however many")
     check.set_defaults(act=_check)
     forget = action(
         "forget",

@@ -11,25 +11,25 @@ from typing import NoReturn
 #: What each does, in the order of the help; each is a module of this package (with an underscore where Python
 #: wants one).
 COMMANDS = {
-    "info": "what is in there: format, systems, machine, release, time span, records",
-    "report": "a classic report",
-    "sql": "any question in SQL",
-    "findings": "what stands out: value, threshold and its class, when, on what, what to do",
-    "compare": "two runs or windows side by side: what differs beyond the noise",
-    "solve": "what should happen: an exact answer to a scenario",
-    "study": "runs of a workload beside each other: scaling, regression",
-    "plan": "what if: cores, weights, shares or threads of a measured interval changed",
-    "explain": "where a number comes from: formula, inputs, unit, source, status",
+    "info": "show what an input contains: format, systems, machine, release, time span, records",
+    "report": "print a classic report",
+    "sql": "run a SQL query",
+    "findings": "check rules and print what stands out: value, threshold, time, subject, what to do",
+    "compare": "compare two or more runs or time windows",
+    "solve": "solve a model exactly: what should happen",
+    "study": "study runs of a workload: scaling, regression",
+    "plan": "what if: change cores, weights, shares or threads of a measured interval",
+    "explain": "show where a number comes from: formula, inputs, unit, source, status",
     "import": "decode files once, into a lake of Parquet files",
-    "lake": "what is in a lake, whether it is whole, removal by system and time",
-    "catalog": "record layouts and formulas: show, check, what a file lacks, import of IBM's record pages",
-    "serve": "the page: look at it all in the browser",
-    "demo": "write sample files and show what is in them",
+    "lake": "show, verify or trim a lake",
+    "catalog": "show and check record layouts and formulas; import IBM's record pages",
+    "serve": "serve the page to the browser",
+    "demo": "write sample files and show what they contain",
 }
 
 _DESCRIPTION = """\
-A performance laboratory for IBM Z: reads off the machine what it and its operating systems record.
-INPUT is a file, a folder, a quoted pattern, a lake, or - (standard input); formats are recognized by bytes.
+A performance laboratory for IBM Z. It reads what the machine and its operating systems record.
+INPUT is a file, folder, quoted pattern, lake, or - (standard input); zlens detects the format.
 """
 
 _EPILOG = """\

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from zlens.models.answer import Answer
 
 DESCRIPTION = """\
-Take a measured interval (the busiest, or that of --at), change what --set says, and solve it before and
-after. It is said which numbers are measured, solved or assumed. Without --set: what can be asked of INPUT.
+Take a measured interval (the busiest, or the one that contains --at), apply --set, and solve it before and
+after. The answer marks which numbers are measured, solved or assumed. Without --set: list what can be changed
+for INPUT.
 """
 EXAMPLES = """\
 Examples:
@@ -41,12 +42,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keys",
         dest="list",
         action="store_true",
-        help="list what can be asked, each with an example",
+        help="list what can be changed, each with an example",
     )
     parser.add_argument("--at", metavar="TIME", help="a time in the interval: '2026-03-02 09:15'")
-    parser.add_argument("--system", metavar="NAME", help="the system, where the input holds several")
+    parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
     parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
 

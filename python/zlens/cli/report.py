@@ -27,17 +27,17 @@ Examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="name of the report: prclog, fcx304, ...")
     inputs.add_inputs(parser, required=False)
-    parser.add_argument("--list", action="store_true", help="list the reports there are; with INPUT: for it")
+    parser.add_argument("--list", action="store_true", help="list all reports; with INPUT, those with data")
     parser.add_argument(
-        "--format", choices=("text", "csv", "json", "html"), default="text", help="form of the output (text)"
+        "--format", choices=("text", "csv", "json", "html"), default="text", help="output format (text)"
     )
     parser.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="VALUE",
-        help="only what the report calls so: a device, a processor, a user; * and ? may be in it, and it may "
-        "be repeated",
+        help="only this subject of the report: a device, a processor, a user; * and ? match any characters; "
+        "may be repeated",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     inputs.add_options(parser)

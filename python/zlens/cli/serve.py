@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from zlens.session.session import Session
 
 DESCRIPTION = """\
-Serve the page over some inputs, and print its address. It is served to this machine only; with --listen to
-others too, who must show the token that is printed. The page needs no network and reads nothing but INPUT.
-Ctrl-C ends it.
+Serve the page for the inputs and print its address. Only this machine can reach it; with --listen other
+machines can too, if they present the printed token. The page needs no network access and reads nothing but
+INPUT. Press Ctrl-C to stop.
 """
 EXAMPLES = """\
 Examples:
@@ -42,13 +42,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
     where = parser.add_argument_group("where it is served")
     where.add_argument(
-        "--port", type=int, metavar="N", help=f"port on this machine ({PORT}, or the next that is free)"
+        "--port", type=int, metavar="N", help=f"port on this machine ({PORT}, or the next free one)"
     )
     where.add_argument(
         "--listen", metavar="HOST:PORT", help="serve other machines too: 0.0.0.0:8017; asks for a token"
     )
     where.add_argument(
-        "--token-file", metavar="FILE", help="the token is in FILE; without it a new one is made and printed"
+        "--token-file",
+        metavar="FILE",
+        help="read the token from FILE (default: generate and print one)",
     )
     where.add_argument("--open", action="store_true", help="open it in the browser")
     inputs.add_options(parser)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from zlens.models.answer import Answer
 
 DESCRIPTION = """\
-Solve a model of the machine exactly. A scenario is a small TOML file; --example prints one to begin with.
---set changes a value for this run, --sweep asks for a range of values and prints a row for each.
---from takes the scenario from a measured interval and prints what should have happened beside what did.
+Solve a model of the machine exactly. A scenario is a small TOML file; start from the one --example prints.
+--set changes a value for this run; --sweep solves for a range of values and prints a row for each. --from
+builds the scenario from a measured interval and prints expected beside observed.
 """
 EXAMPLES = """\
 Examples:
@@ -37,18 +37,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sweep",
         metavar="KEY=START:STOP[:STEP]",
-        help="solve for each value of a key and print the figures of each",
+        help="solve for each value of a key and print the figures",
     )
     parser.add_argument(
         "--from",
         dest="measured",
         nargs="+",
         metavar="INPUT",
-        help="make the scenario of a measured interval (shares, aliases, partitions, capacity, smt): "
-        "the busiest, or that of --at",
+        help="build the scenario from a measured interval (shares, aliases, partitions, capacity, smt): "
+        "the busiest, or the one that contains --at",
     )
     parser.add_argument("--at", metavar="TIME", help="a time in that interval: '2026-03-02 09:15'")
-    parser.add_argument("--system", metavar="NAME", help="the system, where the input holds several")
+    parser.add_argument("--system", metavar="NAME", help="the system, if the input has several")
     answers.configure_output(parser)
 
 

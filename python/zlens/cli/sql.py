@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from zlens.session.session import Session
 
 DESCRIPTION = """\
-Ask any question in SQL (DuckDB's dialect) of the measures and of the raw tables of the input.
-`zlens explain TABLE` names the columns of a measure; "show tables" lists everything that can be asked.
+Run a SQL query (DuckDB dialect) over the measures and raw tables of the input. `zlens explain TABLE`
+describes the columns of a measure; "show tables" lists all tables.
 """
 EXAMPLES = """\
 Examples:
@@ -30,13 +30,13 @@ Examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_inputs(parser)
     parser.add_argument(
-        "-q", "--query", required=True, metavar="SQL", help="the question, or @FILE with the question in it"
+        "-q", "--query", required=True, metavar="SQL", help="the query, or @FILE to read it from a file"
     )
     parser.add_argument(
         "--format",
         choices=("table", "csv", "json", "parquet"),
         default="table",
-        help="form of the output (table); parquet needs -o",
+        help="output format (table); parquet needs -o",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE instead of standard output")
     parser.add_argument(

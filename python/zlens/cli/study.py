@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     from zlens.models.answer import Answer
 
 DESCRIPTION = """\
-Study runs of a workload. A small TOML file says which: each run as numbers (ETR, busy and whatever else is
-known) or as a data file whose measures are taken. scaling: one workload in larger and larger partitions,
-beside what the capability of the machine lets one expect. regression: many workloads before and after a
-change.
+Study runs of a workload, listed in a small TOML file: each run as numbers (ETR, busy and others) or as a data
+file to measure. scaling: one workload in partitions of growing size, compared with the capability of the
+machine. regression: many workloads before and after a change.
 """
 EXAMPLES = """\
 Examples:
@@ -33,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-published",
         action="store_true",
-        help="ITR from busy rounded to 0.1 %%, as published tables have it",
+        help="compute ITR from busy rounded to 0.1 %%, as published tables do",
     )
     answers.configure_output(parser)
 

@@ -206,7 +206,7 @@ def unexpected(error: Exception) -> Response:
     return _error(
         500,
         "Unexpected",
-        f"unexpected {type(error).__name__}; this is a fault of zlens",
+        f"unexpected {type(error).__name__}; this is a bug in zlens",
         None,
         "please report it with what was asked (ZLENS_DEBUG=1 shows where it arose)",
     )

@@ -33,7 +33,7 @@ _REFUSED = {
     "410": "an input cannot be read any more",
     "413": "the question is too long",
     "415": "the question is no JSON",
-    "500": "a fault of zlens",
+    "500": "a bug in zlens",
     "503": "too much is being asked at a time",
 }
 
