@@ -204,7 +204,7 @@ def test_text_has_a_block_for_each_rule() -> None:
     lines = text.split("\n")
     assert lines[0].startswith("FINDINGS  Run 2026/03/03 08:00:00")
     assert lines[1] == "SYSA  zvm-monitor  2026/03/02 09:00:00 to 09:04:00, 4 intervals"
-    assert re.match(r"1 critical, 1 warning, 1 for information; \d+ rules held", lines[2])
+    assert re.match(r"1 critical, 1 warning, 1 for information; \d+ rules checked", lines[2])
     first = next(i for i, line in enumerate(lines) if line.startswith("CRITICAL"))
     assert " ".join(lines[first].split()) == "CRITICAL PAG-002 Page space is too full [class vendor]"
     assert lines[first + 1] == "On        SYSA"
@@ -348,3 +348,15 @@ def test_the_page_on_findings_names_every_class() -> None:
     assert set(re.findall(r"^\| ([a-z-]+) \| [^-]", PAGE_OF_DOCS, re.MULTILINE)) - {"class"} == set(
         rules.CLASSES
     )
+
+
+def test_a_critical_finding_names_its_own_threshold() -> None:
+    """A rule with a second threshold says from where on a finding is critical."""
+    from zlens.catalog.rules import load
+    from zlens.findings.evaluate import _limit_of
+
+    rule = next(rule for rule in load().values() if rule.critical is not None and rule.compare == ">")
+    assert rule.critical is not None
+    below, above = rule.threshold["T"], rule.critical + 1
+    assert "critical" not in _limit_of(rule, below, rule.threshold["T"])
+    assert f"critical from {rule.critical:g}" in _limit_of(rule, above, rule.threshold["T"])

@@ -491,3 +491,17 @@ def test_wrong_aggregates(served, asked, said):
     response = served.post("aggregate", **asked)
     assert response.status_code == 400
     assert said in response.text
+
+
+def test_rules_that_apply_are_counted_by_system(served):
+    """Counters of one system do not make rules apply to another."""
+    found = {
+        name: told(served.get("findings", system=name))
+        for name in sorted({info.system for info in served.session.systems})
+    }
+    everywhere = told(served.get("findings"))["asked"]
+    assert len(found) > 1
+    assert all(0 < answer["asked"] <= everywhere for answer in found.values())
+    assert min(answer["asked"] for answer in found.values()) < everywhere
+    for answer in found.values():
+        assert {row["rule"] for row in answer["rows"]}.isdisjoint(one["rule"] for one in answer["missing"])

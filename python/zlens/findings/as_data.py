@@ -48,9 +48,7 @@ def to_json(findings: Findings) -> str:
 
 def to_html(findings: Findings) -> str:
     sections = [_section(each) for each in findings.rows] or ["<p>Nothing found.</p>"]
-    held = (
-        f"<p>{len(findings.asked)} rules held against this input; {len(findings.missing)} not computable.</p>"
-    )
+    held = f"<p>{len(findings.asked)} rules checked; {len(findings.missing)} not computable.</p>"
     return page("Findings", "\n".join(["<h1>Findings</h1>", held, *sections]), _STYLE)
 
 

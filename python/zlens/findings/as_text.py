@@ -42,7 +42,7 @@ def _head(findings: Findings, now: datetime) -> Iterator[str]:
         yield from (f"against {line}" for line in _inputs(findings.baseline))
     counts = Counter(block[0].severity for block in _blocks(findings.rows))
     told = [f"{n} {_COUNTED[severity][n > 1]}" for severity in SEVERITIES if (n := counts[severity])]
-    yield f"{', '.join(told) or 'Nothing found'}; {len(findings.asked)} rules held against this input"
+    yield f"{', '.join(told) or 'Nothing found'}; {len(findings.asked)} rules checked"
     yield "_" * WIDTH
 
 

@@ -49,7 +49,8 @@ class Findings:
     """What came of it.
 
     rows     the findings, worst first
-    asked    rules that were held against the input
+    asked    rules that were checked against the input
+    systems  of each of these the systems that have values for it; None: every system
     missing  rules that could not be, with the columns that have no value in this input
     off      rules that were not asked for, by class
     baseline what the session was held against
@@ -58,6 +59,7 @@ class Findings:
     session: Session
     rows: list[Finding] = field(default_factory=list)
     asked: list[Rule] = field(default_factory=list)
+    systems: dict[str, frozenset[str] | None] = field(default_factory=dict)
     missing: list[tuple[Rule, tuple[str, ...]]] = field(default_factory=list)
     off: list[Rule] = field(default_factory=list)
     baseline: Session | None = None
@@ -135,6 +137,7 @@ def evaluate(
             found.missing.append((rule, tuple(absent)))
             continue
         found.asked.append(rule)
+        found.systems[rule.id] = asked.systems(rule)
         tested[rule.id] = asked.test(rule)
         earlier = related.test(rule, baseline=True) if related else []
         found.rows += _holding(rule, tested[rule.id], earlier, baseline is not None, classes)
@@ -171,6 +174,8 @@ class Asked:
 
     def __init__(self, session: Session, rules: Iterable[Rule]) -> None:
         self._session = session
+        #: The systems with values in a column that rules need.
+        self._systems: dict[str, frozenset[str]] = {}
         questions = [*self._counts(rules).values()]
         for rule in rules:
             if rule.query and all(self._filled(name) for name in rule.needs):
@@ -210,9 +215,16 @@ class Asked:
         rules = list(rules)
         found = {name: True for rule in rules for name in rule.needs if not self._filled(name)}
         for names, query in self._counts(rules).items():
-            row = self._session.sql(query).rows[0]
-            found |= {name: not n for name, n in zip(names, row, strict=True)}
+            rows = self._session.sql(query).rows
+            for place, name in enumerate(names, 1):
+                self._systems[name] = frozenset(str(row[0]) for row in rows if row[place])
+                found[name] = not self._systems[name]
         return found
+
+    def systems(self, rule: Rule) -> frozenset[str] | None:
+        """The systems with values in all columns that a rule needs; None where it needs none."""
+        needed = [self._systems[name] for name in rule.needs if name in self._systems]
+        return frozenset.intersection(*needed) if needed else None
 
     def test(self, rule: Rule, *, baseline: bool = False) -> list[Tested]:
         """What a rule says of every subject."""
@@ -228,7 +240,7 @@ class Asked:
 
 def _count(table: str, columns: Iterable[str]) -> str:
     counts = ", ".join(f"count({expressions.quote(column)})" for column in columns)
-    return f"SELECT {counts} FROM {table}"
+    return f"SELECT system, {counts} FROM {table} GROUP BY system"
 
 
 def threshold(rule: Rule, *, baseline: bool = False) -> str:
@@ -325,7 +337,7 @@ def _absolute(rule: Rule, each: Tested, baseline: float | None) -> Finding:
         subject=each.subject,
         value=each.value,
         threshold=threshold,
-        limit=limit(rule, threshold),
+        limit=_limit_of(rule, each.value, threshold),
         detail=each.detail,
         first=each.first,
         last=each.last,
@@ -365,6 +377,15 @@ def _severity(rule: Rule, value: float | None) -> str:
     return "crit" if beyond else rule.severity
 
 
+def _limit_of(rule: Rule, value: float | None, threshold: float | None) -> str:
+    """The threshold in words, with that of the severity where a value is beyond it."""
+    text = limit(rule, threshold)
+    if rule.critical is None or _severity(rule, value) == rule.severity:
+        return text
+    side = "to" if rule.compare in _SMALL else "from"
+    return f"{text}; critical {side} {amount(rule.critical, rule.unit)}"
+
+
 def limit(rule: Rule, threshold: float | None) -> str:
     """The threshold in words: what the rule says itself, or its comparison."""
     if rule.limit:
@@ -395,7 +416,7 @@ def _others(
         if name in absent:
             said.append(f"{head}: not computable here, without {', '.join(absent[name])}; {other.meaning}")
         elif not mine:
-            said.append(f"{head}: not held against this input; {other.meaning}")
+            said.append(f"{head}: not checked; {other.meaning}")
         for one in mine:
             threshold = one.threshold if one.threshold is not None else other.threshold.get("T")
             value = one.value if one.held else one.mean

@@ -24,7 +24,7 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
             found = find(session, classes=classes)
         return {
             "rows": [values.plain(row.row()) for row in found.rows],
-            "asked": len(found.asked),
+            "applies": [(rule, found.systems[rule.id]) for rule in found.asked],
             "missing": [
                 {"rule": rule.id, "title": rule.title, "why": f"without {', '.join(names)}"}
                 for rule, names in found.missing
@@ -36,7 +36,19 @@ def answer(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
         place.known(system)
     key = ("findings", window, None if classes is None else tuple(sorted(set(classes))))
     found: dict[str, Any] = place.once(key, work)
-    return {**found, "rows": [row for row in found["rows"] if system in (None, row["system"])]}
+    applied, elsewhere = 0, []
+    for rule, systems in found["applies"]:
+        if system is None or systems is None or system in systems:
+            applied += 1
+        else:
+            why = f"only for {', '.join(sorted(systems))}"
+            elsewhere.append({"rule": rule.id, "title": rule.title, "why": why})
+    return {
+        "rows": [row for row in found["rows"] if system in (None, row["system"])],
+        "asked": applied,
+        "missing": [*found["missing"], *elsewhere],
+        "off": found["off"],
+    }
 
 
 def evidence(place: Place, asked: dict[str, Any]) -> dict[str, Any]:
