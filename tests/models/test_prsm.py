@@ -42,7 +42,7 @@ VERTICAL = {
 @pytest.mark.parametrize("case", VERTICAL)
 def test_vertical(case: str) -> None:
     entitled, cores, high, medium, low = VERTICAL[case]
-    found = prsm.vertical(entitled, cores)
+    found = prsm.vertical(entitled, cores, "all high")
     assert (found.high, found.medium, found.low) == (high, medium, low)
 
 
@@ -76,6 +76,8 @@ def test_whole_entitlements_by_each_rule(rule: str, beside_lows: Polarity, alone
     assert prsm.vertical(3.0, 6, rule) == beside_lows
     assert prsm.vertical(3.0, 3, rule) == alone
     assert prsm.vertical(0.0, 2, rule) == Polarity(0, 0, 0.0, 2)
+    assert prsm.vertical(3.0, 5) == Polarity(2, 1, 1.0, 2), "the default, as IBM's table has it"
+    assert prsm.vertical(3.0, 3) == Polarity(3, 0, 0.0, 0)
     # Nothing else depends on the rule.
     assert prsm.vertical(2.7, 6, rule) == prsm.vertical(2.7, 6)
 
@@ -96,7 +98,7 @@ def test_vertical_by_trying_all() -> None:
     for _ in range(3000):
         cores = chance.randint(1, 12)
         entitled = chance.choice([chance.uniform(0, cores + 1), chance.randint(0, 2 * cores) / 2])
-        found = prsm.vertical(entitled, cores)
+        found = prsm.vertical(entitled, cores, "all high")
         assert (found.high, found.medium) == most_high(entitled, cores), (entitled, cores)
         assert found.high + found.medium + found.low == cores
         assert found.high + found.medium * found.share == pytest.approx(min(entitled, cores))
@@ -108,7 +110,7 @@ def test_division_leaves_no_crumbs(shared: int, weights: list[int]) -> None:
     total = sum(weights)
     for weight, entitled in zip(weights, prsm.entitlements(shared, weights), strict=True):
         whole, left = divmod(shared * weight, total)
-        found = prsm.vertical(entitled, shared + 1)
+        found = prsm.vertical(entitled, shared + 1, "all high")
         if left == 0:
             assert found == Polarity(whole, 0, 0.0, shared + 1 - whole)
         elif 2 * left >= total:

@@ -69,7 +69,7 @@ def entitlements(shared: float, weights: Sequence[float]) -> list[float]:
     return [shared * weight / total if total else 0.0 for weight in weights]
 
 
-def vertical(entitled: float, cores: int, integer: str = "all high") -> Polarity:
+def vertical(entitled: float, cores: int, integer: str = "one medium beside lows") -> Polarity:
     """Polarity of the logical cores of a vertical partition.
 
     The whole part of the entitlement becomes vertical-high cores, the remainder a medium one. If the

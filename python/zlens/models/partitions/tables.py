@@ -159,7 +159,9 @@ def polarity_row(name: str, member: Member) -> Row:
     facts, cores = member.facts, member.facts["cores"]
     begin = (name, facts["type"])
     if member.claim is None:
-        return (*begin, "dedicated", 100.0 * cores, None, None, None, None, 100.0, 0)
+        high = cores if facts["polarization"] == "vertical" else None
+        others = None if high is None else 0
+        return (*begin, "dedicated", 100.0 * cores, high, others, None, others, 100.0, 0)
     entitled = 100 * member.entitled
     parked = cores - member.unparked
     polarity = member.polarity
