@@ -12,6 +12,7 @@ import pytest
 
 from zlens import models
 from zlens.errors import ScenarioError
+from zlens.models.answer import by_name
 from zlens.models.queueing import model as queueing
 from zlens.models.queueing import queues
 
@@ -183,8 +184,97 @@ def test_an_open_system_with_too_much_work_says_so() -> None:
         station=[{"name": "CPU"}], **{"class": [{"name": "a", "rate": 2.0, "demand": {"CPU": 1.0}}]}
     )
     assert answer.figure("response") is None
-    assert answer.figure("busiest") == pytest.approx(200)
-    assert "grows without limit" in answer.notes[0]
+    assert answer.figure("busiest") == pytest.approx(100)
+    assert answer.figure("throughput") == pytest.approx(1), "what one server can do"
+    assert "more arrives than can be served (work for 2 servers, and it has 1)" in answer.notes[0]
+
+
+def test_a_station_that_is_just_full_says_so() -> None:
+    answer = solved(
+        station=[{"name": "CPU"}], **{"class": [{"name": "a", "rate": 5.0, "demand": {"CPU": 0.2}}]}
+    )
+    assert answer.figure("response") is None
+    assert answer.figure("throughput") == pytest.approx(5)
+    assert "as much arrives as can be served" in answer.notes[0]
+
+
+def test_a_full_station_passes_on_what_it_serves() -> None:
+    """10 a second at a station that can do 5: the next one sees 5, and is half busy."""
+    answer = solved(
+        station=[{"name": "CPU"}, {"name": "DASD"}],
+        **{"class": [{"name": "a", "rate": 10.0, "demand": {"CPU": 0.2, "DASD": 0.1}}]},
+    )
+    assert answer.figure("throughput") == pytest.approx(5)
+    assert answer.table("stations").column("utilization") == [pytest.approx(100), pytest.approx(50)]
+    assert answer.table("stations").column("residence") == [None, pytest.approx(0.2)]
+
+
+def test_open_and_closed_classes_at_one_station() -> None:
+    """Open work takes 45 % of the server; many closed customers get the rest: 0.55 / 0.2 = 2.75 a second."""
+    answer = solved(
+        station=[{"name": "CPU"}],
+        **{
+            "class": [
+                {"name": "open", "rate": 0.9, "demand": {"CPU": 0.5}},
+                {"name": "closed", "customers": 500, "think": 1.0, "demand": {"CPU": 0.2}},
+            ]
+        },
+    )
+    rows = by_name(answer.table("classes"))
+    assert rows["closed"]["throughput"] == pytest.approx(2.75)
+    assert rows["open"]["throughput"] == pytest.approx(0.9)
+    assert answer.table("stations").column("utilization") == [pytest.approx(100)]
+
+
+def test_mixed_classes_agree_with_all_states() -> None:
+    """A shared server as a Markov chain of open and closed customers there, solved by iteration."""
+    arrivals, open_demand, customers, think, demand, most = 0.6, 0.5, 3, 2.0, 0.8, 60
+    share = dict.fromkeys(itertools.product(range(most + 1), range(customers + 1)), 1.0)
+    flows: dict[tuple[int, int], list[tuple[tuple[int, int], float]]] = {state: [] for state in share}
+    leaving = dict.fromkeys(share, 0.0)
+    for opened, closed in share:
+        there = opened + closed
+        steps = {
+            (opened + 1, closed): arrivals if opened < most else 0.0,
+            (opened, closed + 1): (customers - closed) / think,
+        }
+        if there:
+            steps[(opened - 1, closed)] = opened / there / open_demand
+            steps[(opened, closed - 1)] = closed / there / demand
+        for state, rate in steps.items():
+            if rate:
+                flows[state].append(((opened, closed), rate))
+                leaving[(opened, closed)] += rate
+    for _ in range(3000):
+        for state, sources in flows.items():
+            share[state] = math.fsum(share[source] * rate for source, rate in sources) / leaving[state]
+    total = math.fsum(share.values())
+    inside = math.fsum(p * opened for (opened, _), p in share.items()) / total
+    back = math.fsum(p * (customers - closed) / think for (_, closed), p in share.items()) / total
+    answer = solved(
+        station=[{"name": "CPU"}],
+        **{
+            "class": [
+                {"name": "open", "rate": arrivals, "demand": {"CPU": open_demand}},
+                {"name": "closed", "customers": customers, "think": think, "demand": {"CPU": demand}},
+            ]
+        },
+    )
+    rows = by_name(answer.table("classes"))
+    assert rows["closed"]["throughput"] == pytest.approx(back, rel=1e-6)
+    assert rows["open"]["in_system"] == pytest.approx(inside, rel=1e-6)
+
+
+def test_mixed_classes_with_a_delay() -> None:
+    """At a delay nobody is in anybody's way."""
+    classes = [
+        {"name": "open", "rate": 2.0, "demand": {"LAN": 3.0}},
+        {"name": "closed", "customers": 4, "think": 1.0, "demand": {"LAN": 1.0}},
+    ]
+    answer = solved(station=[{"name": "LAN", "kind": "delay"}], **{"class": classes})
+    rows = by_name(answer.table("classes"))
+    assert (rows["open"]["response"], rows["closed"]["response"]) == (pytest.approx(3), pytest.approx(1))
+    assert answer.table("stations").column("queue") == [pytest.approx(2 * 3 + 2 * 1)]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +291,17 @@ def test_an_open_system_with_too_much_work_says_so() -> None:
                     for n, key in (("a", "rate"), ("b", "customers"))
                 ]
             },
-            "some classes are open",
+            "the open classes alone use all of CPU (100 %)",
+        ),
+        (
+            {
+                "station": [{"name": "CPU", "servers": 2}],
+                "class": [
+                    {"name": n, key: 1, "demand": {"CPU": 0.5}}
+                    for n, key in (("a", "rate"), ("b", "customers"))
+                ],
+            },
+            "has several servers or speeds, and some classes are open and some closed",
         ),
         ({"station": [{"name": "CPU", "kind": "delay", "servers": 2}]}, "is a delay and has servers"),
         ({"station": [{"name": "CPU", "arrival_variation": 2}]}, "the system is closed"),

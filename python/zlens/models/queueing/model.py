@@ -1,4 +1,4 @@
-"""Queues: response and throughput of stations, open (work arrives) or closed (customers come back)."""
+"""Queues: response and throughput of stations, with open (arriving) and closed (returning) classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zlens.models.scenario import Scenario
 from zlens.present.charts import Chart, Series
 from zlens.schema.kinds import Choice, Integer, Key, Line, Many, Named, Number, Spec
 
-SUMMARY = "queues: throughput, response and utilization, exact for open and closed systems"
+SUMMARY = "queues: throughput, response and utilization, exact for open, closed and mixed systems"
 
 _TIME = Number(0, 1e9)
 
@@ -87,11 +87,12 @@ _STATIONS = (
 
 
 def solve(scenario: Scenario) -> Answer:
-    """Solve an open or a closed system; mixed ones are not supported."""
+    """Solve an open, a closed or a mixed system."""
     stations, classes = scenario["station"], scenario["class"]
     _check_combinations(scenario, stations, classes)
-    is_open = classes[0]["rate"] is not None
-    rows, of_classes, notes = (_open if is_open else _closed)(scenario, stations, classes)
+    kinds = {class_["rate"] is not None for class_ in classes}
+    solve_rows = _mixed if len(kinds) > 1 else _open if True in kinds else _closed
+    rows, of_classes, notes = solve_rows(scenario, stations, classes)
     busiest = max(rows, key=lambda row: -1.0 if row[1] is None else row[1])
     figures = [
         Figure("throughput", _sum(row[1] for row in of_classes), "1/s", "Throughput", 4),
@@ -127,31 +128,38 @@ def _open(
     rows: list[tuple[Any, ...]] = []
     stretched: dict[str, float | None] = {}
     notes = []
-    arriving = math.fsum(class_["rate"] for class_ in classes)
+    served, full = _served(stations, classes)
+    done = math.fsum(served.values())
     for station in stations:
-        name = station["name"]
-        offered = math.fsum(class_["rate"] * class_["demand"].get(name, 0.0) for class_ in classes)
+        name, servers = station["name"], station["servers"]
+        offered = math.fsum(served[class_["name"]] * class_["demand"].get(name, 0.0) for class_ in classes)
         if station["kind"] == "delay":
             stretched[name] = 1.0
-            rows.append((name, None, offered, offered / arriving if arriving else None))
+            rows.append((name, None, offered, offered / done if done else None))
             continue
         # One aggregate class: the mean demand, at the total arrival rate.
-        service = offered / arriving if arriving else 0.0
-        queue = queues.many_servers(
-            arriving,
-            service,
-            station["servers"],
-            arrivals=station["arrival_variation"],
-            services=station["service_variation"],
-        )
-        busy = 100.0 * offered / station["servers"]
+        service = offered / done if done else 0.0
+        queue = None if name in full else queues.many_servers(
+            done, service, servers,
+            arrivals=station["arrival_variation"], services=station["service_variation"],
+        )  # fmt: skip
         if queue is None:
             stretched[name] = None
-            rows.append((name, busy, None, None))
-            notes.append(f"{name}: more arrives than can be served, so its queue grows without limit")
+            rows.append((name, min(100.0, 100.0 * offered / servers), None, None))
+            arriving = math.fsum(class_["rate"] * class_["demand"].get(name, 0.0) for class_ in classes)
+            more = "more arrives than" if arriving > servers else "as much arrives as"
+            notes.append(
+                f"{name}: {more} can be served (work for {arriving:.4g} servers, and it has {servers}), so "
+                "its queue grows without limit"
+            )
         else:
             stretched[name] = queue.response / service if service else 1.0
-            rows.append((name, busy, queue.queued + offered, queue.response))
+            rows.append((name, 100.0 * offered / servers, queue.queued + offered, queue.response))
+    if full:
+        notes.append(
+            "Throughput is what the full station serves, of each class in proportion to its arrivals; what "
+            "it leaves waiting reaches no other station"
+        )
     of_classes = []
     for class_ in classes:
         parts = [
@@ -160,9 +168,94 @@ def _open(
             if demand
         ]
         response = None if None in parts else math.fsum(part for part in parts if part is not None)
-        inside = None if response is None else class_["rate"] * response
-        of_classes.append((class_["name"], class_["rate"], response, inside))
+        rate = served[class_["name"]]
+        of_classes.append((class_["name"], rate, response, None if response is None else rate * response))
     return rows, of_classes, notes
+
+
+def _served(
+    stations: list[dict[str, Any]], classes: list[dict[str, Any]]
+) -> tuple[dict[str, float], set[str]]:
+    """Throughput of each open class, and the stations that are full.
+
+    Stations fill one after the other, the most overloaded first; each passes on what it can serve.
+    """
+    served = {class_["name"]: float(class_["rate"]) for class_ in classes}
+    full: set[str] = set()
+    for _ in stations:
+        loads = {
+            station["name"]: math.fsum(
+                served[class_["name"]] * class_["demand"].get(station["name"], 0.0) for class_ in classes
+            )
+            / station["servers"]
+            for station in stations
+            if station["kind"] == "queue" and station["name"] not in full
+        }
+        name, load = max(loads.items(), key=lambda pair: pair[1], default=("", 0.0))
+        if load < 1.0:
+            break
+        full.add(name)
+        for class_ in classes:
+            if class_["demand"].get(name):
+                served[class_["name"]] /= load
+    return served, full
+
+
+def _mixed(
+    scenario: Scenario, stations: list[dict[str, Any]], classes: list[dict[str, Any]]
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]:
+    """Open and closed classes at the same stations, exactly.
+
+    Open work takes its part of each server, and closed classes see what is left: their demands grow by
+    1 / (1 - utilization by open classes). An open transaction finds the closed customers in its way. Source:
+    Lazowska et al., Quantitative System Performance, mixed classes; Bruell and Balbo, Computational
+    Algorithms for Closed Queueing Networks.
+    """
+    opened = [class_ for class_ in classes if class_["rate"] is not None]
+    closed = [class_ for class_ in classes if class_["rate"] is None]
+    taken = {
+        station["name"]: math.fsum(
+            class_["rate"] * class_["demand"].get(station["name"], 0.0) for class_ in opened
+        )
+        for station in stations
+    }
+    for station in stations:
+        if station["kind"] == "queue" and taken[station["name"]] >= 1.0:
+            raise scenario.problem.wrong(
+                f"the open classes alone use all of {station['name']} ({100 * taken[station['name']]:.4g} %)",
+                "lower their rates; closed classes would get nothing there",
+            )
+    left = {
+        station["name"]: 1.0 if station["kind"] == "delay" else 1.0 - taken[station["name"]]
+        for station in stations
+    }
+    slowed = [
+        {**class_, "demand": {name: demand / left[name] for name, demand in class_["demand"].items()}}
+        for class_ in closed
+    ]
+    rows, of_closed, notes = _closed(scenario, stations, slowed)
+    found = {row[0]: row for row in rows}
+    throughput = math.fsum(row[1] for row in of_closed) + math.fsum(class_["rate"] for class_ in opened)
+    together: list[tuple[Any, ...]] = []
+    residence: dict[str, float] = {}
+    for station in stations:
+        name = station["name"]
+        _, busy, inside, _ = found[name]
+        if station["kind"] == "delay":
+            residence[name] = 1.0
+            inside += taken[name]
+            together.append((name, None, inside, inside / throughput if throughput else None))
+            continue
+        residence[name] = (1.0 + inside) / left[name]
+        inside += taken[name] * residence[name]
+        busy = busy * left[name] + 100.0 * taken[name]
+        together.append((name, busy, inside, inside / throughput if throughput else None))
+    of_open = {}
+    for class_ in opened:
+        response = math.fsum(residence[name] * demand for name, demand in class_["demand"].items())
+        of_open[class_["name"]] = (class_["name"], class_["rate"], response, class_["rate"] * response)
+    of_classes = {row[0]: row for row in of_closed} | of_open
+    return together, [of_classes[class_["name"]] for class_ in classes], notes
 
 
 def _closed(
@@ -232,8 +325,6 @@ def _check_combinations(
             raise wrong(f"{path} has no demand at any station", "give it a demand")
         if class_["rate"] is not None and class_["think"]:
             raise wrong(f"{path} has both rate and think", "leave think out, or give customers")
-    if len(kinds) > 1:
-        raise wrong("some classes are open and some closed", "solve them separately")
     for station in stations:
         path = f"station.{station['name']}"
         many = station["servers"] > 1 or station["speeds"] is not None
@@ -241,10 +332,15 @@ def _check_combinations(
             raise wrong(f"{path}.speeds is for closed systems, instead of servers", "leave one of them out")
         if station["kind"] == "delay" and many:
             raise wrong(f"{path} is a delay and has servers", 'write kind = "queue", or leave servers out')
-        if False in kinds and len(classes) > 1 and many:
+        if kinds == {False} and len(classes) > 1 and many:
             raise wrong(
                 f"{path} has several servers, and the system has several closed classes",
                 "merge the classes: the exact solution supports one",
+            )
+        if len(kinds) > 1 and many:
+            raise wrong(
+                f"{path} has several servers or speeds, and some classes are open and some closed",
+                "give it one server: the exact solution of mixed classes has one at each station",
             )
         if False in kinds and (station["arrival_variation"] != 1 or station["service_variation"] != 1):
             raise wrong(f"{path} has a variation, but the system is closed", "leave it out")
