@@ -220,9 +220,16 @@ class Integer:
         return value
 
 
+#: The size of numbers, apart from 0.
+SMALLEST, LARGEST = 1e-12, 1e15
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number from low to high; above: excluding low itself."""
+    """A number from low to high; above: excluding low itself.
+
+    Its size is bounded too: quotients and products of what is at the ends of the double range are not numbers.
+    """
 
     low: float = -math.inf
     high: float = math.inf
@@ -251,6 +258,10 @@ class Number:
             raise problem.value(where, value, self.words())
         if not self.low <= value <= self.high or (self.above and value == self.low):
             raise problem.value(where, value, self.words())
+        if value and not SMALLEST <= abs(value) <= LARGEST:
+            raise problem.value(
+                where, value, f"{self.words()}; apart from 0, between {SMALLEST:g} and {LARGEST:g} in size"
+            )
         return float(value)
 
 

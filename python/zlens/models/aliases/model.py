@@ -43,13 +43,13 @@ _DEVICE = Spec(
     (
         Key("name", Line(), "name of the volume"),
         Key("use", Line(), "use whose aliases it takes; required with more than one use", default=None),
-        Key("rate", Number(0, 1e9), "I/O rate of the volume, base and aliases together", "per second"),
+        Key("rate", Number(0, 1e6), "I/O rate of the volume, base and aliases together", "per second"),
         Key("serv", _MS, "service time; or pend, disc and conn", "ms", default=None),
         Key("pend", _MS, "pending", "ms", default=None),
         Key("disc", _MS, "disconnected", "ms", default=None),
         Key("conn", _MS, "connected", "ms", default=None),
         Key("resp", _MS, "response time as measured; shows how bursty requests are", "ms", default=None),
-        Key("aliases_then", Integer(0, 10_000), "aliases it had at that measurement", default=0),
+        Key("aliases_then", Integer(0, 4_096), "aliases it had at that measurement", default=0),
         Key(
             "burst",
             Number(0, 1_000_000),
@@ -67,7 +67,7 @@ _DEVICE = Spec(
 
 SPEC = Spec(
     (
-        Key("aliases", Integer(0, 10_000), "aliases of the pool"),
+        Key("aliases", Integer(0, 4_096), "aliases of the pool"),
         Key("use", Many(_USE), "a use of the pool", default=[]),
         Key("device", Many(_DEVICE), "a volume", default=[]),
     )
