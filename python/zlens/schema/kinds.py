@@ -228,7 +228,7 @@ SMALLEST, LARGEST = 1e-12, 1e15
 class Number:
     """A number from low to high; above: excluding low itself.
 
-    Its size is bounded too: quotients and products of what is at the ends of the double range are not numbers.
+    Its size is bounded too: what is made of numbers at the ends of the double range is none.
     """
 
     low: float = -math.inf
