@@ -197,3 +197,10 @@ def test_every_model_has_a_sound_example(name: str) -> None:
     assert answer.tables
     for table in answer.tables:
         assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_a_scenario_of_another_model() -> None:
+    from zlens import models
+
+    with pytest.raises(ScenarioError, match="is for the model shares, not queueing; "):
+        models.solve("queueing", {"model": "shares", "processors": {"CP": 1}})

@@ -195,7 +195,7 @@ def test_the_interval() -> None:
 def test_the_system() -> None:
     given = four_hungry([75.0] * 4)
     assert moments.system(given, "guest", None) == "VM1"
-    with pytest.raises(QueryError, match="has no data for table guest"):
+    with pytest.raises(QueryError, match="there is no system VM2 in the input; expected one of VM1"):
         moments.system(given, "guest", "VM2")
 
 

@@ -42,7 +42,7 @@ def test_names_and_numbers() -> None:
     for wanted in ("prclog", "PRCLOG", "fcx304", "FCX304", " Fcx304 "):
         assert definition.find(wanted) == "prclog"
     assert definition.find("fcx155") == "mondata"
-    with pytest.raises(QueryError, match=r"there is no report 'fcx999'.*prclog"):
+    with pytest.raises(QueryError, match=r"there is no report 'fcx999'; expected a name such as .*fcx"):
         definition.find("fcx999")
     with pytest.raises(QueryError):
         definition.find("../reports/prclog")
@@ -233,3 +233,17 @@ def test_a_report_with_values_counts_them_of_all_known(tmp_path: Path) -> None:
 def test_a_wrong_absence_is_told(old: str, new: str, words: str) -> None:
     with pytest.raises(CatalogError, match=words):
         definition_file.read(SKELETON + ABSENT.replace(old, new), "x.toml", "skeleton")
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [("FCX 304", "prclog"), ("Device CPOWNED", "cpowned"), ("indicate multithread", "indicate_multithread")],
+)
+def test_names_as_people_type_them(typed: str, name: str) -> None:
+    assert definition.find(typed) == name
+
+
+def test_a_miss_names_what_is_near() -> None:
+    with pytest.raises(QueryError, match="expected a name such as prclog, ") as caught:
+        definition.find("prclg")
+    assert len(str(caught.value)) < 150

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from zlens.errors import QueryError
+from zlens.errors import QueryError, ScenarioError
 from zlens.models.answer import Answer
 from zlens.models.scenario import Scenario, checked
 from zlens.schema.kinds import Spec
@@ -65,6 +65,10 @@ def measured(name: str) -> Any:
 def solve(name: str, scenario: Mapping[str, Any], *, file: str | None = None) -> Answer:
     """The answer of a model to a scenario as parsed from TOML; ScenarioError if the scenario is wrong."""
     model = find(name)
+    other = scenario.get("model")
+    if isinstance(other, str) and other != name:
+        said = f"the scenario is for the model {other}, not {name}"
+        raise ScenarioError(said, file=file, cure=say("solve_model", model=other))
     ready = checked(model.SPEC, scenario, file=file)
     answer = model.solve(ready)
     answer.assumptions = [*ready.assumptions, *answer.assumptions]

@@ -40,6 +40,11 @@ def system(session: Asked, table: str, wanted: str | None) -> str:
     """The only system with rows in a table; QueryError if there is none or more than one."""
     systems = [row[0] for row in session.sql(f'SELECT DISTINCT system FROM "{table}" ORDER BY 1').rows]
     if wanted is not None:
+        known = [row[0] for row in session.sql("SELECT DISTINCT system FROM system ORDER BY 1").rows]
+        if wanted not in known:
+            raise QueryError(
+                f"there is no system {wanted} in the input", expected=f"one of {', '.join(known)}"
+            )
         systems = [name for name in systems if name == wanted]
     if not systems:
         raise QueryError(f"the input has no data for table {table}", cure=say("explain", name=table))

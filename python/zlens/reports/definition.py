@@ -7,6 +7,7 @@ every key to the person who writes one. Nothing here reads measurements.
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass, replace
 from functools import cache
@@ -202,22 +203,26 @@ def numbers(folder: Path = FOLDER) -> dict[str, str]:
 
 
 def find(wanted: str, folder: Path = FOLDER) -> str:
-    """The short name for a short name or a number, in any case."""
+    """The short name for a name or number as people type it: FCX 304, Device CPOWNED."""
     asked = wanted.strip().lower()
     known = names(folder)
-    if asked in known:
-        return asked
     numbered = {number.lower(): name for number, name in numbers(folder).items()}
-    if asked in numbered:
-        return numbered[asked]
+    words = asked.split()
+    # A name of several words is a short name with underscores, or one behind its menu.
+    for typed in dict.fromkeys(("_".join(words), "".join(words), *words[-1:])):
+        if typed in known:
+            return typed
+        if typed in numbered:
+            return numbered[typed]
     menu = menus.find(asked)
     if menu is not None:
         raise QueryError(
             f"{menu.number} is a menu of reports, not one of them", cure=say("report_menu", name=asked)
         )
+    near = difflib.get_close_matches("_".join(words), [*known, *numbered], 4, 0.5)
     raise QueryError(
         f"there is no report {wanted!r}",
-        expected=f"one of {', '.join(known)}",
+        expected=f"a name such as {', '.join(near)}" if near else None,
         cure=say("reports"),
     )
 
