@@ -47,3 +47,20 @@ def test_axe_finds_nothing_in_the_dark(browser: Browser, address: str, view: str
     with watched(browser, address, viewport=viewport, color_scheme="dark") as page:
         opened(page, address, view, system="ZLSIM")
         finds_nothing(page, axe)
+
+
+def test_a_main_button_is_readable_under_the_pointer(page: Page, address: str) -> None:
+    """White on the accent, hovered or not: a contrast of 4.5 at least."""
+    opened(page, address, "sql", system="ZLDEMO", q="SELECT 1")
+    button = page.get_by_role("button", name="Run", exact=True)
+    button.hover()
+    page.wait_for_timeout(300)
+    colors = button.evaluate("e => { const s = getComputedStyle(e); return [s.color, s.backgroundColor]; }")
+
+    def luminance(color: str) -> float:
+        parts = [int(part) / 255 for part in color[color.index("(") + 1 : -1].split(",")[:3]]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted(map(luminance, colors))
+    assert (light + 0.05) / (dark + 0.05) >= 4.5

@@ -129,12 +129,12 @@ def test_a_guest_is_opened_with_its_courses(page: Page, address: str, demo: Path
     expect(detail.locator('[data-testid="chart-guest-waits"] canvas')).to_be_visible()
     program = asked(
         demo / "sim.monwrite",
-        "SELECT cpu_s, mt1_s, prorated_s FROM guest WHERE userid = 'LINUX03' ORDER BY interval_end",
+        "SELECT cpu_pct, mt1_pct, prorated_pct FROM guest WHERE userid = 'LINUX03' ORDER BY interval_end",
     )
     times = chart_rows(page, "guest-times")
     assert len(times) == len(program) == 60
     for shown, told in zip(times, program, strict=True):
-        pairs = (("raw", "cpu_s"), ("MT-1 equivalent", "mt1_s"), ("prorated core time", "prorated_s"))
+        pairs = (("raw", "cpu_pct"), ("MT-1 equivalent", "mt1_pct"), ("prorated core time", "prorated_pct"))
         assert [shown[name] for name, _ in pairs] != [""] * 3
         for name, key in pairs:
             value = told[key]
