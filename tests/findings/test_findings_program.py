@@ -68,7 +68,7 @@ def ids(text: str) -> set[str]:
 def test_a_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "findings", str(folder / "busy.monwrite"))
     assert status == 0
-    assert "CPU-002  Processors as busy as IBM runs its scaling tests" in out
+    assert "CPU-002  Processors as busy as in IBM's scaling tests" in out
     assert "97 % against >= 90 %" in out
     # The first interval has no sample before it.
     assert f"in {MINUTES - 1} of {MINUTES - 1} intervals" in out
@@ -162,7 +162,7 @@ def test_a_rule_of_the_user_is_explained(tmp_path: Path) -> None:
 def test_a_note_is_explained_with_its_reason() -> None:
     text = explain("NET-001")
     assert "note: something to know" in text
-    assert "no measure says the layer" in text
+    assert "no measure shows the layer" in text
 
 
 def test_all_rules_are_listed() -> None:
