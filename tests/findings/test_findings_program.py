@@ -210,7 +210,7 @@ def footnotes(report: str, **system: str) -> list[str]:
 
 def test_a_fault_is_a_footnote_at_its_level_only() -> None:
     at_63 = footnotes("device", source="zvm-monitor", release="6.3.0")
-    assert any("Queues of paging I/O are not counted" in note for note in at_63)
+    assert any("Paging I/O queues are not counted" in note for note in at_63)
     assert footnotes("device", source="zvm-monitor", release="7.3.0") == []
     assert footnotes("device", source="rmf-xml", release="6.3") == []
     (aliases,) = footnotes("hpalias", source="zvm-monitor", release="6.4.0")
@@ -226,7 +226,7 @@ def test_faults_of_zos_are_told_apart() -> None:
 @pytest.mark.parametrize("name", ["device.queued", "device", "D6R3"])
 def test_faults_are_explained(name: str) -> None:
     text = " ".join(explain(name).split())
-    assert "z/VM 6.3 and later, before 6.4: Queues of paging I/O are not counted" in text
+    assert "z/VM 6.3 and later, before 6.4: Paging I/O queues are not counted" in text
 
 
 def test_a_footnote_in_a_report(folder: Path) -> None:
