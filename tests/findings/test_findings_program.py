@@ -68,7 +68,7 @@ def ids(text: str) -> set[str]:
 def test_a_busy_system(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "findings", str(folder / "busy.monwrite"))
     assert status == 0
-    assert "CPU-002  Processors as busy as IBM runs its scaling tests" in out
+    assert "CPU-002  Processors as busy as in IBM's scaling tests" in out
     assert "97 % against >= 90 %" in out
     # The first interval has no sample before it.
     assert f"in {MINUTES - 1} of {MINUTES - 1} intervals" in out
@@ -162,7 +162,7 @@ def test_a_rule_of_the_user_is_explained(tmp_path: Path) -> None:
 def test_a_note_is_explained_with_its_reason() -> None:
     text = explain("NET-001")
     assert "note: something to know" in text
-    assert "no measure says the layer" in text
+    assert "no measure shows the layer" in text
 
 
 def test_all_rules_are_listed() -> None:
@@ -210,7 +210,7 @@ def footnotes(report: str, **system: str) -> list[str]:
 
 def test_a_fault_is_a_footnote_at_its_level_only() -> None:
     at_63 = footnotes("device", source="zvm-monitor", release="6.3.0")
-    assert any("Queues of paging I/O are not counted" in note for note in at_63)
+    assert any("Paging I/O queues are not counted" in note for note in at_63)
     assert footnotes("device", source="zvm-monitor", release="7.3.0") == []
     assert footnotes("device", source="rmf-xml", release="6.3") == []
     (aliases,) = footnotes("hpalias", source="zvm-monitor", release="6.4.0")
@@ -226,7 +226,7 @@ def test_faults_of_zos_are_told_apart() -> None:
 @pytest.mark.parametrize("name", ["device.queued", "device", "D6R3"])
 def test_faults_are_explained(name: str) -> None:
     text = " ".join(explain(name).split())
-    assert "z/VM 6.3 and later, before 6.4: Queues of paging I/O are not counted" in text
+    assert "z/VM 6.3 and later, before 6.4: Paging I/O queues are not counted" in text
 
 
 def test_a_footnote_in_a_report(folder: Path) -> None:

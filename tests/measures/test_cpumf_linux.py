@@ -108,7 +108,7 @@ def test_scaled_counts_need_not_fit_each_other(tmp_path: Path) -> None:
     with zlens.open(_written(path, lines.format(part="100.00"))) as session:
         assert values(session, "cpi") == []
         assert any("more instructions in problem state" in p.detail for p in session.all_problems())
-        assert "CPU MF of the system is withheld" in session.report("cpumf")
+        assert "CPU MF data of the system is withheld" in session.report("cpumf")
     with zlens.open(_written(path, lines.format(part="50.00"))) as session:
         assert values(session, "cpi") == [{"cpi": 2.0}]
         assert session.sql("SELECT scaled FROM linux_cpumf").rows == [(True,)]

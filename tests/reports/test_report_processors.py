@@ -91,7 +91,7 @@ def rows(text: str, label: str) -> list[list[str]]:
 @pytest.mark.parametrize("way", [OWN, REAL], ids=["own", "5.3"])
 def test_cpu(tmp_path: Path, way: Any) -> None:
     text = printed(made(tmp_path / "x", ("D0R1", "D0R2"), way), "fcx100")
-    load, rates = text.split("What CP did, a second")
+    load, rates = text.split("CP activity, per second")
     assert rows(load, ">>Mean>>") == [
         ["0", "IFL", "60.0", "20.0", "40.0", "20.0", "10.0", "5.0", "75.0"],
         ["1", "IFL", "25.0", "10.0", "15.0", "75.0", "5.0", ".0", "25.0"],
