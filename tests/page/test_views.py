@@ -147,7 +147,7 @@ def test_a_number_explains_itself(page: Page, address: str):
     opened(page, address, "overview", system="ZLSIM")
     page.locator('[data-testid="figures-tv"]').click()
     panel = page.locator('[data-testid="explain"]')
-    expect(panel.locator("pre")).to_contain_text("sum(processor.user_time) / sum(processor.emulation_time)")
+    expect(panel.locator("pre")).to_contain_text("processor.user_time")
     expect(panel.locator("pre")).to_contain_text("Status")
     page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
