@@ -404,7 +404,7 @@ def test_footnotes() -> None:
     foot = [line for line in text.split("\n") if line.startswith("* ")]
     assert foot == [
         "* Synthetic data, written by zlens demo; nothing in it was measured.",
-        '* 2 problems in reading, see: zlens sql INPUT -q "SELECT * FROM problem"',
+        '* 2 problems while reading, see: zlens sql INPUT -q "SELECT * FROM problem"',
         "* Always.",
         "* On 6.3.",
         "* Not available in this input: User.",

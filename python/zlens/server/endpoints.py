@@ -172,7 +172,7 @@ ENDPOINTS = (
             Key(
                 "top",
                 Integer(1, 1000),
-                "how many values of the first `by` to keep: the largest of the first column by mean and maximum",
+                "values of the first `by` to keep: the largest of the first column by mean and maximum",
                 default=None,
             ),
             _SYSTEM,
