@@ -148,4 +148,4 @@ def test_check_fails_where_a_file_is_wrong(
     status, out, _ = run(capsys, "lake", "check", made)
     assert status == 1
     assert out.splitlines()[0].startswith(f"changed: {path}: it has ")
-    assert out.splitlines()[-1].endswith("1 wrong")
+    assert out.splitlines()[-1].endswith("1 fault")
