@@ -146,7 +146,7 @@ def test_needs_of_a_made_file_and_of_a_lake(
     sim = made.write(tmp_path / "sim.mon", groups)
     assert main(["catalog", "needs", str(sim)]) == 0
     assert capsys.readouterr().out.startswith(
-        "SIMTEST is made with zlens' own pack: no page tells of it\n\nRep"
+        "SIMTEST was written with zlens' own pack: no page describes it\n\nRep"
     )
     lake = tmp_path / "lake"
     assert main(["import", str(processors(tmp_path)), "--lake", str(lake)]) == 0
@@ -160,7 +160,7 @@ def test_needs_of_a_made_file_and_of_a_lake(
 def test_the_overview_names_what_is_the_users(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "show"]) == 0
     said = capsys.readouterr().out
-    assert f"Roles of yours ({data / 'roles.toml'})\n  none" in said
+    assert f"Your roles ({data / 'roles.toml'})\n  none" in said
     assert "(zlens-sim)\n  D0R2, " in said
     data.mkdir()
     (data / "roles.toml").write_text('[guest]\nlocked = { field = "USEACT_X" }\n', encoding="utf-8")

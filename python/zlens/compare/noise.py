@@ -66,7 +66,7 @@ class Verdict:
 
 
 def estimate(pairs: Sequence[tuple[float, float]], seed: str) -> Estimate | None:
-    """The value of a run from (numerator, denominator) of its intervals in order of time; None without any."""
+    """The value of a run from (numerator, denominator) of intervals in order of time; None without any."""
     kept = [(above, below) for above, below in pairs if below > 0]
     total = math.fsum(below for _, below in kept)
     if not kept or total <= 0:

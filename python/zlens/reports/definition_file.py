@@ -203,9 +203,7 @@ def _check_columns(table: Table, where: str, problem: Problem) -> None:
     if not table.columns:
         raise error(f"{where} has no column", "add [[tables.columns]]", None, where)
     if not table.subject:
-        raise error(
-            f"{where}.subject is empty", "name columns", "the columns that identify its rows", where
-        )
+        raise error(f"{where}.subject is empty", "name columns", "the columns that identify its rows", where)
     _once([column.key for column in table.columns], f"{where}.columns", problem)
     _once([group.key for group in table.groups], f"{where}.groups", problem)
     for number, column in enumerate(table.columns, 1):
