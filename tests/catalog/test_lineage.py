@@ -107,7 +107,7 @@ def test_only_constants_come_from_no_raw_column() -> None:
     told = {
         f"{table.name}.{column.name}"
         for table, column in metrics.all_columns()
-        if raw_lines(table, column)[0] == ["none: which rows there are says it"]
+        if raw_lines(table, column)[0] == ["none: it follows from the existing rows"]
     }
     assert told == {
         "cpumf_polarity.processors",

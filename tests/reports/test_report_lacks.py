@@ -99,7 +99,7 @@ def test_a_report_without_measures_lacks_the_records_of_its_question(tmp_path: P
     assert one.records
     assert not one.roles
     assert all(layouts.head(record) is not None for record in one.records)
-    assert "  pools  0 of 2 columns (no data, 1 have no public source)\n         lacks D" in lacking.text(
+    assert "  pools  0 of 2 columns (no data, 1 have no public source)\n         missing: D" in lacking.text(
         [one]
     )
 
@@ -109,7 +109,7 @@ def test_a_record_that_is_there_is_not_said_to_be_missing(tmp_path: Path, folder
     groups = [made.configuration(made.START_US), *made.minutes(2), bare]
     one = found(made.write(tmp_path / "x.mon", groups), folder)["pools"]
     assert one.records == []
-    assert one.missing["cpu_pool"].why == "of D5R19 no layout is known (page MRPRCCPU)"
+    assert one.missing["cpu_pool"].why == "no layout of D5R19 is known (page MRPRCCPU)"
 
 
 def test_a_field_that_a_pack_brings_is_no_longer_missing(tmp_path: Path, folder: Path) -> None:
