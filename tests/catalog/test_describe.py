@@ -99,10 +99,10 @@ def test_a_layout_of_a_pack_says_where_it_is_from_and_what_it_lacks(tmp_path: Pa
     assert "\n  page    odd?[2Jname.txt, imported 20" in text
     assert "  but     SYTPRP_NEW (line " in text
     assert "the cross reference offset 4" in text
-    assert "  raw     SYTPRP_NEW: user.toml of the pack can say what they are\n" in text
+    assert "  raw     SYTPRP_NEW: set their kinds in user.toml of the pack\n" in text
     assert "are not described" not in text
     assert packs.load("7.3", tmp_path / "packs").null_records == ["D5R1"]
-    assert "The page of 7.3 says that the record is no longer produced." in describe(
+    assert "According to the page of 7.3, the record is no longer produced." in describe(
         "D5R1", "7.3", tmp_path / "packs"
     )
     # The next release has no page: what is told is what is used of the others.
