@@ -85,23 +85,23 @@ def add_options(parser: argparse.ArgumentParser, *, selection: bool = True, thro
 
 
 def _add_throughput(parser: argparse.ArgumentParser) -> None:
-    beside = parser.add_argument_group("throughput")
-    beside.add_argument(
+    group = parser.add_argument_group("throughput")
+    group.add_argument(
         "--throughput",
         metavar="FILE",
         help="CSV of application throughput: time (or start, end), transactions (or rate), response",
     )
-    beside.add_argument(
+    group.add_argument(
         "--throughput-columns",
         metavar="LIST",
         help="map its columns: 'time=When,rate=Load:per min,response=RT:ms'",
     )
-    beside.add_argument(
+    group.add_argument(
         "--throughput-offset",
         metavar="TIME",
         help="offset added to its times to match the system's clock: 90, -1h; info suggests one",
     )
-    beside.add_argument(
+    group.add_argument(
         "--as-published",
         action="store_true",
         help="compute ITR from busy rounded to 0.1 %%, as published tables do",

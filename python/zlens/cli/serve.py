@@ -74,9 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
         inputs.say_throughput(session)
         status = inputs.status_of(session.problems, strict=arguments.strict)
         host, port = listening.getsockname()[:2]
-        shown = _shown(host)
-        hosts = frozenset({shown, *own_names()}) if token is not None else frozenset()
-        address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
+        display_host = _display_host(host)
+        hosts = frozenset({display_host, *own_names()}) if token is not None else frozenset()
+        address = f"http://{f'[{display_host}]' if ':' in display_host else display_host}:{port}/"
         entry = f"{address}?token={token}" if printed else address
         guard = Guard(hosts, token, f"zlens_{port}")
         print(entry, flush=True)
@@ -208,6 +208,6 @@ def _bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _shown(host: str) -> str:
+def _display_host(host: str) -> str:
     """The host to print: the machine's name if all its addresses are listened on."""
     return socket.gethostname().lower() if host in ("0.0.0.0", "::") else host

@@ -163,7 +163,7 @@ def _pairs(sides: Sequence[Side]) -> tuple[list[tuple[str, ...]], list[str]]:
 
 def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> Compared:
     runs = tuple(side.of(name) for side, name in zip(sides, names, strict=True))
-    warnings = _unlike(sides, runs)
+    warnings = _differing_facts(sides, runs)
     notes: list[str] = []
     metrics: Iterable[Metric] = declared()
     types = _generations(runs)
@@ -191,7 +191,7 @@ def _compared(sides: Sequence[Side], names: tuple[str, ...], choice: Choice) -> 
     if len(types) <= 1 or choice.across:
         steps = [_step(rows, base, other) for base, other in _places(len(sides), choice)]
     compared = Compared(names, runs, rows, [step for step in steps if step.waterfalls], warnings, notes)
-    compared.notes += _few(compared)
+    compared.notes += _test_notes(compared)
     return compared
 
 
@@ -284,7 +284,7 @@ def _step(rows: Sequence[Row], base: int, other: int) -> Step:
     return Step(base, other, tuple(waterfall.of(*values)))
 
 
-def _unlike(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[str]:
+def _differing_facts(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[str]:
     """Configuration differences: one sentence for each fact that differs."""
     warnings = []
     for fact in facts():
@@ -304,15 +304,15 @@ def _unlike(sides: Sequence[Side], runs: Sequence[Sequence[SystemRun]]) -> list[
         warnings.append(
             f"lengths differ: intervals of {texts} (the longer side may contain more kinds of work)"
         )
-    made = [
+    synthetic = [
         side.name for side, side_runs in zip(sides, runs, strict=True) if any(run.made for run in side_runs)
     ]
-    if made:
-        warnings.append(f"synthetic, not measured: {', '.join(made)}")
+    if synthetic:
+        warnings.append(f"synthetic, not measured: {', '.join(synthetic)}")
     return warnings
 
 
-def _few(compared: Compared) -> list[str]:
+def _test_notes(compared: Compared) -> list[str]:
     """Notes on the tests."""
     kinds = {change.verdict.by for row in compared.rows for change in row.changes}
     tested, _ = compared.tested()

@@ -148,7 +148,7 @@ def judge(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
     if not base or not other:
         return Verdict("none", "only one side has a value")
     if max(len(base), len(other)) >= FEWEST_RUNS:
-        return _by_runs([each.value for each in base], [each.value for each in other])
+        return _by_runs([run.value for run in base], [run.value for run in other])
     return _by_intervals(base, other)
 
 
@@ -166,17 +166,17 @@ def _by_runs(base: Sequence[float], other: Sequence[float]) -> Verdict:
 
 
 def _by_intervals(base: Sequence[Estimate], other: Sequence[Estimate]) -> Verdict:
-    samples = (sum(each.effective for each in base), sum(each.effective for each in other))
-    fewest = min(sum(each.intervals for each in side) for side in (base, other))
+    samples = (sum(run.effective for run in base), sum(run.effective for run in other))
+    fewest = min(sum(run.intervals for run in side) for side in (base, other))
     if fewest < FEWEST_INTERVALS:
         return Verdict("none", f"only {fewest} intervals", samples=samples)
     if min(samples) < FEWEST_EFFECTIVE:
         return Verdict("none", f"only {min(samples):.1f} independent samples", samples=samples)
     parts = [
-        (math.fsum(each.error**2 for each in side) / len(side) ** 2, effective - 1)
+        (math.fsum(run.error**2 for run in side) / len(side) ** 2, effective - 1)
         for side, effective in zip((base, other), samples, strict=True)
     ]
-    difference = _difference([each.value for each in base], [each.value for each in other])
+    difference = _difference([run.value for run in base], [run.value for run in other])
     return _verdict("intervals", difference, parts, samples)
 
 
@@ -184,11 +184,11 @@ def _verdict(
     by: str, difference: float, parts: Sequence[tuple[float, float]], samples: tuple[float, float]
 ) -> Verdict:
     """The verdict on a difference; parts: variance and degrees of freedom of each side."""
-    variance = math.fsum(each for each, _ in parts)
+    variance = math.fsum(part for part, _ in parts)
     if variance <= 0:
         return Verdict(by, p=1.0 if difference == 0 else 0.0, noise=0.0, samples=samples)
     # Degrees of freedom by Welch and Satterthwaite.
-    freedom = variance**2 / math.fsum(each**2 / free for each, free in parts if each > 0)
+    freedom = variance**2 / math.fsum(part**2 / free for part, free in parts if part > 0)
     error = math.sqrt(variance)
     return Verdict(
         by, p=two_sided(abs(difference) / error, freedom), noise=error * quantile(freedom), samples=samples

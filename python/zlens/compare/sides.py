@@ -138,11 +138,11 @@ class _Series:
         self.metrics = metrics
         measured = catalog.table(table)
         columns = [column for metric in metrics if (column := measured.column(metric.column))]
-        held = " AND ".join(
+        condition = " AND ".join(
             [aggregation.kept(), *(f"{quote(name)} = {literal(value)}" for name, value in where)]
         )
         pinned = [name for name, _ in where]
-        rows = aggregation.intervals(measured, columns, quote(table), by, held, pinned)
+        rows = aggregation.intervals(measured, columns, quote(table), by, condition, pinned)
         subject = "".join(f", CAST({quote(name)} AS VARCHAR)" for name in by)
         parts = ", ".join(
             f"{quote(column.name)} * {weight}, CASE WHEN {quote(column.name)} IS NOT NULL THEN {weight} END"

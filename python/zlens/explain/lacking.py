@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zlens.catalog import layouts, roles
-from zlens.explain.lineage import known
+from zlens.explain.lineage import column_lineage
 from zlens.reports.definition import FOLDER, Column, load, names
 from zlens.reports.entries import Entry, entry, expect, values_of, with_values
 from zlens.reports.rows import Session
@@ -78,7 +78,7 @@ def lacks(session: Session, available: Input, folder: Path | None = None) -> lis
                     report.missing.update(_missing(column, available))
             if not report.missing and not filled:
                 # No column names a measure: use the entities that its query reads.
-                for entity in known().entities(table.query):
+                for entity in column_lineage().entities(table.query):
                     report.missing.update(_entity(entity, available))
         reports.append(report)
     return sorted(reports, key=lambda report: (report.entry.group, report.entry.name))
@@ -96,7 +96,7 @@ def _missing(column: Column, available: Input) -> dict[str, Missing]:
     by_role = {}
     for measure in column.measures:
         table, _, name = measure.partition(".")
-        for entity, role in known().roles(table, name):
+        for entity, role in column_lineage().roles(table, name):
             missing = _role(entity, role, available)
             if missing is not None:
                 by_role[missing.role] = missing

@@ -68,7 +68,7 @@ def describe(record: str, release: str | None = None, root: Path | None = None) 
         lines += _null(name, release, root)
     if release == SIM:
         return "\n".join(lines) + "\n"
-    lengths = {r: n for each in heads for r, n in each.lengths.items()}
+    lengths = {version: size for entry in heads for version, size in entry.lengths.items()}
     missing = _missing(head, lengths, release, root)
     if missing:
         lines += ["", *missing]
@@ -90,7 +90,7 @@ def _first_heads(root: Path | None) -> Iterable[Head]:
 
 def _head(head: Head, heads: list[Head], layouts: list[Layout]) -> list[str]:
     lines = [f"{head.record}  {head.dsect}  {head.title}", f"class     {head.kind}"]
-    lengths = {release: n for each in heads for release, n in each.lengths.items()}
+    lengths = {release: size for entry in heads for release, size in entry.lengths.items()}
     if lengths:
         or_more = " or more" if head.variable else ""
         shown = ", ".join(f"{r} {lengths[r]}" for r in sorted(lengths, key=release_key))

@@ -51,7 +51,7 @@ class _Parser:
 
 
 @cache
-def known() -> KeptLineage:
+def column_lineage() -> KeptLineage:
     """The lineage of all columns of measures."""
     parser = _Parser()
     # The same version as the engine's, which would be slow to import.
@@ -63,7 +63,7 @@ def raw_lines(table: metrics.Table, column: metrics.Column) -> tuple[list[str], 
     if not nodes.fed(table.name):
         return [] if table.empty else [_UNFED], []
 
-    raw, read = known().raw(table.name, column.name)
+    raw, read = column_lineage().raw(table.name, column.name)
     rows = {name: [column for column in columns if column not in FIXED] for name, columns in read.items()}
     constant = [_CONSTANT] if column.formula or column in metrics.LEADING else []
     return _lines(raw) or constant, _lines(rows)

@@ -13,7 +13,7 @@ from functools import cache
 from zlens.catalog import aggregation, caveats, expressions, layouts, metrics, roles, rules
 from zlens.errors import QueryError
 from zlens.explain.cpumf import counter_names, counter_pages, formula_lines, name_lines
-from zlens.explain.lineage import known, raw_lines
+from zlens.explain.lineage import column_lineage, raw_lines
 from zlens.explain.records import (
     WIDTH,
     Facts,
@@ -200,7 +200,7 @@ def _column(table: metrics.Table, column: metrics.Column, wanted: str) -> str:
             ("Rounded", f"{column.published}, with --as-published" if column.published else ""),
             ("Names", name_lines(column) if column.by else []),
             ("Defined", column.definition),
-            ("Inputs", input_lines(table, known().sources(table, column))),
+            ("Inputs", input_lines(table, column_lineage().sources(table, column))),
             ("Raw", raw),
             ("Rows by", rows),
             ("--every", metrics.AGGREGATES[column.aggregate]),

@@ -15,7 +15,7 @@ from zlens.catalog.compile.nodes import ROLE
 from zlens.catalog.layouts import Field, Layout
 from zlens.errors import CatalogError
 from zlens.explain import smf as explain_smf
-from zlens.explain.lineage import known
+from zlens.explain.lineage import column_lineage
 from zlens.schema import document
 from zlens.schema.facts import FACTS
 
@@ -95,7 +95,7 @@ def role_pages(name: str) -> Iterator[str]:
             )
         elif role in definition.roles and prefix in (entity, ""):
             first, *rest = role_lines(entity, role)
-            used = ", ".join(known().uses(entity, role))
+            used = ", ".join(column_lineage().uses(entity, role))
             facts: Facts = [("From", [line[2:] for line in rest]), ("Used by", used or "no measure")]
             yield page(f"role.{first}", facts)
 

@@ -36,14 +36,14 @@ def header(
     if block.start and block.end:
         seconds = round((block.end - block.start).total_seconds())
         span = f"{seconds:>6} Secs {hours(seconds)}"
-    made = '"synthetic, not measured"' if block.made else ""
+    synthetic = '"synthetic, not measured"' if block.made else ""
     return [
         _ends(f"{first:<{_PLACE}}{definition.name.upper()}", program(), width),
         definition.title,
         "",
         _ends(f"From {start}", block.name, width),
         _ends(f"To   {end}", _machine(block), width),
-        _ends(f"{f'For {span}':<{_PLACE}}{made}".rstrip(), level(block), width),
+        _ends(f"{f'For {span}':<{_PLACE}}{synthetic}".rstrip(), level(block), width),
     ]
 
 
@@ -124,9 +124,9 @@ def footnotes(definition: Definition, block: Block, session: Session) -> list[st
             if column not in empty and facts.status(column) == status
         ]
         if columns:
-            lines.append(f"{_STATUS[status]}: {_named(columns)}.")
+            lines.append(f"{_STATUS[status]}: {_column_names(columns)}.")
     if empty:
-        lines.append(f"Not available in this input: {_named(empty)}.")
+        lines.append(f"Not available in this input: {_column_names(empty)}.")
     if empty or lines:
         lines.append(f"More about every column: zlens{_HARD}explain{_HARD}{definition.name}")
     lines.append(times(block, session))
@@ -156,7 +156,7 @@ _STATUS = {
 }
 
 
-def _named(columns: list[Column]) -> str:
+def _column_names(columns: list[Column]) -> str:
     return ", ".join(dict.fromkeys(column.name.replace(" ", _HARD) for column in columns))
 
 

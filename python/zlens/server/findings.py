@@ -33,7 +33,7 @@ def answer(place: Place, request: dict[str, Any]) -> dict[str, Any]:
         }
 
     if system is not None:
-        place.known(system)
+        place.system_names(system)
     key = ("findings", window, None if classes is None else tuple(sorted(set(classes))))
     findings: dict[str, Any] = place.once(key, work)
     applied, elsewhere = 0, []

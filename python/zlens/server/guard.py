@@ -54,7 +54,7 @@ class Request:
     query: str
     headers: dict[str, list[str]]
 
-    def one(self, name: str) -> str | None:
+    def header(self, name: str) -> str | None:
         """The value of a header that may be given once; "" if it is given twice."""
         values = self.headers.get(name, [])
         return None if not values else values[0] if len(values) == 1 else ""
@@ -71,15 +71,15 @@ class Guard:
 
     def refuse(self, request: Request) -> Refusal | None:
         """The refusal of a request; None if it may be answered."""
-        host = request.one("host")
-        if host is None or not self._known(host):
+        host = request.header("host")
+        if host is None or not self._allowed(host):
             return Refusal(
                 403,
                 "Host",
                 "Host header not allowed",
                 "open the address that zlens serve prints",
             )
-        origin = request.one("origin")
+        origin = request.header("origin")
         if origin is not None and not _same(origin, host):
             return Refusal(
                 403,
@@ -89,14 +89,14 @@ class Guard:
             )
         if not request.path.startswith(API):
             return None
-        if (request.one("sec-fetch-site") or "none") not in ("none", "same-origin"):
+        if (request.header("sec-fetch-site") or "none") not in ("none", "same-origin"):
             return Refusal(
                 403,
                 "Origin",
                 "cross-site request not allowed",
                 "open the address that zlens serve prints",
             )
-        if self.token is not None and not self._shown(request):
+        if self.token is not None and not self._has_token(request):
             return Refusal(
                 401,
                 "Token",
@@ -104,10 +104,10 @@ class Guard:
                 "open the address that zlens serve printed",
             )
         if request.method == "POST":
-            kind = (request.one("content-type") or "").partition(";")[0].strip().lower()
+            kind = (request.header("content-type") or "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 return Refusal(415, "ContentType", "the request is not JSON", "send it as application/json")
-            length = request.one("content-length")
+            length = request.header("content-length")
             if length is not None and (
                 not length.isascii() or not length.isdigit() or int(length[:12]) > BODY
             ):
@@ -125,7 +125,7 @@ class Guard:
             return None
         return f"{self.cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/"
 
-    def _known(self, host: str) -> bool:
+    def _allowed(self, host: str) -> bool:
         name = _name(host)
         if name is None:
             return False
@@ -136,9 +136,9 @@ class Guard:
         # Only addresses: unlike a name, an address cannot belong to another site.
         return _is_address(name)
 
-    def _shown(self, request: Request) -> bool:
+    def _has_token(self, request: Request) -> bool:
         token = self.token or ""
-        header = request.one("authorization") or ""
+        header = request.header("authorization") or ""
         scheme, _, value = header.partition(" ")
         if scheme.lower() == "bearer" and _equal(value.strip(), token):
             return True

@@ -112,7 +112,7 @@ class Place:
 
     def _options(self, system: str | None, start: Any, end: Any) -> Options:
         options = self.session.options
-        if system is not None and self.known(system) != [system]:
+        if system is not None and self.system_names(system) != [system]:
             options = replace(options, systems=(system,))
         if start is not None or end is not None:
             options = replace(
@@ -122,7 +122,7 @@ class Place:
             )
         return options
 
-    def known(self, system: str) -> list[str]:
+    def system_names(self, system: str) -> list[str]:
         """The names of all systems; QueryError if `system` is not one of them."""
         names = list(dict.fromkeys(info.system for info in self.session.systems))
         if system not in names:
