@@ -156,7 +156,7 @@ def test_zvm_eighty_processors_change_of_a_transaction() -> None:
     )
     assert cause.note
     # Nothing is left over where the speed is the one that these counters mean.
-    assert [*parts] == ["instructions", "complexity CPI", "finite CPI", "cycles of a second of busy time"]
+    assert [*parts] == ["instructions", "complexity CPI", "finite CPI", "cycles per busy second"]
 
 
 def test_waterfall_is_the_same_in_either_direction() -> None:

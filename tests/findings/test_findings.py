@@ -224,7 +224,7 @@ def test_text_has_a_block_for_each_rule() -> None:
     # Twelve volumes are too many to read.
     assert "and 4 more (--format csv lists all)" in text
     assert "Not computable here" in text
-    assert text.endswith("each.\n")
+    assert text.endswith("them.\n")
 
 
 def test_text_can_list_what_is_missing() -> None:
