@@ -150,7 +150,12 @@ def test_indicate_load_in_the_form_of_the_command(tmp_path: Path) -> None:
             *(guests.processor(guests.end_of(n), rate * n, cpu=cpu) for cpu, rate in enumerate((30, 6, 54))),
             made.record("D0R8", guests.end_of(n) - 90, users),
             made.record("D0R10", guests.end_of(n) - 80, queued),
-            made.record("D0R1", guests.end_of(n) - 70, {"SYTSYP_PLSPIOPR": 600 * n}),
+            *(
+                made.record(
+                    "D0R1", guests.end_of(n) - 70, {"SYTSYP_PFXCPUAD": cpu, "SYTSYP_PLSPIOPR": 200 * n}
+                )
+                for cpu in range(3)
+            ),
         ]
         for n in MINUTES
     ]
@@ -179,7 +184,7 @@ def test_relocations_that_ended_and_that_did_not(tmp_path: Path) -> None:
     lines = [line.split() for line in text.split("\n") if line.startswith("2026/03/02")]
     assert lines[0] == [
         "2026/03/02", "09:00:08", "2026/03/02", "09:00:20", "LNX1", "ZVM1", "ZVM2", "11.500", ".250", "4",
-        "123456", "0",
+        "123456", "0", "completed",
     ]  # fmt: skip
     assert lines[1][:2] == ["2026/03/02", "09:01:40"]
     assert lines[1][3:6] == ["LNX2", "ZVM1", "ZVM2"]

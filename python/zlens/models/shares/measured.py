@@ -114,7 +114,8 @@ def measured(session: Asked, system: str, end: dt.datetime) -> Measured:
             )
             / 100
         )
-        if idle > _IDLE and measurement.observed:
+        # What guests used that are left out is not known to be idle.
+        if idle > _IDLE and measurement.observed and not left_out:
             measurement.notes.append(
                 f"{kind}: {idle:.2f} of the {number:.2f} processors for guests were idle: guests waited to "
                 "be dispatched, not for lack of processors"

@@ -44,9 +44,9 @@ const MOMENT: Moment = {
   ],
   cpu: [cpu(0, 0), cpu(1, 0), cpu(2, 1, 100), cpu(3, 1, 100)],
   guest: [
-    { userid: "B", cpu_s: 40, share_kind: "relative", share: 100, running_pct: 30 },
-    { userid: "A", cpu_s: 60, share_kind: "absolute", share: 5, running_pct: null },
-    { userid: "IDLE", cpu_s: 0.01 },
+    { userid: "B", cpu_pct: 40, share_kind: "relative", share: 100, running_pct: 30 },
+    { userid: "A", cpu_pct: 60, share_kind: "absolute", share: 5, running_pct: null },
+    { userid: "IDLE", cpu_pct: 0.01 },
   ],
 };
 
